@@ -1,0 +1,5 @@
+"""From what is proven, what a person needs and what is safe to a recommendation. Pure, and the model's alone."""
+
+from fswizard.advice.advise import advise
+
+__all__ = ["advise"]

@@ -1,0 +1,48 @@
+"""The commands that put a recommendation to use."""
+
+from __future__ import annotations
+
+import shlex
+
+from fswizard.model.filesystem import Candidate
+from fswizard.model.judgement import Reason
+from fswizard.model.plan import Plan
+
+DEVICE, SOURCE, DIRECTORY = "/dev/DEVICE", "UUID=...", "/mnt/archive"
+"""Placeholders: nobody should be able to paste a command that erases a disk."""
+
+
+def commands(plan: Plan, name: str) -> tuple[str, ...]:
+    """mkfs line and fstab line; the fstab line alone where nothing needs formatting."""
+    candidate = plan.candidate(name)
+    if candidate.directory or not candidate.filesystem.mkfs_program:
+        return ()
+    fstab = candidate.fstab_line(SOURCE, DIRECTORY)
+    if only_mount_options_differ(plan):
+        return (fstab,)
+    return (shlex.join(candidate.mkfs_command(DEVICE, scratch=False)), fstab)
+
+
+def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
+    """What to do with the fstab line where nothing needs formatting."""
+    candidate = plan.candidate(name)
+    if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
+        return ()
+    options = ",".join(candidate.mount_options) or "defaults"
+    return (
+        Reason(
+            "use",
+            f"Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
+            "filesystem's line in /etc/fstab, then unmount it and mount it again.",
+        ),
+    )
+
+
+def only_mount_options_differ(plan: Plan) -> bool:
+    """All candidates of the run would be formatted the same way."""
+    formats = {_format(candidate) for candidate in plan.candidates}
+    return len(plan.candidates) > 1 and len(formats) == 1
+
+
+def _format(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.mkfs_command(DEVICE, scratch=False)

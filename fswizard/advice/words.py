@@ -1,0 +1,89 @@
+"""How the recommendation speaks: names, ratios, lists, features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.judgement import Ratio
+from fswizard.model.units import three_digits
+
+_FEATURES = {
+    "checksums": ("has", "checksums"),
+    "snapshots": ("has", "snapshots"),
+    "compression": ("has", "compression"),
+    "shrink": ("can", "shrink"),
+    "reflink": ("can", "copy without taking room twice"),
+    "send-receive": ("can", "send changes to another disk"),
+    "grow": ("can", "grow"),
+    "windows": ("works with", "Windows"),
+    "macos": ("works with", "macOS"),
+    "quotas": ("has", "quotas"),
+    "zoned": ("works with", "zoned disks"),
+    "case-insensitive": ("can", "ignore case in names"),
+}
+"""Features with the words they are told in, those that decide most often first."""
+_RARELY_DECISIVE = frozenset({"grow", "quotas", "zoned", "case-insensitive"})
+"""Told only to who asked for them."""
+
+
+def label(candidate: Candidate) -> str:
+    """`XFS`, `Btrfs (noatime, compress=zstd:1)`, `XFS in /mnt/archive`."""
+    options = (*candidate.mount_options, *(option.name for option in candidate.mkfs_options))
+    text = f"{candidate.filesystem.title} ({', '.join(options)})" if options else candidate.filesystem.title
+    return f"{text} in {candidate.directory}" if candidate.directory else text
+
+
+def listing(words: Sequence[str], joint: str = "and") -> str:
+    """`a, b and c`."""
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def span(ratio: Ratio) -> str:
+    """` (1.15 to 1.28)` with a space before it; empty where there is no interval."""
+    if ratio.low is None or ratio.high is None:
+        return ""
+    return f" ({three_digits(ratio.low)} to {three_digits(ratio.high)})"
+
+
+def rounds_text(rounds: int) -> str:
+    return "1 round" if rounds == 1 else f"{rounds} rounds"
+
+
+def has(features: Iterable[str]) -> str:
+    """`has checksums and snapshots and can shrink`."""
+    grouped: dict[str, list[str]] = {}
+    for name in sorted(features, key=_importance):
+        verb, word = _FEATURES.get(name, ("has", name))
+        grouped.setdefault(verb, []).append(word)
+    parts = [f"{verb} {listing(words)}" for verb, words in grouped.items()]
+    return (", and " if any(" and " in part for part in parts) else " and ").join(parts)
+
+
+def feature_word(name: str) -> str:
+    """A feature as a noun or verb of its own, such as `checksums` or `shrink`."""
+    return _FEATURES.get(name, ("has", name))[1]
+
+
+def present(filesystem: Filesystem) -> frozenset[str]:
+    """Names of the features that a filesystem has in full and that people choose by."""
+    names = frozenset(feature.name for feature in filesystem.features if feature.present)
+    return names - _RARELY_DECISIVE
+
+
+def distinctions(candidates: Sequence[Candidate], most: int) -> str:
+    """What each filesystem has that not all of them have: `Btrfs has checksums and snapshots, ext4 can shrink`."""
+    filesystems = list({c.filesystem.name: c.filesystem for c in candidates}.values())
+    if len(filesystems) < 2:
+        return ""
+    common = frozenset.intersection(*map(present, filesystems))
+    told = []
+    for filesystem in filesystems:
+        own = sorted(present(filesystem) - common, key=_importance)[:most]
+        if own:
+            told.append(f"{filesystem.title} {has(own)}")
+    return "; ".join(told) if any(", " in text or " and can " in text for text in told) else ", ".join(told)
+
+
+def _importance(feature: str) -> int:
+    return list(_FEATURES).index(feature) if feature in _FEATURES else len(_FEATURES)

@@ -1,0 +1,35 @@
+"""What the kernel counts about a block device."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+SECTOR_BYTES = 512
+"""Unit of /sys/block/*/stat, whatever the disk's own sectors are (kernel: Documentation/block/stat.rst)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Bytes that a device has read and written since it appeared, and requests under way."""
+
+    read_bytes: int
+    written_bytes: int
+    in_flight: int
+
+
+def counters(name: str) -> Counters | None:
+    """The counters of block device `name`; None where the kernel keeps none."""
+    try:
+        fields = Path(f"/sys/class/block/{name}/stat").read_text().split()
+        return Counters(int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES, int(fields[8]))
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def device_under(directory: str) -> str:
+    """Kernel name of the block device that the filesystem of `directory` lies on; empty where there is none."""
+    number = os.stat(directory).st_dev
+    link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    return link.resolve().name if link.exists() else ""

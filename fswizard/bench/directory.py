@@ -1,0 +1,102 @@
+"""Directories on filesystems that are mounted already: nothing is formatted, no special rights are needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fswizard.bench.device import device_under
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.site import Site
+from fswizard.errors import RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.model.result import Doubt
+from fswizard.model.text import safe
+from fswizard.system import commands
+from fswizard.system.process import Process
+
+CACHES_KEPT = Doubt(
+    "caches-kept",
+    "A mounted filesystem keeps its directory entries cached between workloads; "
+    "figures for many small files are those of a warm cache. A scratch image measures them cold.",
+)
+USED_SPACE = Doubt(
+    "used-space",
+    "These filesystems differ in age, fill and place on their disks, so a difference may be theirs "
+    "and not the filesystem's. A scratch image compares on equal blocks.",
+)
+
+
+class DirectorySite:
+    """A private directory on a mounted filesystem."""
+
+    def __init__(self, directory: str, scratch: str) -> None:
+        self.directory = directory
+        self.scratch = scratch
+        self.device = device_under(directory)
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        await asyncio.to_thread(_drop_pages, self.directory)
+
+
+class DirectoryVenue:
+    """Candidates that are directories."""
+
+    device = ""
+
+    def __init__(self, narrator: Narrator, journal: Journal, scratch: str) -> None:
+        self._narrator = narrator
+        self._journal = journal
+        self._scratch = scratch
+
+    @asynccontextmanager
+    async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
+        self._narrator.begin("mount", f"making a directory in {safe(candidate.directory)}")
+        directory = self._journal.make_directory(Path(candidate.directory))
+        try:
+            yield DirectorySite(str(directory), self._scratch)
+        except BaseException:
+            await _remove(directory)
+            raise
+        self._narrator.begin("check", "removing what was measured", expected_s=0.5)
+        await _remove(directory)
+
+    def bare(self) -> None:
+        return None
+
+    async def check_device(self, *, reading: bool) -> None:
+        """A full filesystem is a result here; one that is gone ends the run."""
+        if not os.path.isdir(self._scratch):
+            raise RunFailed(f"{self._scratch} is gone.", "Was a disk unplugged?")
+
+
+@asynccontextmanager
+async def open_directories(narrator: Narrator, journal: Journal, scratch_parent: Path) -> AsyncIterator[DirectoryVenue]:
+    narrator.doubt(USED_SPACE)
+    narrator.doubt(CACHES_KEPT)
+    yield DirectoryVenue(narrator, journal, str(journal.make_directory(scratch_parent)))
+
+
+async def _remove(directory: Path) -> None:
+    await (await commands.start(["rm", "-rf", "--one-file-system", str(directory)])).wait()
+
+
+def _drop_pages(directory: str) -> None:
+    """Write back and forget the file contents below `directory`; only root could forget the names as well."""
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                os.fdatasync(descriptor)
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)

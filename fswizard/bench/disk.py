@@ -1,0 +1,154 @@
+"""A partition or whole disk that the person gave up: looked at again before anything is written, and left wiped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from fswizard.bench.helper import Attached, Helper
+from fswizard.bench.image import ImageVenue, Layout
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.drives import details
+from fswizard.drives.contents import content
+from fswizard.drives.machine import HERE, Properties
+from fswizard.drives.refusals import refusals
+from fswizard.drives.targets import DeviceTarget, find_device, losses
+from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.model.plan import Plan, PlannedCommand, Target
+from fswizard.model.result import Doubt
+from fswizard.results import state_directory
+
+WIPE_LIMIT_S = 10.0
+"""So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
+
+
+def plan_device(path: str, serial: str | None, minimum_bytes: int) -> tuple[Target, tuple[str, ...]]:
+    """The device as target, and what would be lost on it. Refused where anything stands against formatting it.
+
+    Without `serial` the plan can be shown; `require_confirmation` keeps it from being carried out.
+    """
+    found = find_device(path)
+    found = replace(found, drive=replace(found.drive, health=details(found.drive).health))
+    _refuse(found, serial, minimum_bytes)
+    target = Target("device", found.path, found.size_bytes, "", found.number, found.diskseq, serial or "")
+    return target, losses(found)
+
+
+def require_confirmation(plan: Plan) -> None:
+    """Refused for a device whose serial number was not typed."""
+    if plan.target.kind == "device" and not plan.target.identifier:
+        raise Refused(f"Everything on {plan.target.path} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
+
+
+def how_to_confirm(plan: Plan) -> str:
+    """What has to be typed before the device of `plan` is erased."""
+    found = find_device(plan.target.path)
+    model = found.drive.model or "a disk without a name"
+    return f"If {found.name} ({model}) is meant, confirm it with --erase {shlex.quote(found.identifiers[0])}"
+
+
+def device_commands(candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand]) -> list[PlannedCommand]:
+    """What will be run on a device, in order."""
+    wipe = PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="leave nothing behind")
+    umount = PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount")
+    return [*candidate_commands, *work, umount, wipe]
+
+
+class DiskVenue(ImageVenue):
+    """Candidates made one after the other on a device of the person's.
+
+    What the device does without a filesystem is not measured: that would take writing to it as root.
+    """
+
+    touched = False
+    """What lay on the device is gone; until then the end of the run leaves it alone, whatever somebody does with it."""
+
+    def bare(self) -> None:
+        return None
+
+    async def check_device(self, *, reading: bool) -> None:
+        """With `reading` the kernel's log is asked: reading a whole disk would take hours."""
+        target = self._plan.target
+        block = f"/sys/dev/block/{target.number}"
+        disk = HERE.real(block)
+        disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
+        if HERE.number(f"{disk}/diskseq") != target.diskseq:
+            raise RunFailed(f"{self.device} is gone, or another disk by now.", "Was it unplugged?")
+        if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
+            raise RunFailed(f"{self.device} has turned read-only.", "It may be failing: look at its health first.")
+        if reading and any("I/O error" in line for line in self._helper.kernel_log):
+            raise RunFailed(
+                f"{self.device} reported errors.", "It may be failing: look at its health first.",
+                "\n".join(self._helper.kernel_log),
+            )  # fmt: skip
+
+    async def _prepare_blocks(self) -> None:
+        await self._helper.wipe(self._attached.handle)
+        self.touched = True
+
+
+@asynccontextmanager
+async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[DiskVenue]:
+    """Look once more, have the helper look and lock the device; leaving wipes it, where anything was written."""
+    require_confirmation(plan)
+    shown = content(_require_unchanged(plan)).filesystem
+    directory = journal.make_directory(state_directory())
+    layout = Layout("", str(directory / "mount"), str(directory / "scratch"))
+    for made in (layout.mount, layout.scratch):
+        Path(made).mkdir(mode=0o700)
+    narrator.begin("prepare", "having the device checked by the privileged helper")
+    async with Helper.start() as helper:
+        target = plan.target
+        attached = await helper.claim(target.number, target.diskseq, target.size_bytes, target.identifier, shown)
+        _require_unchanged(plan, held=True)
+        venue = DiskVenue(plan, narrator, helper, attached, layout)
+        try:
+            yield venue
+        finally:
+            if venue.touched:
+                narrator.begin("clean", "wiping the device", expected_s=0.5)
+                await _leave_wiped(helper, attached, narrator)
+
+
+async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -> None:
+    """A run that was stopped may have left something mounted, or an order that is still being carried out."""
+    deadline = time.monotonic() + WIPE_LIMIT_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(FswizardError):
+            await helper.umount(attached.handle)
+        with contextlib.suppress(FswizardError):
+            await helper.wipe(attached.handle)
+            return
+        await asyncio.sleep(0.1)
+    narrator.doubt(
+        Doubt("not-wiped", f"{attached.name} could not be wiped at the end: the last filesystem is still on it.")
+    )
+
+
+def _refuse(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
+    if against := refusals(found, serial, minimum_bytes=minimum_bytes):
+        raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
+
+
+def _require_unchanged(plan: Plan, *, held: bool = False) -> Properties:
+    """What lies on the device. Refused where the device, or what lies on it, is not what the person was shown any more.
+
+    `held` by the helper, it is open: then what uses it was checked as root a moment before.
+    """
+    target = plan.target
+    found = find_device(target.path)
+    if not held:
+        _refuse(found, target.identifier, plan.recipe.image_bytes)
+    now = (found.number, found.diskseq, found.size_bytes)
+    if now != (target.number, target.diskseq, target.size_bytes):
+        raise Refused(f"{target.path} is not the disk any more that was chosen.", "Make the plan again.")
+    if losses(found) != plan.losses:
+        raise Refused(f"What lies on {found.name} has changed since the plan was made.", "Make the plan again.")
+    return found.properties[found.name]

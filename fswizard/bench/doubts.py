@@ -1,0 +1,79 @@
+"""Doubts that are known before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fswizard.drives import persistent_cache_bytes
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import FioJob
+from fswizard.model.result import Doubt, Environment
+from fswizard.model.units import size_text
+from fswizard.system import host
+
+
+def before(plan: Plan) -> Iterator[Doubt]:
+    """What the plan and the machine make doubtful from the outset."""
+    if plan.target.kind == "image":
+        yield Doubt(
+            f"image-on-{plan.target.host_filesystem or 'unknown'}",
+            f"Measured inside a scratch image on {plan.target.host_filesystem or 'another filesystem'}: "
+            "ratios carry over to the bare disk, absolute figures less so.",
+        )
+    yield Doubt(
+        "fresh-only",
+        "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
+        "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
+    )
+    yield from _shingled(plan)
+    yield from _cached(plan)
+    yield from _machine()
+
+
+def since(earlier: Environment, now: Environment) -> Doubt | None:
+    """What became different between the parts of a run that was interrupted."""
+    tools = sorted(name for name in earlier.tools.keys() & now.tools.keys() if earlier.tools[name] != now.tools[name])
+    changed = [*(["the kernel"] if earlier.kernel != now.kernel else []), *tools]
+    if not changed:
+        return None
+    return Doubt(
+        "changed-meanwhile",
+        f"The run was interrupted, and {', '.join(changed)} changed before it went on. Candidates are compared within "
+        "rounds, so ratios stay fair, but they are means over both. Run it anew for figures of this machine as it is.",
+    )
+
+
+def _shingled(plan: Plan) -> Iterator[Doubt]:
+    if plan.drive is None or plan.drive.smr.kind not in ("drive-managed", "host-aware"):
+        return
+    cache_bytes = persistent_cache_bytes(plan.drive)
+    if plan.writes_bytes_per_trial < cache_bytes:
+        yield Doubt(
+            "cache-not-exceeded",
+            f"This shingled disk was given {size_text(plan.writes_bytes_per_trial)} at a time; its cache takes about "
+            f"{size_text(cache_bytes)}: what happens beyond that was not seen. An overflow recipe shows it.",
+        )
+
+
+def _cached(plan: Plan) -> Iterator[Doubt]:
+    buffered = [w for w in plan.recipe.workloads if not (isinstance(w.job, FioJob) and w.job.direct)]
+    memory = host.memory_bytes()
+    room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else plan.target.size_bytes
+    if buffered and room_bytes < 2 * memory:
+        yield Doubt(
+            "fits-in-memory",
+            f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory ({size_text(memory)}), "
+            "so part of the work was done there. A larger image, or a longer recipe, tells more about the disk.",
+        )
+
+
+def _machine() -> Iterator[Doubt]:
+    if host.on_battery():
+        yield Doubt("on-battery", "The machine ran on battery and may have saved power. Plug it in and run again.")
+    governor = host.governor()
+    if governor == "powersave" and not host.governor_is_dynamic():
+        yield Doubt(
+            "governor",
+            "The processor was held at its lowest speed (governor `powersave`), which hides differences between fast "
+            "filesystems. `cpupower frequency-set -g performance` changes that.",
+        )

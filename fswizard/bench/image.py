@@ -1,0 +1,307 @@
+"""The scratch image: a file that stands for a disk, on a filesystem that the user can write."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fswizard.bench.helper import Attached, Helper, HelperFailed
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.site import Site
+from fswizard.bench.venue import CandidateFailed
+from fswizard.bench.workloads import Progress
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import Metric
+from fswizard.model.result import Doubt
+from fswizard.model.text import safe
+from fswizard.system import commands
+from fswizard.system.process import Finished, Process
+
+MKFS_TIME = Metric("mkfs_time", "s", "lower")
+FILL_BLOCK_BYTES = 4 << 20
+BUSY_ATTEMPTS = 4
+BUSY_PAUSE_S = 0.5
+PROBE_MIB = 16
+"""Written beside the image after an error, to tell a failing disk from a failing candidate."""
+EXPECTED_FILL_BYTES_PER_S = 200e6
+"""Writing rate that the first estimate assumes: an ordinary hard disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands in the run's private directory."""
+
+    image: str
+    mount: str
+    scratch: str
+
+
+class ImageSite:
+    """A candidate, mounted from the image inside the helper's namespaces."""
+
+    def __init__(self, helper: Helper, attached: Attached, candidate: Candidate, layout: Layout) -> None:
+        self._helper = helper
+        self._attached = attached
+        self._candidate = candidate
+        self.directory = layout.mount
+        self.scratch = layout.scratch
+        self.device = attached.name
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await self._helper.run(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        await self.umount()
+        await self.mount()
+
+    async def mount(self) -> Finished:
+        candidate = self._candidate
+        finished = await self._helper.mount(
+            self._attached.handle, candidate.filesystem.mount_type, candidate.mount_options, self.directory
+        )
+        if finished.exit_code:
+            raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
+        return finished
+
+    async def umount(self) -> Finished:
+        """RunFailed where something else uses it, as no candidate is to blame for that."""
+        finished = await self._helper.umount(self._attached.handle)
+        for _ in range(BUSY_ATTEMPTS):
+            if finished.exit_code and "busy" in finished.output:
+                await asyncio.sleep(BUSY_PAUSE_S)
+                finished = await self._helper.umount(self._attached.handle)
+        if finished.exit_code and "busy" in finished.output:
+            raise RunFailed(
+                f"{self._candidate.name} cannot be unmounted: another program uses it.",
+                "Something looked into this run's own mounts; end it and run again.",
+                finished.output,
+            )
+        if finished.exit_code:
+            raise CandidateFailed("umount", f"{self._candidate.name} could not be unmounted.", finished.output)
+        return finished
+
+
+class BareSite:
+    """The image file itself, as the nearest thing to the bare device that the user may write."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.directory = str(Path(layout.image).parent)
+        self.scratch = layout.scratch
+        self.device = ""
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        return
+
+
+class ImageVenue:
+    """Candidates made one after the other on the same image."""
+
+    def __init__(self, plan: Plan, narrator: Narrator, helper: Helper, attached: Attached, layout: Layout) -> None:
+        self._plan = plan
+        self._narrator = narrator
+        self._helper = helper
+        self._attached = attached
+        self._layout = layout
+        self.device = attached.name
+
+    @asynccontextmanager
+    async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
+        await self._make(candidate)
+        site = ImageSite(self._helper, self._attached, candidate, self._layout)
+        self._narrator.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
+        self._narrator.command_ended(await site.mount(), as_root=True)
+        try:
+            yield site
+        except BaseException:
+            with contextlib.suppress(FswizardError, CandidateFailed):
+                await site.umount()
+            raise
+        await self._check(candidate, site)
+
+    def bare(self) -> AbstractAsyncContextManager[Site] | None:
+        return contextlib.nullcontext(BareSite(self._layout))
+
+    async def check_device(self, *, reading: bool) -> None:
+        image = Path(self._layout.image)
+        try:
+            whole = image.stat().st_size == self._plan.target.size_bytes
+        except OSError as error:
+            raise RunFailed(
+                f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
+            ) from error
+        if not whole:
+            raise RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.")
+        if shutil.disk_usage(image).free == 0:
+            raise RunFailed(
+                f"The filesystem under the image ({image.parent.parent}) is full.", "Make room there and run again."
+            )
+        if reading:
+            await _read_whole(str(image))
+            await _write_beside(self._layout.scratch)
+
+    async def _make(self, candidate: Candidate) -> None:
+        await self._prepare_blocks()
+        program = candidate.filesystem.mkfs_program
+        self._narrator.begin("format", f"formatting with {program}", expected_s=1.0)
+        handle = self._attached.handle
+        arguments = candidate.mkfs_arguments(scratch=True)
+        await self._helper.wipe(handle)
+        argv = (program, *arguments, self._attached.path)
+        self._narrator.command_begins(argv, as_root=True)
+        finished = await self._helper.mkfs(handle, candidate.filesystem.name, arguments)
+        self._narrator.command_ended(replace(finished, argv=argv), as_root=True)
+        if finished.exit_code:
+            raise CandidateFailed("mkfs", f"{program} could not make {candidate.name}.", finished.output)
+        self._narrator.sample(MKFS_TIME, finished.wall_s)
+
+    async def _prepare_blocks(self) -> None:
+        """A filesystem that discarded blocks has made holes: later writes would have to fill them."""
+        if _is_sparse(self._layout.image):
+            await _fill(self._layout.image, self._plan.target.size_bytes, self._narrator)
+
+    async def _check(self, candidate: Candidate, site: ImageSite) -> None:
+        self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
+        try:
+            await self._helper.sync(self._attached.handle)
+            errors = await self._helper.health(self._attached.handle, candidate.filesystem.name)
+        except HelperFailed as error:
+            await self.check_device(reading=True)
+            raise CandidateFailed("health", f"{candidate.name} could not write everything back.", str(error)) from error
+        await site.umount()
+        if errors:
+            await self.check_device(reading=True)
+            text = ", ".join(f"{name} {count}" for name, count in errors.items())
+            raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.")
+
+
+@asynccontextmanager
+async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[ImageVenue]:
+    """Make, fill and attach the image; leaving takes everything away."""
+    directory = journal.make_directory(Path(plan.target.path))
+    layout = Layout(str(directory / "image"), str(directory / "mount"), str(directory / "scratch"))
+    for made in (layout.mount, layout.scratch):
+        Path(made).mkdir(mode=0o700)
+    size_bytes = plan.target.size_bytes
+    narrator.begin("prepare", f"reserving room for the scratch image in {safe(plan.target.path)}")
+    await _reserve(layout.image, size_bytes, plan.target.host_filesystem, narrator)
+    await _fill(layout.image, size_bytes, narrator)
+    narrator.begin("prepare", "starting the privileged helper")
+    async with Helper.start() as helper:
+        attached = await helper.attach(layout.image)
+        loop = ("losetup", "--direct-io=on", attached.path, layout.image)
+        narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        if not attached.direct_io:
+            narrator.doubt(
+                Doubt(
+                    "image-cached",
+                    f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
+                    "is cached in memory and the figures are too good. Choose a directory on another filesystem.",
+                )
+            )
+        try:
+            yield ImageVenue(plan, narrator, helper, attached, layout)
+        finally:
+            narrator.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
+
+
+async def _reserve(image: str, size_bytes: int, host_filesystem: str, narrator: Narrator) -> None:
+    """Make the image file with all its blocks; without copy-on-write where the filesystem under it would."""
+    os.close(os.open(image, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    steps = [["fallocate", "--posix", "--length", str(size_bytes), image]]
+    if host_filesystem == "btrfs":
+        steps.insert(0, ["chattr", "+C", image])
+    for argv in steps:
+        finished = await (await commands.start(argv)).wait()
+        narrator.command_ended(finished)
+        if finished.exit_code:
+            raise RunFailed(
+                f"The scratch image could not be reserved ({argv[0]} failed).",
+                "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
+                finished.output,
+            )
+
+
+async def _fill(image: str, size_bytes: int, narrator: Narrator) -> None:
+    """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
+    narrator.begin("fill", "writing the whole scratch image once", expected_s=size_bytes / EXPECTED_FILL_BYTES_PER_S)
+    argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
+    argv += ["conv=notrunc,fsync", "status=none"]
+    finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, narrator)
+    if finished.exit_code:  # not every filesystem takes direct I/O
+        finished = await _watch_writing(argv, size_bytes, narrator)
+    if finished.exit_code:
+        raise RunFailed("The scratch image could not be written.", "Its disk may be full or failing.", finished.output)
+
+
+async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrator) -> Finished:
+    narrator.command_begins(tuple(argv))
+    process = await commands.start(argv)
+    ending = asyncio.ensure_future(process.wait())
+    before = 0
+    try:
+        while not (await asyncio.wait({ending}, timeout=0.25))[0]:
+            written = _written_bytes(process.pid)
+            rate = max(0, written - before) / 0.25
+            before = written
+            narrator.progress("writing the whole scratch image once", Progress(min(1.0, written / size_bytes), rate))
+    finally:
+        if not ending.done():
+            ending.cancel()
+            await process.kill()
+    narrator.command_ended(ending.result())
+    return ending.result()
+
+
+def _written_bytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("wchar:")), 0)
+
+
+def _is_sparse(image: str) -> bool:
+    status = os.stat(image)
+    return status.st_blocks * 512 < status.st_size
+
+
+async def _read_whole(image: str) -> None:
+    """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
+    finished = await (await commands.start(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])).wait()
+    if finished.exit_code:
+        raise RunFailed(
+            "The disk under the scratch image cannot be read.",
+            "The disk may be failing: look at its health first.",
+            finished.output,
+        )
+
+
+async def _write_beside(scratch: str) -> None:
+    """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
+    probe = f"{scratch}/probe"
+    argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
+    finished = await (await commands.start(argv)).wait()
+    with contextlib.suppress(OSError):
+        os.unlink(probe)
+    if finished.exit_code:
+        raise RunFailed(
+            "The disk under the scratch image cannot be written.",
+            "The disk may be failing or full: look at its health first.",
+            finished.output,
+        )

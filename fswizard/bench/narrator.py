@@ -1,0 +1,123 @@
+"""Turns what happens into events: numbers the steps, keeps the clock, estimates what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from fswizard.bench.pace import Pace
+from fswizard.bench.workloads import Progress
+from fswizard.model.events import (
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    Stage,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+)
+from fswizard.model.events import SampleTaken as _SampleTaken
+from fswizard.model.judgement import Judgement
+from fswizard.model.plan import Trial
+from fswizard.model.recipe import Metric
+from fswizard.model.result import Doubt, Failure, Sample
+from fswizard.system.process import Finished
+
+BEFORE_ROUNDS = Trial(0, "")
+
+
+class Narrator:
+    """Tells what a run does, one event at a time."""
+
+    def __init__(self, tell: Callable[[Event], None], pace: Pace, doubts: Iterable[str] = ()) -> None:
+        """`doubts` are the codes of those that were raised before."""
+        self._tell = tell
+        self._pace = pace
+        self._started = time.monotonic()
+        self._steps = 0
+        self._doubts = set(doubts)
+        self.step = Step(0, "prepare", "")
+        """The current one."""
+        self.trial = BEFORE_ROUNDS
+
+    @property
+    def now_s(self) -> float:
+        """Time since the run started, in seconds."""
+        return time.monotonic() - self._started
+
+    def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
+        self._steps += 1
+        self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
+        self._pace.step_begins(self.now_s, expected_s)
+        self._tell(StepStarted(self.now_s, self.step))
+        return self.step
+
+    def progress(self, text: str, told: Progress) -> None:
+        fraction, left_s = self._pace.outlook(self.now_s, told.fraction)
+        self._tell(
+            StepProgressed(
+                self.now_s,
+                self.step.number,
+                told.fraction,
+                text,
+                told.rate,
+                told.rate_unit,
+                told.latency_s,
+                told.worst_latency_s,
+                fraction,
+                left_s,
+            )
+        )
+
+    def command_begins(self, argv: tuple[str, ...], *, as_root: bool = False) -> None:
+        self._tell(CommandStarted(self.now_s, self.step.number, argv, as_root))
+
+    def command_ended(self, finished: Finished, *, as_root: bool = False) -> None:
+        step, now = self.step.number, self.now_s
+        self._tell(
+            CommandFinished(now, step, finished.argv, finished.exit_code, finished.wall_s, finished.output, as_root)
+        )
+
+    def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
+        self._tell(
+            _SampleTaken(
+                self.now_s,
+                Sample(
+                    self.trial.round,
+                    self.trial.candidate,
+                    workload,
+                    metric.name,
+                    value,
+                    metric.unit,
+                    metric.better,
+                    primary,
+                ),
+            )
+        )
+
+    def failure(self, failure: Failure) -> None:
+        self._tell(StepFailed(self.now_s, self.step, failure))
+
+    def skipped(self, reason: str) -> None:
+        self._tell(StepSkipped(self.now_s, self.step, reason))
+
+    def doubt(self, doubt: Doubt) -> None:
+        """Raise a doubt, once."""
+        if doubt.code not in self._doubts:
+            self._doubts.add(doubt.code)
+            self._tell(DoubtRaised(self.now_s, doubt))
+
+    def ratios(self, judgement: Judgement) -> None:
+        self._tell(RatioUpdated(self.now_s, judgement))
+
+    def discarded(self, number: int, reason: str) -> None:
+        self._tell(RoundDiscarded(self.now_s, number, reason))
+
+    def round_finished(self, number: int, survivors: Iterable[str]) -> None:
+        self._tell(RoundFinished(self.now_s, number, tuple(sorted(survivors))))

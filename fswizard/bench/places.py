@@ -1,0 +1,109 @@
+"""Directories of this machine: where a scratch image may lie, what filesystem is under a path."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from fswizard.drives import drive_of
+from fswizard.errors import UsageError
+from fswizard.filesystems import catalogue
+from fswizard.model.drive import Drive
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.text import safe
+from fswizard.model.units import size_text
+
+MARGIN_BYTES = 512 << 20
+MARGIN_SHARE = 0.02
+"""Room that is left on the filesystem under an image: the larger of both."""
+NOT_ON_A_DISK = frozenset({"tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "devtmpfs", "squashfs"})
+
+
+def default_directory(drive: Drive | None = None) -> str:
+    """The directory with the most room that the user can write, on `drive` where one is given.
+
+    Raises UsageError where there is none.
+    """
+    best: dict[int, tuple[int, str]] = {}
+    for directory in _writable():
+        if drive is not None and (under := drive_of(directory)) is not None and under.name != drive.name:
+            continue
+        best.setdefault(os.stat(directory).st_dev, (shutil.disk_usage(directory).free, directory))
+    if not best:
+        where = f"on {drive.name} ({drive.model})" if drive else "on a disk of this machine"
+        raise UsageError(
+            f"There is no mounted filesystem {where} that you can write to.",
+            "Mount one, or name a directory with --target image:SIZE@DIRECTORY.",
+        )
+    return max(best.values())[1]
+
+
+def checked_directory(text: str) -> str:
+    """`text` as an absolute path of a directory that can be written; UsageError otherwise."""
+    try:
+        path = Path(text).expanduser().absolute()
+        there = path.is_dir()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, or of a user that does not exist
+        raise UsageError(f"{safe(text)[:100]} is no directory's name.", "Name a directory that exists.") from error
+    if not there:
+        raise UsageError(f"{safe(str(path))} is not a directory.", "Name a directory that exists.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UsageError(f"You may not write to {safe(str(path))}.", "Name a directory of your own.")
+    return str(path)
+
+
+def check_room(directory: str, size_bytes: int) -> None:
+    """UsageError where an image of `size_bytes` would fill the filesystem up."""
+    usage = shutil.disk_usage(directory)
+    margin = max(MARGIN_BYTES, int(usage.total * MARGIN_SHARE))
+    if usage.free < size_bytes + margin:
+        raise UsageError(
+            f"{safe(directory)} has {size_text(usage.free)} free; the image takes {size_text(size_bytes)} "
+            f"and {size_text(margin)} must stay free.",
+            "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
+        )
+
+
+def filesystem_type(directory: str) -> str:
+    """Type of the filesystem that `directory` lies on, as the kernel names it; empty where it cannot be told."""
+    path = os.path.realpath(directory)
+    mounts = {partition.mountpoint: partition.fstype for partition in psutil.disk_partitions(all=True)}
+    under = [mount for mount in mounts if path == mount or path.startswith(mount.rstrip("/") + "/")]
+    return safe(mounts[max(under, key=len)]) if under else ""
+
+
+def directory_candidates(text: str) -> tuple[Candidate, ...]:
+    """Candidates for existing directories, separated by commas; named after their filesystem and place."""
+    directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
+    if not directories:
+        raise UsageError("No directory was named.", "Write --target dir:/first/directory,/second/directory.")
+    if len(set(directories)) < len(directories):
+        raise UsageError("A directory was named twice.", "Name each directory once.")
+    return tuple(_directory_candidate(directory) for directory in directories)
+
+
+def _directory_candidate(directory: str) -> Candidate:
+    kind = filesystem_type(directory)
+    known = catalogue().get(kind) or Filesystem(kind, kind, "", "", mount_type=kind)
+    return Candidate(f"{kind}@{safe(directory)}", known, directory=directory)
+
+
+def _writable() -> Iterator[str]:
+    """Directories that a scratch image may lie in; the first of each filesystem is the best place on it."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    places = [home, home.parent, Path("/var/tmp"), Path("/tmp")]
+    places += [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=False)]
+    for place in places:
+        try:
+            if (
+                place.is_dir()
+                and os.access(place, os.W_OK | os.X_OK)
+                and filesystem_type(str(place)) not in NOT_ON_A_DISK
+            ):
+                yield str(place)
+        except OSError:
+            continue

@@ -1,0 +1,114 @@
+"""Whether root's rights can be had, and how: directly, through sudo, or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fswizard import privileged
+from fswizard.errors import Missing, RunFailed
+from fswizard.privileged import protocol
+from fswizard.system import commands
+
+State = Literal["root", "sudo", "sudo-asks", "none"]
+
+INSTALLED = Path("/usr/libexec/fswizard/privileged")
+"""Where a package or `make install-helper` puts a copy that nobody but root can change."""
+WITHOUT_ROOT = (
+    "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HelperSource:
+    """The copy of the helper that root would run."""
+
+    path: Path
+    trusted: bool
+    """Nobody but root can change it. Else whoever can change this program's files can become root with it."""
+
+
+def state() -> State:
+    """`root`; `sudo` when it works without a question; `sudo-asks` when it may want a password; `none` without sudo."""
+    if os.geteuid() == 0:
+        return "root"
+    if commands.find("sudo") is None:
+        return "none"
+    try:
+        works = commands.query(["sudo", "-n", "unshare", "--version"]).exit_code == 0
+    except RunFailed:
+        works = False
+    return "sudo" if works else "sudo-asks"
+
+
+def authorise() -> None:
+    """Let sudo ask for the password on the terminal, where that is needed; Missing where root cannot be had.
+
+    Only for when no full screen is open, or inside `App.suspend()`. One helper lives as long as the run does,
+    so the ticket may run out meanwhile.
+    """
+    found = state()
+    if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
+        found = state()
+    if found not in ("root", "sudo"):
+        raise missing(found)
+
+
+def missing(found: State) -> Missing:
+    """Says which right is missing, and what works without it."""
+    if found == "sudo-asks":
+        return Missing(
+            "Making and mounting filesystems needs root, and sudo did not give it.",
+            f"Run `sudo -v` in this terminal first, or start fswizard as root. {WITHOUT_ROOT}",
+        )
+    return Missing(
+        "Making and mounting filesystems needs root, and sudo is not installed.",
+        f"Start fswizard as root. {WITHOUT_ROOT}",
+    )
+
+
+def privileged_path() -> HelperSource:
+    """The installed copy where it is root's alone and speaks our protocol, else the one of this package."""
+    if is_roots_alone(INSTALLED) and protocol_version(INSTALLED) == protocol.VERSION:
+        return HelperSource(INSTALLED, trusted=True)
+    own = Path(privileged.__file__).resolve().parent
+    return HelperSource(own, is_roots_alone(own))
+
+
+def is_roots_alone(directory: Path) -> bool:
+    """Nobody but root can change anything in `directory`, or put another in its place."""
+    try:
+        return all(_is_roots(path) for path in (*directory.rglob("*"), directory, *directory.parents))
+    except OSError:
+        return False
+
+
+def protocol_version(directory: Path) -> int | None:
+    """The protocol that the helper in `directory` speaks; None where it does not say."""
+    try:
+        text = (directory / "protocol.py").read_text("utf-8")
+    except (OSError, ValueError):
+        return None
+    match = re.search(r"^VERSION = (\d+)$", text, re.MULTILINE)
+    return int(match[1]) if match else None
+
+
+def python() -> str:
+    """The interpreter for root: the system's where it is new enough, since a user's own is the user's to change."""
+    for path in ("/usr/bin/python3", sys.executable):
+        check = [path, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+        if Path(path).exists() and commands.query(check).exit_code == 0:
+            return path
+    raise Missing("No Python 3.10 or later was found for the privileged helper.")
+
+
+def _is_roots(path: Path) -> bool:
+    status = path.lstat()
+    sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == 0 and not stat.S_ISLNK(status.st_mode) and (not writable or bool(sticky))

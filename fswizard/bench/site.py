@@ -1,0 +1,50 @@
+"""Where a workload runs: a candidate, mounted, with the means to run programs there as the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fswizard.system.process import Process
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Room on a filesystem."""
+
+    used_bytes: int
+    free_bytes: int
+
+
+class Site(Protocol):
+    """Everything that a workload may touch."""
+
+    @property
+    def directory(self) -> str:
+        """The candidate's own directory, empty at the start of a cell, writable by the user.
+
+        It may exist in the programs' mount namespace only: look into it through programs,
+        or through `/proc/PID/cwd` of one that runs there.
+        """
+        ...
+
+    @property
+    def scratch(self) -> str:
+        """A private directory outside what is measured, for job files and TMPDIR; visible from here too."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Kernel name of the block device below, whose /sys/class/block/NAME/stat counts; empty if unknown."""
+        ...
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start a program as the user, without capabilities; `cwd` defaults to `directory`."""
+        ...
+
+    async def remount(self) -> None:
+        """Empty the candidate's caches: unmount and mount again, or what comes closest to it."""
+        ...

@@ -1,0 +1,44 @@
+"""Where candidates are tried out, one after the other, on the same blocks."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from fswizard.bench.site import Site
+from fswizard.model.filesystem import Candidate
+
+
+class CandidateFailed(Exception):
+    """A candidate could not be made, mounted or unmounted, or its own counters report errors."""
+
+    def __init__(self, kind: str, text: str, details: str = "") -> None:
+        super().__init__(text)
+        self.kind = kind
+        """`mkfs`, `mount`, `umount`, `health`."""
+        self.text = text
+        self.details = details
+
+
+class Venue(Protocol):
+    """A prepared target."""
+
+    @property
+    def device(self) -> str:
+        """Kernel name of the block device that everything is measured on; empty where it differs by candidate."""
+        ...
+
+    def open(self, candidate: Candidate) -> AbstractAsyncContextManager[Site]:
+        """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
+        ...
+
+    def bare(self) -> AbstractAsyncContextManager[Site] | None:
+        """The target without any filesystem, for the limits of the device itself; None where it cannot be had."""
+        ...
+
+    async def check_device(self, *, reading: bool) -> None:
+        """RunFailed where the device or the filesystem under the image is at fault, and no candidate to blame.
+
+        With `reading`, every block is read: for errors that a failing disk may have caused.
+        """
+        ...

@@ -1,0 +1,77 @@
+"""Backups with borg: the first one of a tree, then one of a second, mostly equal copy."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+
+from fswizard.bench.site import Site
+from fswizard.bench.workloads import Measured, Told, programs, timed
+from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
+from fswizard.model.metrics import CPU, DURATION, FILE_RATE
+from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import BackupJob
+from fswizard.system.process import Finished
+
+WORKER = "tree_worker.py"
+CHANGED_EVERY = 20
+"""Of so many files one has other content in the second copy."""
+
+
+async def run(job: BackupJob, site: Site, *, seed: int) -> AsyncGenerator[Told, None]:
+    """Lay out the source and the repository, empty the caches, and make an archive; the seed counts for nothing."""
+    programs.put(WORKER, site)
+
+    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
+        duration_s = timed.duration_s(finished)
+        yield Measured(DURATION, duration_s)
+        yield Measured(FILE_RATE, job.files / duration_s)
+        yield Measured(CPU, timed.cpu_s(finished))
+
+    async with aclosing(timed.run(_timed(job, site.directory, site.scratch), job, site, figures)) as told:
+        async for what in told:
+            yield what
+
+
+def commands(job: BackupJob) -> tuple[PlannedCommand, ...]:
+    """The programs of a job; what an earlier workload left in place is not made again."""
+    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
+
+
+def _timed(job: BackupJob, directory: str, scratch: str) -> Timed:
+    """The source lies on the candidate, too: what is read and what is written are both its own."""
+    base = f"{directory}/backup-{job.files}-{job.total_bytes}"
+    source, again, repository = f"{base}-source", f"{base}-source-again", f"{base}-repository"
+    first = _archive(job, source, repository, scratch)
+
+    def tree(path: str, *changed: str) -> LaidOut:
+        return LaidOut(path, lambda part: (_making(job, part, scratch, *changed),))
+
+    def make(part: str) -> tuple[Work, ...]:
+        forget = Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories")
+        argv = ("borg", "init", "--encryption=none", part)
+        return (forget, Work(argv, "making a repository", env=_environment(scratch)))
+
+    if job.archive == "first":
+        empty = LaidOut(repository, make, in_place=True, anew=True)  # borg remembers where a repository is
+        return Timed(first.text, (first,), (tree(source), empty))
+    begun = LaidOut(repository, lambda part: (*make(part), first), in_place=True)
+    second = _archive(job, again, repository, scratch)
+    return Timed(second.text, (second,), (tree(source), begun, tree(again, str(CHANGED_EVERY))))
+
+
+def _archive(job: BackupJob, source: str, repository: str, scratch: str) -> Work:
+    which, name = ("second copy", "second-{now:%s%f}") if source.endswith("again") else ("source", "first")
+    argv = ("borg", "create", f"{repository}::{name}", source)
+    return reading(argv, f"backing up the {which}, {job.files:,} files", job.total_bytes, _environment(scratch))
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    """Borg's settings, cache and list of known repositories are the run's own."""
+    return {"BORG_BASE_DIR": f"{scratch}/borg"}
+
+
+def _making(job: BackupJob, directory: str, scratch: str, *changed: str) -> Work:
+    arguments = ("make", "mixed", str(job.files), str(job.total_bytes), directory, *changed)
+    argv = programs.command(WORKER, *arguments, scratch=scratch)
+    return writing(argv, f"making {'the second copy' if changed else 'the source'}", job.total_bytes)

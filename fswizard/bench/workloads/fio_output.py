@@ -1,0 +1,134 @@
+"""What fio prints with `--output-format=json`: one cumulative object after another, with text around them."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_LONGEST_OBJECT = 4 << 20
+
+
+class DumpReader:
+    """Cuts a stream of bytes into the JSON objects in it, as they become whole."""
+
+    def __init__(self) -> None:
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+        self._json = json.JSONDecoder(strict=False)  # fio repeats file names as they are
+        self._text = ""
+
+    def feed(self, chunk: bytes) -> list[dict[str, Any]]:
+        """The objects that `chunk` completes; text before and between them is passed over."""
+        self._text = (self._text + self._bytes.decode(chunk))[-_LONGEST_OBJECT:]
+        dumps = []
+        while (start := self._text.find("{")) >= 0:
+            try:
+                dump, end = self._json.raw_decode(self._text, start)
+            except (ValueError, RecursionError):
+                # Either not whole yet, or a brace in a message: then fio's next object stands at a line's start.
+                end = self._text.find("\n{", start) + 1
+                if end == 0:
+                    break
+                dump = None
+            self._text = self._text[end:]
+            if isinstance(dump, dict):
+                dumps.append(dump)
+        return dumps
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """What fio counted for reads or for writes since it started."""
+
+    io_bytes: float = 0
+    operations: float = 0
+    bytes_per_s: float = 0
+    iops: float = 0
+    median_s: float = 0
+    p99_s: float = 0
+    worst_s: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A dump of fio: all jobs together, because of `--group_reporting`."""
+
+    at_s: float
+    """fio's own clock."""
+    error: int
+    """errno of the first job that failed; 0 when none did."""
+    read: Direction
+    write: Direction
+
+    @property
+    def io_bytes(self) -> float:
+        return self.read.io_bytes + self.write.io_bytes
+
+    @property
+    def operations(self) -> float:
+        return self.read.operations + self.write.operations
+
+    @property
+    def bytes_per_s(self) -> float:
+        return self.read.bytes_per_s + self.write.bytes_per_s
+
+    @property
+    def iops(self) -> float:
+        return self.read.iops + self.write.iops
+
+    @property
+    def median_s(self) -> float:
+        """Of the slower direction, where both occur."""
+        return max(self.read.median_s, self.write.median_s)
+
+    @property
+    def p99_s(self) -> float:
+        return max(self.read.p99_s, self.write.p99_s)
+
+    @property
+    def worst_s(self) -> float:
+        return max(self.read.worst_s, self.write.worst_s)
+
+
+def figures(dump: Mapping[str, Any]) -> Figures | None:
+    """The figures of one object of fio's output, versions 3.16 and later; None where it is no such object."""
+    jobs = dump.get("jobs")
+    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
+        return None
+    errors = (int(_number(job, "error")) for job in jobs)
+    return Figures(
+        at_s=_number(dump, "timestamp_ms") / 1e3,
+        error=next((error for error in errors if error), 0),
+        read=_direction(jobs[0].get("read")),
+        write=_direction(jobs[0].get("write")),
+    )
+
+
+def _direction(side: Any) -> Direction:
+    """Latencies are those from submission to completion; older versions name their percentiles `clat_ns`."""
+    latency = _object(side, "lat_ns")
+    percentiles = _object(latency, "percentile") or _object(_object(side, "clat_ns"), "percentile")
+    worst_s = _number(latency, "max") / 1e9
+    # fio's percentiles are bins some percent wide, whose middle may lie beyond the worst value.
+    return Direction(
+        io_bytes=_number(side, "io_bytes"),
+        operations=_number(side, "total_ios"),
+        bytes_per_s=_number(side, "bw_bytes"),
+        iops=_number(side, "iops"),
+        median_s=min(_number(percentiles, "50.000000") / 1e9, worst_s),
+        p99_s=min(_number(percentiles, "99.000000") / 1e9, worst_s),
+        worst_s=worst_s,
+    )
+
+
+def _object(value: Any, key: str) -> Mapping[str, Any]:
+    inner = value.get(key) if isinstance(value, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _number(value: Any, key: str) -> float:
+    number = value.get(key, 0) if isinstance(value, Mapping) else 0
+    usable = isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e18
+    return number if usable else 0

@@ -1,0 +1,78 @@
+"""SQLite's commits: the real `sqlite3` carries out one transaction after the other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from fswizard.bench.site import Site
+from fswizard.bench.workloads import Measured, Told, laid_out, timed
+from fswizard.bench.workloads.timed import Timed, Work
+from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE
+from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import SqliteJob
+from fswizard.system.process import Finished
+
+ROWS = 2000
+"""The table's first rows, of which each transaction changes one."""
+PAYLOAD_BYTES = 200
+
+
+async def run(job: SqliteJob, site: Site, *, seed: int) -> AsyncGenerator[Told, None]:
+    """Write the statements into a file, empty the caches, and let sqlite3 read them; the same seed gives the same."""
+    Path(_script(job, site.scratch)).write_text("\n".join(_statements(job, seed)))
+
+    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
+        duration_s = timed.duration_s(finished)
+        yield Measured(OPERATION_RATE, job.transactions / duration_s)
+        yield Measured(DURATION, duration_s)
+        yield Measured(CPU, timed.cpu_s(finished))
+
+    async with aclosing(timed.run(_timed(job, site.directory, site.scratch), job, site, figures)) as told:
+        async for what in told:
+            yield what
+
+
+def commands(job: SqliteJob) -> tuple[PlannedCommand, ...]:
+    """The programs of a job."""
+    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
+
+
+def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
+    database = f"{directory}/sqlite-{job.journal}-{job.transactions}"
+    script = _script(job, scratch).replace("\\", "\\\\").replace('"', '\\"')
+    # In a directory of its own, for the journal stands beside the database and bears its name.
+    inside = f"{laid_out.unfinished(database)}/database"
+    text = f"{job.transactions:,} transactions of SQLite"
+    # The person's own settings stand in HOME.
+    working = Work(("sqlite3", "-batch", "-bail", inside, f'.read "{script}"'), text, env={"HOME": scratch})
+    making = Work(("mkdir", laid_out.unfinished(database)), "a directory for the database")
+    return Timed(text, (making, working), makes=database)
+
+
+def _script(job: SqliteJob, scratch: str) -> str:
+    return f"{scratch}/sqlite-{job.journal}-{job.transactions}.sql"
+
+
+def _statements(job: SqliteJob, seed: int) -> Iterator[str]:
+    """Each transaction adds a row and changes another, as a browser's history or a mail program's index does."""
+    dice = random.Random(seed)
+
+    def payload() -> str:
+        return dice.getrandbits(4 * PAYLOAD_BYTES).to_bytes(PAYLOAD_BYTES // 2, "little").hex()
+
+    yield f"PRAGMA journal_mode = {job.journal};"
+    yield "PRAGMA synchronous = FULL;"
+    yield "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);"
+    yield "CREATE INDEX entry_word ON entry (word);"
+    yield "BEGIN;"
+    for number in range(ROWS):
+        yield f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
+    yield "COMMIT;"
+    for number in range(ROWS, ROWS + job.transactions):
+        yield "BEGIN;"
+        yield f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
+        yield f"UPDATE entry SET content = '{payload()}' WHERE number = {dice.randrange(number)};"
+        yield "COMMIT;"

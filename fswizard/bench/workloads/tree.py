@@ -1,0 +1,161 @@
+"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from fswizard.bench.site import Site
+from fswizard.bench.workloads import Measured, Told, laid_out, programs, timed
+from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
+from fswizard.model.codec import to_json
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
+from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import TreeJob
+from fswizard.model.units import size_text
+from fswizard.system.process import Finished
+
+WORKER = "tree_worker.py"
+
+GIT = ("git", "-c", "user.name=fswizard", "-c", "user.email=fswizard@localhost", "-c", "core.hooksPath=/dev/null")
+
+
+async def run(job: TreeJob, site: Site, *, seed: int) -> AsyncGenerator[Told, None]:
+    """Make the tree unless it is there (the same one whatever the seed), empty the caches, and work on it."""
+    programs.put(WORKER, site)
+    if job.own is not None:
+        Path(_shape(job, site.scratch)).write_text(json.dumps(to_json(job.own)))
+
+    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
+        duration_s = timed.duration_s(finished)
+        yield Measured(DURATION, duration_s)
+        yield Measured(FILE_RATE, job.files / duration_s)
+        yield Measured(BYTES_WRITTEN, job.total_bytes if job.writes else 0)
+        yield Measured(CPU, timed.cpu_s(finished))
+
+    async with aclosing(timed.run(_timed(job, site.directory, site.scratch, str(seed)), job, site, figures)) as told:
+        async for what in told:
+            yield what
+
+
+def commands(job: TreeJob) -> tuple[PlannedCommand, ...]:
+    """The programs of a job; what an earlier workload left in place is not made again."""
+    return timed.commands(_timed(job, "MOUNT", "SCRATCH", "SEED"))
+
+
+def source(job: TreeJob, directory: str, scratch: str) -> LaidOut:
+    """The tree itself, below `directory`."""
+    return LaidOut(_path(job, directory), lambda part: (_worker("make", job, part, scratch),))
+
+
+def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
+    tree = source(job, directory, scratch)
+    if job.operation in ("copy", "delete", "tar", "untar"):
+        return _changing(job, tree)
+    if job.operation == "git-status":
+        repository = _repository(job, directory, scratch)
+        status = _git(repository.path, scratch, "asking git what has changed", "status", "--short")
+        return Timed(f"asking git what has changed among {_words(job)}", (status,), (repository,))
+    if job.operation == "install":
+        path = f"{tree.path}-installed"
+        works = (_worker("install", job, laid_out.unfinished(path), scratch),)
+        return Timed(f"installing {_words(job)}", works, makes=path)
+    if job.operation == "read":
+        return Timed(f"reading {_words(job)}", (_worker("read", job, tree.path, scratch, seed),), (tree,))
+    argv = {
+        "find": ("find", tree.path, "-type", "f", "-size", "+1000000G"),  # makes it ask for every file's size
+        "du": ("du", "--summarize", tree.path),
+    }[job.operation]
+    return Timed(f"looking at {_words(job)}", (Work(argv, f"looking at {_words(job)}"),), (tree,))
+
+
+def _changing(job: TreeJob, tree: LaidOut) -> Timed:
+    copy = LaidOut(f"{tree.path}-copy", lambda part: (_copying(job, tree.path, part),))
+    archive = LaidOut(f"{tree.path}.tar", lambda part: (_packing(job, tree.path, part),))
+    if job.operation == "delete":
+        return Timed(f"deleting {_words(job)}", (_deleting(job, copy.path),), (tree, copy))
+    if job.operation == "untar":
+        unpacked = f"{tree.path}-unpacked"
+        unpacking = _unpacking(job, archive.path, laid_out.unfinished(unpacked))
+        return Timed(unpacking.text, (unpacking,), (tree, archive), makes=unpacked)
+    made = copy if job.operation == "copy" else archive
+    works = made.make(laid_out.unfinished(made.path))
+    return Timed(works[0].text, works, (tree,), makes=made.path)
+
+
+def _copying(job: TreeJob, tree: str, copy: str) -> Work:
+    """Without reflinks: sharing blocks would be no copy, and only some candidates can."""
+    return writing(("cp", "-a", "--reflink=never", tree, copy), f"copying {_words(job)}", job.total_bytes)
+
+
+def _packing(job: TreeJob, tree: str, archive: str) -> Work:
+    argv = ("tar", "--create", f"--file={archive}", f"--directory={tree}", ".")
+    return writing(argv, f"packing {_words(job)}", job.total_bytes)
+
+
+def _unpacking(job: TreeJob, archive: str, directory: str) -> Work:
+    argv = ("tar", "--extract", f"--file={archive}", f"--one-top-level={directory}")
+    return writing(argv, f"unpacking {_words(job)}", job.total_bytes)
+
+
+def _deleting(job: TreeJob, copy: str) -> Work:
+    """Its share is that of the tree's top directories that are gone, seen through its own eyes."""
+    at_first = 0
+
+    def share_done(pid: int) -> float:
+        nonlocal at_first
+        left = len(os.listdir(f"/proc/{pid}/cwd/{os.path.basename(copy)}"))
+        at_first = max(at_first, left)
+        return 1 - left / at_first if at_first else 1.0
+
+    return Work(("rm", "-rf", copy), f"deleting {_words(job)}", share_done, job.files, "1/s")
+
+
+def _repository(job: TreeJob, directory: str, scratch: str) -> LaidOut:
+    def make(part: str) -> tuple[Work, ...]:
+        return (
+            _worker("make", job, part, scratch),
+            _git(part, scratch, "making it a repository", "init", "--quiet"),
+            _git(part, scratch, "adding its files", "add", "--all"),
+            _git(part, scratch, "committing them", "commit", "--quiet", "--message=all"),
+        )
+
+    return LaidOut(f"{_path(job, directory)}-repository", make)
+
+
+def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
+    """Without the person's own settings, which may sign, or start programs."""
+    return Work((*GIT, "-C", repository, *arguments), text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})
+
+
+def _worker(what: str, job: TreeJob, directory: str, scratch: str, *more: str) -> Work:
+    arguments = (what, _shape(job, scratch), str(job.files), str(job.total_bytes), directory, *more)
+    argv = programs.command(WORKER, *arguments, scratch=scratch)
+    if what == "read":
+        return reading(argv, f"reading {_words(job)}", job.total_bytes)
+    text = f"making a tree of {job.files:,} files, {size_text(job.total_bytes)}"
+    return writing(argv, text if what == "make" else f"installing {_words(job)}", job.total_bytes)
+
+
+def _shape(job: TreeJob, scratch: str) -> str:
+    """What the worker is told of the shape: its name, or a file that describes it."""
+    return job.shape if job.own is None else f"{scratch}/{_name(job)}.json"
+
+
+def _path(job: TreeJob, directory: str) -> str:
+    return f"{directory}/{_name(job)}"
+
+
+def _name(job: TreeJob) -> str:
+    """The same for all jobs on the same tree, and for no others."""
+    which = f"-{zlib.crc32(repr(job.own).encode()):08x}" if job.own else ""
+    return f"{job.shape}{which}-{job.files}-{job.total_bytes}"
+
+
+def _words(job: TreeJob) -> str:
+    kind = {"small-files": "small files", "mixed": "mixed files", "own": "files like your own"}[job.shape]
+    return f"{job.files:,} {kind}"

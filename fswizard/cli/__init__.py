@@ -1,0 +1,54 @@
+"""The command line. Each subcommand stands in a file of its own and is imported when it is called."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+
+from fswizard.cli.command import Command
+from fswizard.errors import UsageError
+
+SUBCOMMANDS = {
+    "drives": "fswizard.cli.drives.Drives",
+    "smr": "fswizard.cli.smr.Smr",
+    "recipes": "fswizard.cli.recipes.Recipes",
+    "plan": "fswizard.cli.run.Plan",
+    "run": "fswizard.cli.run.Run",
+    "report": "fswizard.cli.report.Report",
+    "history": "fswizard.cli.history.History",
+    "import": "fswizard.cli.importing.Import",
+    "published": "fswizard.cli.published.Published",
+    "doctor": "fswizard.cli.doctor.Doctor",
+    "clean": "fswizard.cli.clean.Clean",
+}
+
+
+class Fswizard(Command):
+    """Which filesystem, with which mount options, for this disk and this use: measured on the disk itself.
+
+    Without a subcommand the full-screen wizard starts.
+    """
+
+    PROGNAME = "fswizard"
+    DESCRIPTION = __doc__
+
+    def main(self, *words: str) -> int:
+        if words:
+            near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
+            raise UsageError(
+                f"There is no subcommand '{words[0]}'.",
+                f"Did you mean `fswizard {near[0]}`?" if near else f"There are: {', '.join(SUBCOMMANDS)}.",
+            )
+        if self.nested_command:
+            return 0
+        if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+            raise UsageError(
+                "The wizard needs a terminal.", "Without one, `fswizard run quick` measures and prints a report."
+            )
+        from fswizard.tui import run_wizard
+
+        return run_wizard()
+
+
+for _name, _where in SUBCOMMANDS.items():
+    Fswizard.subcommand(_name, _where)

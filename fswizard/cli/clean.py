@@ -1,0 +1,34 @@
+"""`fswizard clean`: undoes what a killed run left behind."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from fswizard.bench import journal
+from fswizard.cli.command import Command
+from fswizard.errors import ExitCode
+from fswizard.model.text import safe
+from fswizard.model.units import size_text
+
+
+class Clean(Command):
+    """Removes scratch images and directories of runs that were killed. Runs that are alive are left alone."""
+
+    DESCRIPTION = __doc__
+
+    def main(self) -> int:
+        leftovers = journal.leftovers()
+        if not leftovers:
+            print("Nothing was left behind.", file=sys.stderr)
+        for leftover in leftovers:
+            size = size_text(leftover.size_bytes)
+            there = [directory for directory in leftover.directories if directory.is_dir()]
+            journal.clean(leftover)
+            for directory in there:
+                print(f"removed {safe(str(directory))} ({size})")
+            if leftover.result is not None and leftover.result.exists():
+                name = shlex.quote(safe(str(leftover.result)))
+                print(f"Its figures so far: fswizard report {name}", file=sys.stderr)
+                print(f"To go on with it:   fswizard run --resume {name}", file=sys.stderr)
+        return ExitCode.OK

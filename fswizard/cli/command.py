@@ -1,0 +1,32 @@
+"""What all subcommands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plumbum import cli
+from plumbum.cli.application import ShowCompletion, ShowHelp, ShowHelpAll, ShowVersion
+from plumbum.cli.switches import SwitchError
+
+import fswizard
+from fswizard.errors import UsageError
+
+
+class Command(cli.Application):
+    """A subcommand whose wrong usage is an error like any other: on stderr, with exit code 2."""
+
+    VERSION = fswizard.__version__
+
+    def _parse_args(self, argv: list[str]) -> Any:
+        return self._explaining(super()._parse_args, argv)
+
+    def _validate_args(self, *arguments: Any) -> Any:
+        return self._explaining(super()._validate_args, *arguments)
+
+    def _explaining(self, parse: Any, *arguments: Any) -> Any:
+        try:
+            return parse(*arguments)
+        except (ShowHelp, ShowHelpAll, ShowVersion, ShowCompletion):
+            raise
+        except SwitchError as error:
+            raise UsageError(f"{str(error).rstrip('.')}.", f"`{self.PROGNAME} --help` shows what there is.") from error

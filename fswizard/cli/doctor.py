@@ -1,0 +1,112 @@
+"""`fswizard doctor`: what is missing for what, and the distribution's own command to get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from plumbum import cli
+
+from fswizard import filesystems
+from fswizard.cli.command import Command
+from fswizard.errors import ExitCode
+from fswizard.system import commands, host, programs
+from fswizard.system.install import offer
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Something that was looked for."""
+
+    name: str
+    purpose: str
+    required: bool
+    """The default run cannot do without it."""
+    found: bool
+    version: str = ""
+    package: str = ""
+    """What would bring it; empty where no package does."""
+    reason: str = ""
+    """Why it is not to be had although nothing is missing that a package could bring."""
+
+
+def examine() -> tuple[Checked, ...]:
+    """Everything that measuring needs or profits from."""
+    return (*_filesystems(), *_programs(), _loop_devices())
+
+
+def _filesystems() -> Iterator[Checked]:
+    for name, filesystem in filesystems.catalogue().items():
+        state = filesystems.availability(filesystem)
+        required = name in filesystems.ORDINARY
+        yield Checked(name, filesystem.summary, required, state.usable, state.version, state.package, state.reason)
+
+
+def _programs() -> Iterator[Checked]:
+    system = host.distribution()
+    for program in programs.PROGRAMS:
+        found = commands.find(program.name) is not None
+        required = program.required or (program.name == "sudo" and os.geteuid() != 0)
+        package = "" if found else programs.package_of(program.packages, system)
+        version = host.tool_version(program.name) if found else ""
+        yield Checked(program.name, program.purpose, required, found, version, package)
+
+
+def _loop_devices() -> Checked:
+    found = Path("/dev/loop-control").exists()
+    reason = "" if found else "The kernel offers none: load the module loop, or leave the container."
+    return Checked("loop devices", "scratch images", True, found, reason=reason)
+
+
+def report(checked: Sequence[Checked]) -> str:
+    """What was found, for people, within 80 columns."""
+    lines = [f"{host.distribution().title}, Linux {platform.release()}"]
+    groups = (("Needed for the default run", True), ("For more filesystems and workloads", False))
+    for title, required in groups:
+        lines += ["", title, *(_line(item) for item in checked if item.required is required)]
+    return "\n".join(lines)
+
+
+def _line(item: Checked) -> str:
+    if item.found:
+        return f"  ✓ {item.name:<13} {item.version}".rstrip()
+    reason = item.reason or f"not installed; for {item.purpose}"
+    return textwrap.fill(reason, 80, initial_indent=f"  ✗ {item.name:<13} ", subsequent_indent=" " * 18)
+
+
+class Doctor(Command):
+    """Says what is missing for what, and the command that installs it."""
+
+    PROGNAME = "fswizard doctor"
+
+    as_json = cli.Flag("--json", help="write JSON for other programs")
+    install = cli.Flag("--install", help="install what is missing, after asking")
+    needed = cli.Flag("--needed", help="look only at what the default run needs")
+
+    def main(self) -> int:
+        checked = self._look()
+        missing = sorted({item.package for item in checked if item.package})
+        if self.install and missing and offer(missing):
+            checked = self._look()
+            missing = sorted({item.package for item in checked if item.package})
+        self._tell(checked, missing)
+        return ExitCode.OK if all(item.found for item in checked if item.required) else ExitCode.MISSING
+
+    def _look(self) -> tuple[Checked, ...]:
+        return tuple(item for item in examine() if item.required or not self.needed)
+
+    def _tell(self, checked: Sequence[Checked], missing: Sequence[str]) -> None:
+        command = " ".join(programs.install_command(missing))
+        if self.as_json:
+            print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))
+            return
+        print(report(checked))
+        if command:
+            print(f"\nTo install what is missing:\n  {command}\nor: fswizard doctor --install")
+        elif missing:
+            print(f"\nThese packages would bring what is missing: {', '.join(missing)}.")

@@ -1,0 +1,92 @@
+"""`fswizard drives`: what is attached, with the verdict on shingles and its evidence."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from plumbum import cli
+
+from fswizard.cli.command import Command
+from fswizard.cli.verdicts import verdict_lines
+from fswizard.drives.disks import inventory
+from fswizard.drives.smartctl import details_each
+from fswizard.model.drive import Drive, Partition
+from fswizard.model.units import size_text
+
+_TIMEOUT_S = 10.0
+
+
+class Drives(Command):
+    """List the disks, what is on them and who uses them, and whether they are shingled."""
+
+    PROGNAME = "fswizard drives"
+    DESCRIPTION = __doc__
+
+    json = cli.Flag("--json", help="print JSON")
+    wake = cli.Flag("--wake", help="wake disks that are in standby")
+
+    def main(self) -> int:
+        found = inventory()
+        if sys.stderr.isatty():
+            print(f"Asking {len(found)} disks through smartctl …", file=sys.stderr)
+        known = {drive.name: drive for drive in details_each(found, timeout_s=_TIMEOUT_S, wake=self.wake)}
+        drives = [known[drive.name] for drive in found]
+        if self.json:
+            print(json.dumps([_document(drive) for drive in drives], indent=1, ensure_ascii=False))
+        else:
+            print("\n\n".join("\n".join(_paragraph(drive)) for drive in drives) or "No disk was found.")
+        return 0
+
+
+def _document(drive: Drive) -> dict[str, object]:
+    verdict = drive.smr
+    return {
+        **asdict(drive),
+        "smr": {
+            "verdict": verdict.kind,
+            "confidence": verdict.confidence,
+            "evidence": [asdict(piece) for piece in verdict.evidence],
+            "advice": list(verdict.advice),
+        },
+    }
+
+
+def _paragraph(drive: Drive) -> Iterator[str]:
+    words = (drive.name, drive.model or drive.kind, size_text(drive.size_bytes), _kind(drive), *_condition(drive))
+    yield from textwrap.wrap("  ".join(words), 78, subsequent_indent="  ")
+    names = (f"via {drive.bridge}" if drive.bridge else "", drive.stable_name)
+    yield from (f"  {name}" for name in names if name)
+    if drive.pending:
+        yield from textwrap.wrap(drive.pending, 76, initial_indent="  ! ", subsequent_indent="    ")
+    if drive.kind in ("hdd", "unknown") or drive.smr.kind not in ("unknown", "not-a-hard-disk"):
+        yield from verdict_lines(drive.smr)
+    for partition in drive.partitions:
+        yield from _partition(partition)
+
+
+def _kind(drive: Drive) -> str:
+    rpm = f" {drive.rpm} rpm" if drive.rpm else ""
+    titles = {"hdd": "hard disk", "ssd": "SSD", "nvme": "NVMe"}
+    return f"{titles.get(drive.kind, drive.kind)}{rpm} ({drive.bus})"
+
+
+def _condition(drive: Drive) -> Iterator[str]:
+    if drive.health:
+        yield drive.health
+    if drive.temperature_c is not None:
+        yield f"{drive.temperature_c} °C"
+    if drive.power_on_hours is not None:
+        yield f"{drive.power_on_hours} h"
+
+
+def _partition(partition: Partition) -> Iterator[str]:
+    label = f'"{partition.label}"' if partition.label else ""
+    room = f"{size_text(partition.free_bytes)} free" if partition.free_bytes is not None else ""
+    words = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), room)
+    yield "  " + "  ".join(word for word in words if word)
+    for use in partition.uses:
+        yield from textwrap.wrap(f"{use.text}. {use.hint}", 76, initial_indent="    ", subsequent_indent="    ")

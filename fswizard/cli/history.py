@@ -1,0 +1,97 @@
+"""`fswizard history`: earlier results, found by disk, date, recipe or candidate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from plumbum import cli
+
+from fswizard import results
+from fswizard.cli.command import Command
+from fswizard.cli.output import deliver
+from fswizard.comparison import compare
+from fswizard.errors import UsageError
+from fswizard.model.codec import to_json
+from fswizard.model.units import duration_text
+from fswizard.report.comparison import render
+from fswizard.report.layout import WIDTH, wrap
+from fswizard.results import Entry
+
+
+class History(Command):
+    """Lists earlier results, newest first: all, or those in which every WORD occurs (disk, date, recipe, candidate)."""
+
+    DESCRIPTION = __doc__
+
+    json = cli.Flag("--json", help="print JSON")
+    compare = cli.Flag("--compare", help="compare two results, named by files or parts of their names")
+
+    def main(self, *words: str) -> int:
+        if self.compare:
+            return self._compare(words)
+        entries = [entry for entry in results.all_results() if _mentions(entry, words)]
+        if self.json:
+            print(json.dumps([_document(entry) for entry in entries], indent=2))
+        elif entries:
+            print("\n".join(line for entry in entries for line in _lines(entry)))
+        else:
+            print("There is no such result." if words else "There is no result yet.", file=sys.stderr)
+        return 0
+
+    def _compare(self, words: Sequence[str]) -> int:
+        if len(words) != 2:
+            raise UsageError("Two results are compared.", "Name an earlier and a later one: --compare A B.")
+        first, second = (results.find(word) for word in words)
+        comparison = compare(results.load(first), results.load(second))
+        if self.json:
+            print(json.dumps(to_json(comparison), indent=2))
+        else:
+            deliver(render(comparison, first.stem, second.stem), None)
+        return 0
+
+
+def _mentions(entry: Entry, words: Sequence[str]) -> bool:
+    header = entry.header
+    text = " ".join((entry.path.stem, header.started, header.recipe, header.drive, *header.candidates)).casefold()
+    return all(word.casefold() in text for word in words)
+
+
+def _lines(entry: Entry) -> list[str]:
+    header = entry.header
+    when = f"{header.started[:10]} {header.started[11:16]}"
+    disk = header.drive or header.target
+    told = f"{when}  {header.recipe} on {disk}: {'; '.join(header.candidates)}"
+    return [entry.path.stem, *(f"    {line}" for line in (*wrap(told, WIDTH - 4), _end(entry)))]
+
+
+def _end(entry: Entry) -> str:
+    ending = entry.ending
+    if ending is None:
+        return "cut off, or still running"
+    if not ending.leaders:
+        return f"{ending.outcome} after {duration_text(ending.at_s)}"
+    rounds = f"{ending.rounds} round{'s' * (ending.rounds != 1)}"
+    told = (
+        f"{ending.leaders[0]} ahead" if len(ending.leaders) == 1 else f"not decided among {', '.join(ending.leaders)}"
+    )
+    return f"{told} after {rounds} and {duration_text(ending.at_s)}"
+
+
+def _document(entry: Entry) -> dict[str, Any]:
+    header, ending = entry.header, entry.ending
+    return {
+        "name": entry.path.stem,
+        "path": str(entry.path),
+        "started": header.started,
+        "recipe": header.recipe,
+        "target": header.target,
+        "drive": header.drive,
+        "candidates": list(header.candidates),
+        "outcome": ending.outcome if ending else None,
+        "leaders": list(ending.leaders) if ending else [],
+        "rounds": ending.rounds if ending else None,
+        "elapsed_s": ending.at_s if ending else None,
+    }

@@ -1,0 +1,110 @@
+"""What a run tells, as lines on stderr; on a terminal with a last line that moves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from typing import TextIO
+
+from fswizard.model.events import (
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RunEnded,
+    RunStarted,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+)
+from fswizard.model.judgement import Judgement
+from fswizard.model.result import Outcome
+from fswizard.model.text import safe_lines
+from fswizard.model.units import duration_text, size_text, three_digits
+
+
+class Narration:
+    """Writes events as lines for people."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._moves = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._where = ""
+        self.outcome: Outcome = "killed"
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, StepProgressed):
+            self._move(event)
+        elif isinstance(event, RunEnded):
+            self.outcome = event.outcome
+            self._line(event.text)
+        elif line := self._words(event):
+            self._line(line)
+
+    def _words(self, event: Event) -> str:
+        if isinstance(event, StepStarted):
+            step = event.step
+            self._where = f"round {step.round}, {step.candidate}: {step.title}" if step.round else step.title
+            return "" if self._moves and step.stage not in ("prepare", "fill") else self._where
+        return _news(event)
+
+    def _line(self, text: str) -> None:
+        end = "\r\x1b[K" if self._moves else ""
+        self._print(f"{end}{safe_lines(text)}\n")
+
+    def _move(self, event: StepProgressed) -> None:
+        if not self._moves:
+            return
+        rate = ""
+        if event.rate is not None:
+            rate = f"  {size_text(event.rate)}/s" if event.rate_unit == "B/s" else f"  {three_digits(event.rate)}/s"
+        left = f"  about {duration_text(event.left_s)} left" if event.left_s is not None else ""
+        line = f"{event.run_fraction:4.0%}{left}{rate}  {self._where}"
+        self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
+
+    def _print(self, text: str) -> None:
+        """Whether or not somebody still reads it: a run does not fail because a terminal is gone."""
+        try:
+            print(text, end="", file=self._stream, flush=True)
+        except OSError:
+            turn_away_from([self._stream.fileno()])
+
+
+def turn_away_from(descriptors: Iterable[int]) -> None:
+    """Nobody is at the other end any more: every further word, even at exit, would be an error."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _news(event: Event) -> str:
+    text = ""
+    if isinstance(event, RunStarted):
+        candidates = "; ".join(candidate.name for candidate in event.plan.candidates)
+        text = f"{event.plan.recipe.title}: {candidates} (seed {event.plan.seed})"
+    elif isinstance(event, RatioUpdated):
+        text = _standing(event.judgement)
+    elif isinstance(event, DoubtRaised):
+        text = f"note: {event.doubt.text}"
+    elif isinstance(event, StepFailed):
+        text = f"{event.failure.candidate} failed: {event.failure.text}"
+    elif isinstance(event, StepSkipped):
+        text = event.reason
+    elif isinstance(event, RoundDiscarded):
+        text = f"round {event.round} is discarded: {event.reason}"
+    return text
+
+
+def _standing(judgement: Judgement) -> str:
+    parts = []
+    for ratio in judgement.overall:
+        if ratio.candidate == ratio.baseline:
+            continue
+        if ratio.low is None or ratio.high is None:
+            parts.append(f"{ratio.candidate} {ratio.verdict if ratio.verdict == 'failed' else f'{ratio.ratio:.2f}'}")
+        else:
+            parts.append(f"{ratio.candidate} {ratio.ratio:.2f} ({ratio.low:.2f}–{ratio.high:.2f}) {ratio.verdict}")
+    return f"after round {judgement.rounds}: {'; '.join(parts)}" if parts else ""

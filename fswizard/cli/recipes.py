@@ -1,0 +1,87 @@
+"""`fswizard recipes`: what can be measured, how long it takes and how much it writes; and a recipe of one's own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from plumbum import cli
+
+from fswizard import own_files, recipes
+from fswizard.cli.command import Command
+from fswizard.cli.output import deliver
+from fswizard.model.codec import to_json
+from fswizard.model.recipe import Recipe
+from fswizard.model.text import safe
+from fswizard.model.units import binary_size_text, duration_text, size_text
+
+
+class Recipes(Command):
+    """List the recipes, with time and bytes written; or make one from a directory of your own.
+
+    With --from only sizes, depths and counts are looked at, and a few blocks are read to see how well they compress.
+    Nothing is written there, no link is followed, and no name of a file gets into the recipe.
+    """
+
+    PROGNAME = "fswizard recipes"
+    DESCRIPTION = __doc__
+
+    json = cli.Flag("--json", help="print JSON")
+    directory = cli.SwitchAttr("--from", argname="DIR", excludes=["--json"], help="make a recipe from what DIR is like")
+    output = cli.SwitchAttr("--output", argname="FILE", requires=["--from"], help="write that recipe to FILE")
+
+    def main(self) -> int:
+        if self.directory:
+            return self._make()
+        known = recipes.available()
+        print(json.dumps([_document(recipe) for recipe in known], indent=2) if self.json else _listing(known))
+        for error in recipes.broken():
+            print(error.message, error.hint, file=sys.stderr)
+        return 0
+
+    def _make(self) -> int:
+        look = own_files.look(Path(self.directory))
+        deliver(own_files.recipe_text(look), self.output)
+        if self.output:
+            print(f"Measure it: fswizard run {shlex.quote(safe(self.output))}", file=sys.stderr)
+        return 0
+
+
+def _seconds(recipe: Recipe) -> float:
+    return sum(workload.seconds for workload in recipe.workloads)
+
+
+def _bytes(recipe: Recipe) -> int:
+    return sum(workload.writes_bytes for workload in recipe.workloads)
+
+
+def _document(recipe: Recipe) -> dict[str, Any]:
+    totals = {"seconds_per_trial": round(_seconds(recipe), 1), "writes_bytes_per_trial": _bytes(recipe)}
+    return {**to_json(recipe), **totals}
+
+
+def _listing(known: tuple[Recipe, ...]) -> str:
+    return "\n\n".join(_paragraph(recipe) for recipe in known)
+
+
+def _paragraph(recipe: Recipe) -> str:
+    costs = (
+        f"Each candidate takes about {duration_text(_seconds(recipe))} in each round and writes up to "
+        f"{size_text(_bytes(recipe))} to an image of {binary_size_text(recipe.image_bytes)}; "
+        f"the run ends after {duration_text(recipe.minutes * 60)} unless told otherwise."
+    )
+    lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
+    lines += [_workload_line(workload.title, workload.metric.name, workload.weight) for workload in recipe.workloads]
+    return "\n".join(lines)
+
+
+def _workload_line(title: str, metric: str, weight: float) -> str:
+    return f"    {title:<44} {metric:<20} weight {weight:g}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="  ")

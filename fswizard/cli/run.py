@@ -1,0 +1,211 @@
+"""`fswizard plan` and `fswizard run`: the same choices, shown or carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import signal
+import sys
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+from plumbum import cli
+
+from fswizard import results
+from fswizard.bench import privilege, resuming
+from fswizard.bench.disk import how_to_confirm, require_confirmation
+from fswizard.bench.planning import Choices, make_plan, parse_target
+from fswizard.bench.session import Session
+from fswizard.cli.choices import parse_weights
+from fswizard.cli.command import Command
+from fswizard.cli.narration import Narration, turn_away_from
+from fswizard.errors import ExitCode, UsageError
+from fswizard.filesystems import parse_candidates, parse_needs
+from fswizard.findings import conclude
+from fswizard.model import plan as model
+from fswizard.model.result import Outcome
+from fswizard.model.text import safe
+from fswizard.model.units import duration_text, parse_duration, size_text
+from fswizard.recipes import find
+from fswizard.report import render
+
+DEFAULT_RECIPE = "quick"
+EXIT_CODES: dict[Outcome, ExitCode] = {
+    "finished": ExitCode.OK,
+    "time-up": ExitCode.OK,
+    "stopped": ExitCode.PARTIAL,
+    "cancelled": ExitCode.CANCELLED,
+    "failed": ExitCode.RUN_FAILED,
+}
+
+
+class _Choosing(Command):
+    """Options that `plan` and `run` share."""
+
+    target = cli.SwitchAttr("--target", str, argname="TARGET", help="image:SIZE@DIR, dir:PATH,PATH or device:PATH")
+    candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
+    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='such as "random-write=2, small-files=0"')
+    need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
+    time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
+    rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (3..12)")
+    seed = cli.SwitchAttr("--seed", int, argname="N", help="repeats the order of an earlier run")
+    erase = cli.SwitchAttr("--erase", str, argname="SERIAL", help="serial number of a device that may be erased")
+
+    def plan(self, recipe: str) -> model.Plan:
+        """The plan that the options describe."""
+        return make_plan(
+            Choices(
+                recipe=find(recipe),
+                candidates=parse_candidates(self.candidates) if self.candidates else (),
+                baseline=self.baseline or "",
+                target=replace(parse_target(self.target or "image:"), serial=self.erase),
+                weights=parse_weights(self.weights or ""),
+                needs=parse_needs(self.need or ""),
+                time_limit_s=_duration(self.time) if self.time else None,
+                rounds=_rounds(self.rounds) if self.rounds else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
+                seed=self.seed,
+            )
+        )
+
+
+class Plan(_Choosing):
+    """Shows what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
+
+    DESCRIPTION = __doc__
+
+    def main(self, recipe: str = DEFAULT_RECIPE) -> int:
+        print(plan_text(self.plan(recipe)))
+        return ExitCode.OK
+
+
+class Run(_Choosing):
+    """Measures, and prints a report. Progress goes to stderr."""
+
+    DESCRIPTION = __doc__
+
+    output = cli.SwitchAttr("--output", str, argname="FILE", help="the result file; grows while it runs")
+
+    resume = cli.SwitchAttr("--resume", str, argname="RESULT", help="goes on with a run that was ended early")
+
+    def main(self, recipe: str = "") -> int:
+        session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
+        if recipe and self.resume:
+            raise UsageError("A run that is resumed has its recipe already.", "Leave the recipe out.")
+        return self._run(session)
+
+    def _new(self, recipe: str) -> Session:
+        plan = self.plan(recipe)
+        require_confirmation(plan)
+        return Session(plan, Path(self.output) if self.output else results.new_path(plan))
+
+    def _resumed(self) -> Session:
+        """The plan is the earlier run's; only the time can be chosen anew."""
+        for name in ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"--{name} does not go with --resume: the plan stays as it was.", "Leave it out.")
+        limit_s = _duration(self.time) if self.time else None
+        if limit_s is not None and limit_s <= 0:
+            raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
+        found = resuming.take_up(results.find(self.resume), time_limit_s=limit_s)
+        return Session(found.plan, found.path, earlier=found.earlier)
+
+    def _run(self, session: Session) -> int:
+        path = session.path
+        if session.plan.target.kind != "directory":
+            privilege.authorise()
+        outcome = asyncio.run(_carry_out(session))
+        print(f"The result is in {safe(str(path))}.", file=sys.stderr)
+        if outcome not in ("finished", "time-up") and session.plan.target.kind != "device":
+            print(f"To go on with it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
+        if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
+            raise session.error
+        print(render(conclude(results.load(path)), "text"))
+        if session.error is not None:
+            raise session.error
+        return EXIT_CODES[outcome]
+
+
+async def _carry_out(session: Session) -> Outcome:
+    """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
+    narration = Narration(sys.stderr)
+    loop = asyncio.get_running_loop()
+    terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
+
+    def end(number: int) -> None:
+        if number == signal.SIGHUP:
+            turn_away_from(terminals)
+        session.stop("cancelled")
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
+            loop.add_signal_handler(number, end, number)
+    async with aclosing(session.events()) as events:
+        async for event in events:
+            narration.tell(event)
+    return narration.outcome
+
+
+def plan_text(plan: model.Plan) -> str:
+    """The plan in words and commands, for a terminal."""
+    lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
+    rounds = (
+        f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}"
+    )
+    filled = plan.target.size_bytes if plan.target.kind == "image" else 0
+    writes = plan.writes_bytes_per_trial * len(plan.candidates) * plan.minimum_rounds + filled
+    lines += [
+        f"Where       {_place(plan)}",
+        *(f"Lost        {loss}" for loss in plan.losses),
+        f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
+        f"Rounds      {rounds}",
+        f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
+        f"Writes      at most {size_text(writes)} in {plan.minimum_rounds} rounds",
+        f"Repeat      --seed {plan.seed}",
+        "",
+        "Workloads",
+        *(f"  {w.name:24} {w.title}, weight {w.weight:g}" for w in plan.recipe.workloads),
+        "",
+        "Commands (# as root; DEVICE, MOUNT and IMAGE are named then)",
+        *(f"  {'#' if command.as_root else '$'} {shlex.join(command.argv)}" for command in plan.commands),
+    ]
+    if plan.expected_s > plan.time_limit_s > 0:
+        lines += ["", _too_short(plan)]
+    if plan.target.kind == "device" and not plan.target.identifier:
+        lines += ["", how_to_confirm(plan)]
+    return "\n".join(lines)
+
+
+def _place(plan: model.Plan) -> str:
+    target = plan.target
+    if target.kind == "image":
+        return f"a scratch image of {size_text(target.size_bytes)} in {target.path}, removed afterwards"
+    if target.kind == "directory":
+        return "directories that exist; nothing is formatted"
+    lasting = "" if target.path.startswith("/dev/disk/") else ", a name that may change"
+    return f"the device {target.path} of {size_text(target.size_bytes)}{lasting}; left wiped, without a filesystem"
+
+
+def _too_short(plan: model.Plan) -> str:
+    fitting = int((plan.time_limit_s - plan.preparation_s) / (plan.minimum_rounds * plan.seconds_per_trial))
+    advice = f"about {fitting} candidates would fit" if fitting >= 2 else "fewer workloads or more time would fit"
+    return (
+        f"The time limit of {duration_text(plan.time_limit_s)} is short for {plan.minimum_rounds} rounds: {advice}. "
+        f"The first {plan.minimum_rounds} rounds are finished even so, up to twice the limit."
+    )
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"In --time: {error}.") from error
+
+
+def _rounds(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text.strip(), re.ASCII)
+    if match is None:
+        raise UsageError(f"'{text}' is no number of rounds.", "Write MIN..MAX, such as --rounds 3..12.")
+    return int(match[1]), int(match[2] or match[1])

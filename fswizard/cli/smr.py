@@ -1,0 +1,153 @@
+"""`fswizard smr`: is this disk shingled? Asked by name, by smartctl's output, or of the disk itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbum import cli
+
+from fswizard.cli.command import Command
+from fswizard.cli.probing import run_probe
+from fswizard.cli.verdicts import verdict_lines
+from fswizard.drives.clues import Clues
+from fswizard.drives.disks import drive_of
+from fswizard.drives.smartctl import details
+from fswizard.drives.smartctl_output import parse
+from fswizard.drives.smr import judge_smr
+from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.model.drive import SmrVerdict
+from fswizard.model.text import safe
+
+_STDIN = "/dev/stdin"
+_MAXIMUM_BYTES = 16 << 20
+"""No output of smartctl is nearly as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One of the things that were asked about."""
+
+    source: str
+    model: str
+    verdict: SmrVerdict
+
+
+class Smr(Command):
+    """Say whether disks are shingled, with the evidence.
+
+    WHAT is a model name, a file with the output of smartctl (text or JSON), a device, or - for standard input.
+    """
+
+    PROGNAME = "fswizard smr"
+    DESCRIPTION = __doc__
+    USAGE = "    fswizard smr [--json] WHAT...\n    fswizard smr --probe TARGET [--time 3m] [--json]\n"
+
+    json = cli.Flag("--json", help="print JSON")
+    wake = cli.Flag("--wake", help="wake a device that is in standby")
+    probe = cli.SwitchAttr(
+        "--probe", str, argname="TARGET", help="write to a directory on the disk, or to an unused device, and watch"
+    )
+    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="how long the probe may take")
+    erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help="serial number of the device to overwrite")
+
+    def _parse_args(self, argv: list[str]) -> Any:
+        return super()._parse_args([_STDIN if word == "-" else word for word in argv])  # plumbum takes - for a switch
+
+    def main(self, *what: str) -> int:
+        if self.probe:
+            if what:
+                raise UsageError("`--probe` takes one target and nothing else.", "Ask about the others without it.")
+            return run_probe(self.probe, self.time, self.erase, as_json=self.json)
+        if not what:
+            raise UsageError("Nothing was asked about.", "Name a model, a file, a device, or - for standard input.")
+        failed: list[FswizardError] = []
+        judged = _judge_all(what, self.wake, failed)
+        if self.json:
+            print(json.dumps([_document(item) for item in judged], indent=1, ensure_ascii=False))
+        else:
+            _print_paragraphs(judged)
+        for error in failed:
+            print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+        return failed[0].exit_code if failed else ExitCode.OK
+
+
+def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
+    """Judges one after the other; what cannot be read is put into `failed`, and the rest goes on."""
+    for source in what:
+        try:
+            yield _judge(source, wake)
+        except FswizardError as error:
+            failed.append(error)
+
+
+def _judge(source: str, wake: bool) -> Judged:
+    if source == _STDIN:
+        return _output("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError) as error:
+        if "/" in source:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
+            raise UsageError(f"{safe(source)} cannot be read: {reason}.") from error
+        return _name(source)
+    if stat.S_ISBLK(mode):
+        return _device(source, wake)
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{safe(source)} is no file.", "Name files one by one: `fswizard smr DIRECTORY/*`.")
+    try:
+        with Path(source).open("rb") as file:
+            return _output(source, file.read(_MAXIMUM_BYTES))
+    except OSError as error:
+        raise UsageError(f"{safe(source)} cannot be read: {error.strerror}.") from error
+
+
+def _output(source: str, output: bytes) -> Judged:
+    clues = parse(output).clues
+    if clues.problem and not clues.model and not clues.asleep:
+        print(f"fswizard: {safe(source)}: {clues.problem}", file=sys.stderr)
+    return Judged(safe(source), clues.model, judge_smr(clues))
+
+
+def _name(model: str) -> Judged:
+    clues = Clues("name", model=safe(model).strip())
+    return Judged(safe(model), clues.model, judge_smr(clues))
+
+
+def _device(path: str, wake: bool) -> Judged:
+    drive = drive_of(path)
+    if drive is None:
+        raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
+    known = details(drive, wake=wake)
+    if known.pending:
+        print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)
+    return Judged(safe(path), known.model, known.smr)
+
+
+def _document(item: Judged) -> dict[str, Any]:
+    return {
+        "source": item.source,
+        "model": item.model,
+        "verdict": item.verdict.kind,
+        "confidence": item.verdict.confidence,
+        "evidence": [
+            {"code": piece.code, "says": piece.says, "strength": piece.strength, "text": piece.text}
+            for piece in item.verdict.evidence
+        ],
+        "advice": list(item.verdict.advice),
+    }
+
+
+def _print_paragraphs(judged: Iterable[Judged]) -> None:
+    for number, item in enumerate(judged):
+        if number:
+            print()
+        title = item.source if item.model in ("", item.source) else f"{item.source}: {item.model}"
+        print(title)
+        print("\n".join(verdict_lines(item.verdict)))

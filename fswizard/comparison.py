@@ -1,0 +1,196 @@
+"""Two results side by side: the same disk a year later, or two disks with the same recipe. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+
+from fswizard.errors import UsageError
+from fswizard.model.comparison import Change, Comparison
+from fswizard.model.filesystem import Candidate
+from fswizard.model.judgement import Ratio, Verdict
+from fswizard.model.plan import Target
+from fswizard.model.recipe import Workload
+from fswizard.model.result import Result
+from fswizard.model.units import binary_size_text
+
+FEWEST_ROUNDS = 3
+TIE = math.log(1.05)
+LEAST_DEVIATION = 0.005
+"""Of a log: nobody measures more exactly than half a percent."""
+_STUDENT = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
+    2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074,
+)  # fmt: skip
+"""Two-sided 95 % points of Student's t for 1 to 22 degrees of freedom."""
+
+
+def compare(first: Result, second: Result) -> Comparison:
+    """Every candidate and workload that both measured in the same way, second over first.
+
+    The rounds of two runs are not paired, so each ratio has an interval of its own (Welch), valid by itself.
+    Raises UsageError, with the reasons, where nothing can be compared.
+    """
+    _check_targets(first.plan.target, second.plan.target)
+    left_out: list[str] = []
+    workloads = [pair[0] for pair in _shared_workloads(first, second, left_out)]
+    candidates = list(_shared_candidates(first, second, left_out))
+    values = (_values(first), _values(second))
+    changes: list[Change] = []
+    for name in candidates:
+        overall = _overall(name, workloads, values)
+        changes += [overall] if overall and len(workloads) > 1 else []
+        for workload in workloads:
+            one, two = (found.get((name, workload.name), {}) for found in values)
+            if one and two:
+                changes.append(_change(name, workload, list(one.values()), list(two.values())))
+            else:
+                left_out.append(f"{name} at {workload.title}: no figures in both.")
+    if not changes:
+        raise UsageError("These two results cannot be compared.", " ".join(left_out))
+    return Comparison(tuple(changes), tuple(_differences(first, second)), tuple(left_out))
+
+
+def _check_targets(first: Target, second: Target) -> None:
+    kinds = {"image": "a scratch image", "device": "a device", "directory": "directories as they were"}
+    if first.kind != second.kind:
+        raise UsageError(
+            f"One was measured on {kinds[first.kind]}, the other on {kinds[second.kind]}: their figures mean "
+            "different things.",
+            "Compare results of the same kind of target.",
+        )
+    if first.size_bytes != second.size_bytes:
+        sizes = f"{binary_size_text(first.size_bytes)} and {binary_size_text(second.size_bytes)}"
+        raise UsageError(
+            f"The targets had {sizes}: a filesystem's speed depends on its size.",
+            "Measure again with --target image:SIZE and the size of the other.",
+        )
+
+
+def _shared_workloads(first: Result, second: Result, left_out: list[str]) -> Iterator[tuple[Workload, Workload]]:
+    others = {workload.name: workload for workload in second.plan.recipe.workloads}
+    for workload in first.plan.recipe.workloads:
+        other = others.pop(workload.name, None)
+        if other is None:
+            left_out.append(f"{workload.title}: only the first result has it.")
+        elif (other.job, other.metric) != (workload.job, workload.metric):
+            left_out.append(f"{workload.title}: it was done in another way in the second result.")
+        else:
+            yield workload, other
+    left_out += [f"{workload.title}: only the second result has it." for workload in others.values()]
+
+
+def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> Iterator[str]:
+    others = {candidate.name: candidate for candidate in second.plan.candidates}
+    for candidate in first.plan.candidates:
+        other = others.pop(candidate.name, None)
+        if other is None:
+            left_out.append(f"{candidate.name}: only the first result has it.")
+        elif _made(other) != _made(candidate):
+            left_out.append(f"{candidate.name}: it was formatted or mounted in another way in the second result.")
+        else:
+            yield candidate.name
+    left_out += [f"{name}: only the second result has it." for name in others]
+
+
+def _made(candidate: Candidate) -> tuple[object, ...]:
+    return candidate.mkfs_command("DEVICE", scratch=True), candidate.mount_command("DEVICE", "MOUNT")
+
+
+_Values = Mapping[tuple[str, str], Mapping[int, float]]
+"""(candidate, workload) to the primary figure of each round that counts."""
+
+
+def _values(result: Result) -> _Values:
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for s in result.samples:
+        if s.primary and s.candidate and s.status == "ok" and s.value > 0 and s.round not in result.discarded_rounds:
+            values.setdefault((s.candidate, s.workload), {})[s.round] = s.value
+    return values
+
+
+def _overall(name: str, workloads: Sequence[Workload], values: tuple[_Values, _Values]) -> Change | None:
+    """All shared workloads together, in the rounds that hold all of them, with the weights of the first result."""
+    weighed = [workload for workload in workloads if workload.weight > 0]
+    total = sum(workload.weight for workload in weighed)
+    scores = []
+    for found in values:
+        rounds = [set(found.get((name, workload.name), {})) for workload in weighed]
+        whole = sorted(set.intersection(*rounds)) if rounds else []
+        scores.append(
+            [
+                sum(w.weight * _sign(w) * math.log(found[name, w.name][number]) for w in weighed) / total
+                for number in whole
+            ]
+        )
+    if not all(scores):
+        return None
+    return Change(name, "", "1", 0.0, 0.0, _ratio(name, "", scores[0], scores[1]))
+
+
+def _change(name: str, workload: Workload, before: Sequence[float], after: Sequence[float]) -> Change:
+    logs = [[_sign(workload) * math.log(value) for value in values] for values in (before, after)]
+    return Change(
+        name,
+        workload.title,
+        workload.metric.unit,
+        statistics.median(before),
+        statistics.median(after),
+        _ratio(name, workload.name, logs[0], logs[1]),
+    )
+
+
+def _sign(workload: Workload) -> int:
+    return 1 if workload.metric.better == "higher" else -1
+
+
+def _ratio(name: str, workload: str, before: Sequence[float], after: Sequence[float]) -> Ratio:
+    """Second over first from logs that grow with what is better, with Welch's interval."""
+    shift = statistics.fmean(after) - statistics.fmean(before)
+    fewest = min(len(before), len(after))
+    if fewest < FEWEST_ROUNDS:
+        return Ratio(name, name, workload, math.exp(shift), rounds=fewest)
+    errors = [max(statistics.stdev(logs), LEAST_DEVIATION) ** 2 / len(logs) for logs in (before, after)]
+    freedom = sum(errors) ** 2 / sum(error**2 / (len(logs) - 1) for error, logs in zip(errors, (before, after)))
+    half = _STUDENT[min(int(freedom), len(_STUDENT)) - 1] * math.sqrt(sum(errors))
+    low, high = shift - half, shift + half
+    return Ratio(name, name, workload, math.exp(shift), math.exp(low), math.exp(high), fewest, _verdict(low, high))
+
+
+def _verdict(low: float, high: float) -> Verdict:
+    if low >= -TIE and high <= TIE:
+        return "tie"
+    return "faster" if low > 0 else "slower" if high < 0 else "undecided"
+
+
+def _differences(first: Result, second: Result) -> Iterator[str]:
+    yield from _disks(first, second)
+    one, two = first.environment, second.environment
+    for title, before, after in (
+        ("Host filesystem", first.plan.target.host_filesystem, second.plan.target.host_filesystem),
+        ("Kernel", one.kernel, two.kernel),
+        ("Distribution", one.distribution, two.distribution),
+        ("Processor", one.processor, two.processor),
+        ("Memory", str(one.memory_bytes), str(two.memory_bytes)),
+        ("fswizard", one.version, two.version),
+    ):
+        if before != after:
+            yield f"{title}: {before or 'not told'}, then {after or 'not told'}."
+    for tool in sorted({*one.tools, *two.tools}):
+        if one.tools.get(tool) != two.tools.get(tool):
+            yield f"{tool}: {one.tools.get(tool, 'not told')}, then {two.tools.get(tool, 'not told')}."
+
+
+def _disks(first: Result, second: Result) -> Iterator[str]:
+    one, two = first.plan.drive, second.plan.drive
+    if one is None or two is None:
+        yield "Whether it was the same disk is not known."
+    elif one.model != two.model:
+        yield f"Disk: {one.model or 'not named'}, then {two.model or 'not named'}."
+    elif one.serial != two.serial:
+        yield f"Disk: two of the model {one.model}."
+    elif not one.serial:
+        yield f"Disk: the same model {one.model}, perhaps not the same disk."
+    elif one.firmware != two.firmware:
+        yield f"Firmware of the disk: {one.firmware}, then {two.firmware}."

@@ -1,0 +1,67 @@
+"""What lies on a disk or partition, as libblkid found it: udev's entry, or blkid itself where udev does not run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fswizard.drives.identity import unescape
+from fswizard.drives.machine import Machine, Properties
+from fswizard.errors import FswizardError
+from fswizard.model.text import safe
+from fswizard.system.commands import query
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Fields of the same names in `model.drive.Partition`."""
+
+    filesystem: str = ""
+    label: str = ""
+    uuid: str = ""
+
+
+def content(udev: Properties) -> Content:
+    return Content(
+        filesystem=safe(udev.get("ID_FS_TYPE", "")),
+        label=safe(unescape(udev.get("ID_FS_LABEL_ENC", udev.get("ID_FS_LABEL", "")))),
+        uuid=safe(udev.get("ID_FS_UUID", "")),
+    )
+
+
+def udev_runs(machine: Machine) -> bool:
+    return bool(machine.names("/run/udev/data"))
+
+
+def probe(device: str) -> Properties:
+    """What `blkid` says of a device, in udev's words. Needs root; empty where it can say nothing."""
+    try:
+        lines = query(("blkid", "-p", "-o", "udev", device), timeout_s=5).output.splitlines()
+    except FswizardError:
+        return {}
+    return dict(line.split("=", 1) for line in lines if line.startswith("ID_") and "=" in line)
+
+
+def ask_all(questions: Mapping[str, Callable[[], Answer]], timeout_s: float) -> dict[str, Answer]:
+    """The answers that came in time. A device that hangs keeps its own thread waiting, and nobody else."""
+    answers: dict[str, Answer] = {}
+    lock = threading.Lock()
+
+    def ask(key: str, question: Callable[[], Answer]) -> None:
+        answer = question()
+        with lock:
+            answers[key] = answer
+
+    deadline = time.monotonic() + timeout_s
+    threads = [threading.Thread(target=ask, args=item, daemon=True) for item in questions.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    with lock:
+        return dict(answers)

@@ -1,0 +1,237 @@
+"""The disks of this machine, told without asking them anything: what the kernel and udev already know."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import psutil
+
+from fswizard.drives.contents import Content, ask_all, content, probe, udev_runs
+from fswizard.drives.identity import Identity, identify
+from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.mounts import Mount, mount_of, mounts
+from fswizard.drives.smr import judge_attached
+from fswizard.drives.uses import Usage, mounts_on, read_usage, uses_of
+from fswizard.model.drive import Drive, Partition
+from fswizard.model.text import safe
+
+_SECTOR_BYTES = 512
+"""Unit of `size` and `start` in sysfs, whatever the disk's own sectors are."""
+_NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
+_ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
+_LINK_ORDER = ("ata-", "nvme-", "usb-", "mmc-", "virtio-", "scsi-", "md-", "dm-", "")
+
+
+def inventory(machine: Machine = HERE, *, timeout_s: float = 0.7) -> tuple[Drive, ...]:
+    """Every disk, physical ones first, as the kernel knows it. No disk is woken and none can hold this up.
+
+    What did not answer within `timeout_s` is named in `Drive.pending`.
+    """
+    drives = describe_all(_listed(machine), machine, timeout_s=timeout_s)
+    return tuple(sorted(drives, key=lambda drive: (_ORDER.index(drive.bus), _natural(drive.name))))
+
+
+def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
+    """The disk that a file or directory lies on, or None where there is none or several: tmpfs, the network, LVM.
+
+    A device's own path (`/dev/sdb1`) gives the disk that it is part of.
+    """
+    path = os.path.realpath(path) if machine.live else path
+    name = path.removeprefix("/dev/").replace("/", "!") if path.startswith("/dev/") else ""
+    if not machine.path(f"/sys/class/block/{name}/dev").exists():
+        mount = mount_of(path, mounts(machine))
+        if mount is None:
+            return None
+        table = read_usage(machine).mounts
+        names = [name for name, found in table.items() if mount in found]
+        name = names[0] if len(names) == 1 else ""
+    disk = _bottom(name, machine) if name else ""
+    return next(iter(describe_all((disk,), machine, timeout_s=0.7)), None) if disk else None
+
+
+def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) -> tuple[Drive, ...]:
+    """Drives for kernel names of whole disks."""
+    devices = {name: (name, *_partition_names(name, machine)) for name in names}
+    every = [device for group in devices.values() for device in group]
+    udev = {device: machine.properties(device) for device in every}
+    late: set[str] = set()
+    if machine.live and not udev_runs(machine):
+        found = ask_all({device: _prober(device) for device in every}, timeout_s)
+        late = set(every) - set(found)
+        udev = {device: {**udev[device], **found.get(device, {})} for device in every}
+    usage = read_usage(machine)
+    room = _rooms(every, udev, usage, timeout_s) if machine.live else {}
+    describer = _Describer(machine, udev, usage, room, _links(machine, "by-id"), _links(machine, "by-partuuid"))
+    return tuple(
+        replace(describer.drive(name, group), pending=_pending(late.intersection(group)))
+        for name, group in devices.items()
+    )
+
+
+def _listed(machine: Machine) -> Iterable[str]:
+    for name in machine.names("/sys/block"):
+        block = f"/sys/block/{name}"
+        if _NEVER_LISTED.match(name) or not machine.number(f"{block}/size"):
+            continue
+        if machine.number(f"{block}/hidden"):  # one path of an NVMe disk whose head is listed
+            continue
+        if name.startswith("dm-") and not machine.text(f"{block}/dm/uuid").startswith("mpath-"):
+            continue  # volumes are told as uses of the disks below them
+        if name.startswith("loop") and machine.number(f"{block}/ro"):
+            continue  # snaps and other read-only images
+        yield name
+
+
+def _natural(name: str) -> tuple[object, ...]:
+    """sdaa after sdz, nvme10n1 after nvme9n1."""
+    return (len(name), *(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)))
+
+
+def _partition_names(name: str, machine: Machine) -> tuple[str, ...]:
+    children = (child for child in machine.names(f"/sys/block/{name}") if child.startswith(name))
+    found = (child for child in children if machine.number(f"/sys/block/{name}/{child}/partition"))
+    return tuple(sorted(found, key=lambda child: machine.number(f"/sys/block/{name}/{child}/start")))
+
+
+def _bottom(name: str, machine: Machine) -> str:
+    """The one disk below a device: from partition to disk, from volume to what it lies on; empty for several."""
+    while name:
+        directory = machine.real(f"/sys/class/block/{name}")
+        if machine.number(f"{directory}/partition"):
+            name = directory.split("/")[-2]
+            directory = directory.rpartition("/")[0]
+        below = machine.names(f"{directory}/slaves")
+        if not below or name.startswith("md") or machine.text(f"{directory}/dm/uuid").startswith("mpath-"):
+            return name
+        name = below[0] if len(below) == 1 else ""
+    return ""
+
+
+def _prober(device: str) -> Callable[[], Properties]:
+    return lambda: probe(f"/dev/{device.replace('!', '/')}")
+
+
+def _rooms(
+    devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float
+) -> dict[str, tuple[int, int]]:
+    """(used, free) bytes by mount point, for those that answer."""
+    points = {_point(mounts_on(device, content(udev[device]), usage)) for device in devices}
+
+    def asker(point: str) -> Callable[[], tuple[int, int] | None]:
+        return lambda: _room(point)
+
+    answers = ask_all({point: asker(point) for point in points if point}, timeout_s)
+    return {point: room for point, room in answers.items() if room}
+
+
+def _room(point: str) -> tuple[int, int] | None:
+    try:
+        usage = psutil.disk_usage(point)
+    except OSError:
+        return None
+    return usage.used, usage.free
+
+
+def _point(found: list[Mount]) -> str:
+    """The mount point to name: the filesystem's own rather than a bind mount of a part of it."""
+    whole = [mount for mount in found if mount.root == "/"] or found
+    return whole[0].mount_point if whole else ""
+
+
+def _links(machine: Machine, directory: str) -> dict[str, list[str]]:
+    """Links below /dev/disk/`directory` by the kernel name that they lead to, those people know first."""
+    found: dict[str, list[str]] = {}
+    for link in machine.names(f"/dev/disk/{directory}"):
+        path = f"/dev/disk/{directory}/{link}"
+        if safe(path) == path:
+            found.setdefault(machine.real(path).rpartition("/")[2], []).append(path)
+    for paths in found.values():
+        paths.sort(key=_link_rank)
+    return found
+
+
+def _link_rank(path: str) -> tuple[int, int, str]:
+    link = path.rpartition("/")[2]
+    numbers_only = re.match(r"nvme-(eui|nvme|uuid)\.|wwn-", link)
+    rank = next(i for i, prefix in enumerate(_LINK_ORDER) if link.startswith(prefix))
+    return (len(_LINK_ORDER) if numbers_only else rank, len(link), link)
+
+
+def _pending(late: Iterable[str]) -> str:
+    names = ", ".join(sorted(late))
+    return f"{names} did not answer in time: what lies there is not known." if names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Describer:
+    """Everything that was read, ready to be told drive by drive."""
+
+    machine: Machine
+    udev: dict[str, Properties]
+    usage: Usage
+    room: dict[str, tuple[int, int]]
+    """(used, free) bytes by mount point."""
+    by_id: dict[str, list[str]]
+    by_partuuid: dict[str, list[str]]
+
+    def drive(self, name: str, devices: tuple[str, ...]) -> Drive:
+        block, number, text = f"/sys/block/{name}", self.machine.number, self.machine.text
+        identity = identify(name, self.machine, self.udev[name])
+        parts = [self._part(device) for device in devices[1:]]
+        whole = self._part(name)
+        if not parts and (whole.filesystem or whole.uses or whole.mount_point):
+            parts = [whole]
+        elif whole.uses:  # a multipath disk or firmware array keeps the partitions of the path it is made of
+            parts = [whole, *parts]
+        drive = Drive(
+            name=safe(name),
+            size_bytes=number(f"{block}/size") * _SECTOR_BYTES,
+            model=identity.model,
+            serial=identity.serial,
+            firmware=identity.firmware,
+            stable_name=next(iter(self.by_id.get(name, ())), ""),
+            kind=identity.kind,
+            bus=identity.bus,
+            bridge=identity.bridge,
+            rotational=identity.kind == "hdd" or self._rotational(name, identity),
+            rpm=identity.rpm,
+            logical_sector_bytes=number(f"{block}/queue/logical_block_size", 512),
+            physical_sector_bytes=number(f"{block}/queue/physical_block_size", 512),
+            removable=bool(number(f"{block}/removable")),
+            read_only=bool(number(f"{block}/ro")),
+            discard=number(f"{block}/queue/discard_max_bytes") > 0,
+            zone_model=text(f"{block}/queue/zoned") or "none",
+            zone_count=number(f"{block}/queue/nr_zones") or None,
+            partitions=tuple(part for part in parts if part.size_bytes > 1024),  # not an extended partition's frame
+            uses=tuple(dict.fromkeys(use for part in parts for use in part.uses)),
+        )
+        return replace(drive, smr=judge_attached(drive, identity))
+
+    def _rotational(self, name: str, identity: Identity) -> bool:
+        return identity.kind in ("array", "virtual") and bool(
+            self.machine.number(f"/sys/block/{name}/queue/rotational")
+        )
+
+    def _part(self, name: str) -> Partition:
+        directory = f"/sys/class/block/{name}"
+        found: Content = content(self.udev[name])
+        mounted = mounts_on(name, found, self.usage)
+        point = _point(mounted)
+        used, free = self.room.get(point, (None, None))
+        direct = self.usage.mounts.get(name)
+        return Partition(
+            name=safe(name),
+            start_bytes=self.machine.number(f"{directory}/start") * _SECTOR_BYTES,
+            size_bytes=self.machine.number(f"{directory}/size") * _SECTOR_BYTES,
+            stable_name=next(iter(self.by_partuuid.get(name, self.by_id.get(name, ()))), ""),
+            filesystem=found.filesystem or (safe(direct[0].filesystem) if direct else ""),
+            label=found.label,
+            uuid=found.uuid,
+            mount_point=safe(point),
+            used_bytes=used,
+            free_bytes=free,
+            uses=uses_of(name, found, self.usage),
+        )

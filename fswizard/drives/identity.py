@@ -1,0 +1,174 @@
+"""Who a disk is and how it is attached, from sysfs and udev's database."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fswizard.drives.clues import Zoned
+from fswizard.drives.machine import Machine, Properties
+from fswizard.drives.pages import SSD_ROTATION_RATE, parse_characteristics, parse_identify, parse_serial
+from fswizard.model.drive import Bus, DriveKind
+from fswizard.model.text import safe
+
+_BUSES: tuple[tuple[str, Bus], ...] = (
+    (r"/usb\d+/", "usb"),
+    (r"/nvme\d+/|/nvme-subsystem/", "nvme"),
+    (r"/ata\d+/", "sata"),
+    (r"/mmc_host/", "mmc"),
+    (r"/virtio\d+/", "virtio"),
+    (r"/end_device-[\d:]+/", "sas"),
+    (r"/ide\d+/", "ide"),
+    (r"/host\d+/", "scsi"),
+)
+_VIRTUAL_BUSES: tuple[tuple[str, Bus], ...] = (("loop", "loop"), ("md", "md"), ("dm-", "dm"), ("zram", "zram"))
+_KINDS: dict[Bus, DriveKind] = {
+    "loop": "virtual",
+    "zram": "virtual",
+    "virtio": "virtual",
+    "dm": "virtual",
+    "md": "array",
+    "mmc": "flash-card",
+    "nvme": "nvme",
+}
+_EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
+_SLOWEST_RPM, _FASTEST_RPM = 1025, 65534
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Fields of the same names in `model.drive.Drive`, and what the disk says about zones and TRIM."""
+
+    bus: Bus
+    kind: DriveKind
+    model: str = ""
+    serial: str = ""
+    firmware: str = ""
+    bridge: str = ""
+    rpm: int | None = None
+    zoned: Zoned = ""
+    """`host-aware` or `drive-managed` where a page says so."""
+    zoned_page: str = ""
+    """Which page said so."""
+    trim: bool = False
+    """IDENTIFY DEVICE offers TRIM."""
+    identified: bool = False
+    """IDENTIFY DEVICE could be read."""
+
+
+def identify(name: str, machine: Machine, udev: Properties) -> Identity:
+    """Everything that can be told without asking the disk."""
+    block = f"/sys/block/{name}"
+    bus = _bus(name, machine)
+    page = parse_identify(machine.bytes(f"{block}/device/vpd_pg89"))
+    rate, zoned = parse_characteristics(machine.bytes(f"{block}/device/vpd_pgb1"))
+    zoned_page = "VPD page B1" if zoned else ""
+    if page is not None:
+        rate = page.rotation_rate or rate
+        if page.zoned and not zoned:
+            zoned, zoned_page = page.zoned, "IDENTIFY DEVICE word 69"
+    if not rate and udev.get("ID_ATA_ROTATION_RATE_RPM", "").isdecimal():
+        rate = int(udev["ID_ATA_ROTATION_RATE_RPM"]) or SSD_ROTATION_RATE
+    bridge = _bridge(name, machine) if bus == "usb" else ""
+    vendor = machine.text(f"{block}/device/vendor")
+    return Identity(
+        bus=bus,
+        kind=_kind(name, machine, bus, rate, vendor),
+        model=(page.model if page else "") or _model(name, machine, bus, vendor, udev),
+        serial=(page.serial if page else "") or _serial(name, machine, bus, udev),
+        firmware=(page.firmware if page else "") or _firmware(name, machine, udev),
+        bridge=bridge,
+        rpm=rate if _SLOWEST_RPM <= rate <= _FASTEST_RPM else None,
+        zoned=zoned,
+        zoned_page=zoned_page,
+        trim=page.trim if page else False,
+        identified=page is not None,
+    )
+
+
+def _bus(name: str, machine: Machine) -> Bus:
+    path = machine.real(f"/sys/block/{name}") + "/"
+    if "/devices/virtual/block/" in path:
+        return next((bus for prefix, bus in _VIRTUAL_BUSES if name.startswith(prefix)), "other")
+    found: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
+    behind_sas = found in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
+    return "sata" if behind_sas else found
+
+
+def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> DriveKind:
+    if vendor.startswith(_EMULATED_VENDORS):
+        return "virtual"
+    if bus in _KINDS:
+        return _KINDS[bus]
+    if rate:
+        return "ssd" if rate == SSD_ROTATION_RATE else "hdd"
+    rotational = machine.number(f"/sys/block/{name}/queue/rotational")
+    if bus == "usb":  # the kernel takes every stick for a rotating disk, and bridges say what they like
+        return "flash-card" if machine.number(f"/sys/block/{name}/removable") else "unknown"
+    if bus == "other":
+        return "unknown"
+    return "hdd" if rotational else "ssd"
+
+
+def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties) -> str:
+    block = f"/sys/block/{name}"
+    if bus == "loop":
+        return machine.text(f"{block}/loop/backing_file")
+    if bus == "md":
+        return f"{machine.text(f'{block}/md/level')} array".strip()
+    if bus == "dm":
+        return machine.text(f"{block}/dm/name")
+    if bus == "mmc":
+        return machine.text(f"{block}/device/name")
+    model = machine.text(f"{block}/device/model")
+    if vendor == "ATA" or not vendor:  # SCSI has room for 16 characters only; udev keeps all 40
+        longer = safe(unescape(udev.get("ID_MODEL_ENC", ""))).strip()
+        return longer if longer.startswith(model) else model
+    return f"{vendor} {model}" if not vendor.startswith("0x") else model
+
+
+def unescape(text: str) -> str:
+    r"""Text as udev encodes it, with `\x20` for a blank."""
+    encoded = text.encode("utf-8", "surrogateescape")
+    decoded = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes((int(match[1], 16),)), encoded)
+    return decoded.decode("utf-8", "surrogateescape")
+
+
+def _serial(name: str, machine: Machine, bus: Bus, udev: Properties) -> str:
+    block = f"/sys/block/{name}"
+    for path in ("serial", "device/serial"):
+        if serial := machine.text(f"{block}/{path}"):
+            return serial
+    if serial := parse_serial(machine.bytes(f"{block}/device/vpd_pg80")):
+        return serial
+    if bus == "usb" and (directory := _usb_directory(name, machine)):
+        return machine.text(f"{directory}/serial")
+    return safe(udev.get("ID_SERIAL_SHORT", ""))
+
+
+def _firmware(name: str, machine: Machine, udev: Properties) -> str:
+    for attribute in ("firmware_rev", "fwrev", "rev"):
+        if firmware := machine.text(f"/sys/block/{name}/device/{attribute}"):
+            longer = safe(udev.get("ID_REVISION", ""))
+            return longer if longer.startswith(firmware) else firmware
+    return safe(udev.get("ID_REVISION", ""))
+
+
+def _bridge(name: str, machine: Machine) -> str:
+    """Name of the USB device, with its numbers where it gives no name."""
+    directory = _usb_directory(name, machine)
+    if not directory:
+        return "USB"
+    words = [machine.text(f"{directory}/{attribute}") for attribute in ("manufacturer", "product")]
+    numbers = ":".join(machine.text(f"{directory}/{attribute}") for attribute in ("idVendor", "idProduct"))
+    return " ".join(word for word in (*words, f"({numbers})") if word)
+
+
+def _usb_directory(name: str, machine: Machine) -> str:
+    """The USB device that a disk hangs on: the nearest directory above it that has a vendor number."""
+    path = machine.real(f"/sys/block/{name}")
+    while "/usb" in path:
+        if machine.bytes(f"{path}/idVendor"):
+            return path
+        path = path.rpartition("/")[0]
+    return ""

@@ -1,0 +1,86 @@
+"""The two signs by which a drive-managed disk betrays itself, found in the latencies of equal random writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+STALL_LATENCIES = 6.0
+"""A stall takes so many times the median latency; some 14 times it does on the published disks."""
+MINIMUM_PERIOD = 20
+"""In writes. Anything shorter is part of ordinary work."""
+MINIMUM_STALLS = 5
+"""So many stalls at equal distances, one after the other; more where there are many stalls to choose from."""
+CHANCE = 1e-4
+"""How likely a row of stalls may be to come about by chance."""
+CLIFF_FACTOR = 3.0
+"""The rate falls by so much and stays there; the published disks fall to a third or less."""
+CLIFF_WRITES = 60
+"""It stays there for so many writes."""
+BASE_WRITES = 100
+_CHUNK = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something that only a shingled disk does, in words with its figures."""
+
+    code: str
+    text: str
+
+
+def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
+    """Stalls that come at a fixed count of writes, as when a disk saves the map of its cache.
+
+    What comes by the clock (a journal, another program) comes at varying counts, because the writer's pauses vary.
+    """
+    if len(latencies_s) < MINIMUM_PERIOD * MINIMUM_STALLS:
+        return None
+    usual = median(latencies_s)
+    stalls = [number for number, latency in enumerate(latencies_s) if latency > STALL_LATENCIES * usual]
+    row = _row(stalls, len(latencies_s))
+    if not row:
+        return None
+    period = round((row[-1] - row[0]) / (len(row) - 1))
+    worst = median(latencies_s[number] for number in row)
+    text = (
+        f"{len(row)} times in a row it stalls after {period} writes, "
+        f"for {worst * 1000:.0f} ms ({usual * 1000:.0f} ms otherwise)."
+    )
+    return Sign("periodic-stall", text)
+
+
+def _row(stalls: Sequence[int], writes: int) -> list[int]:
+    """The longest row of stalls at equal distances, give or take one write; empty where chance may have made it."""
+    known = set(stalls)
+    best: list[int] = []
+    pairs = 0
+    for position, first in enumerate(stalls):
+        for second in stalls[position + 1 :]:
+            period = second - first
+            if period < MINIMUM_PERIOD or first + (MINIMUM_STALLS - 1) * period > writes:
+                continue
+            pairs += 1
+            row = [first, second]
+            while near := known & {row[-1] + period + step for step in (-1, 0, 1)}:
+                row.append(min(near))
+            best = max(best, row, key=len)
+    by_chance = pairs * min(1.0, 3 * len(stalls) / writes) ** max(0, len(best) - 2)
+    return best if len(best) >= MINIMUM_STALLS and by_chance < CHANCE else []
+
+
+def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
+    """A rate that falls to a third or less and stays there, as when the cache on the platters is full."""
+    if len(latencies_s) < BASE_WRITES + CLIFF_WRITES:
+        return None
+    base_s = median(fmean(latencies_s[at : at + _CHUNK]) for at in range(0, BASE_WRITES, _CHUNK))
+    last = latencies_s[-CLIFF_WRITES:]
+    last_s = fmean(last)
+    # one long hang is no cliff: every part of these writes has to be slow
+    if any(fmean(last[at : at + _CHUNK]) < CLIFF_FACTOR * base_s for at in range(0, CLIFF_WRITES, _CHUNK)):
+        return None
+    first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, last_s))
+    reached = (len(latencies_s) - CLIFF_WRITES) * block_bytes / 1e9
+    text = f"After {reached:.1f} GB of random writes the rate fell from {first_mib:.0f} to {last_mib:.1f} MiB/s."
+    return Sign("write-cliff", text)

@@ -1,0 +1,204 @@
+"""Where a probe may write: a scratch file without a name, or a device on which nothing is found."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fswizard.drives.disks import drive_of
+from fswizard.drives.machine import HERE
+from fswizard.drives.mounts import mount_of, mounts
+from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
+from fswizard.drives.refusals import refusals
+from fswizard.drives.targets import DeviceTarget, find_device, losses
+from fswizard.errors import Missing, Refused, UsageError
+from fswizard.model.drive import Drive
+from fswizard.model.text import safe
+from fswizard.model.units import size_text
+
+DEFAULT_TIME_S = 180.0
+LISTEN_BYTES = 512 << 20
+MINIMUM_BYTES = 64 << 20
+_PRESS_BYTES = 256 << 30
+"""Some 8,000 bands of 30 MiB: with fewer, cleaning one frees so much of the cache that no cliff shows."""
+_LISTEN_SHARE = 0.45
+"""Of the time: five stalls at 240 writes take some 45 s on the published disks."""
+_LIKELY_RATE_BYTES_S = 200_000_000
+"""No shingled disk is faster; bounds what a probe can write in its time."""
+_MAXIMUM_BYTES = 40 << 30
+"""The published cliffs come between 17 and 31 GiB."""
+_IN_PLACE = ("ext2", "ext3", "ext4", "xfs", "jfs", "vfat", "exfat", "ntfs3", "btrfs")
+"""Filesystems that overwrite in place; btrfs does so for a file marked for it."""
+_RESERVING = ("ext4", "xfs", "btrfs")
+"""Those that reserve room without writing it, so that the cliff can be pressed for."""
+_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS, _FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
+_FOREIGN_SHARE = 0.25
+"""So much more than the probe's own traffic means that somebody else was at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTarget:
+    """A plan, the disk it is about, and how to open and to watch it."""
+
+    plan: ProbePlan
+    drive: Drive
+    device: bool
+    """The plan's path is a block device; else it is the directory for a scratch file without a name."""
+
+    def opened(self) -> contextlib.AbstractContextManager[int]:
+        """The open descriptor, for `probe`; whatever was made is gone afterwards."""
+        return _device(self.plan, self.drive) if self.device else _scratch_file(self.plan)
+
+    def watch(self) -> Callable[[int], str]:
+        """Says later, for the bytes written by the probe, whether somebody else used the disk meanwhile."""
+        before = _traffic_bytes(self.drive.name)
+
+        def disturbed(written_bytes: int) -> str:
+            foreign = _traffic_bytes(self.drive.name) - before - written_bytes
+            if before and foreign > _FOREIGN_SHARE * max(written_bytes, 1):
+                return f"other programs moved {size_text(foreign)} on the same disk meanwhile."
+            return ""
+
+        return disturbed
+
+
+def find_target(
+    path: str, *, serial: str = "", time_limit_s: float = DEFAULT_TIME_S, maximum_bytes: int | None = None
+) -> ProbeTarget:
+    """Decides what a probe would do at `path`, a directory or a block device; nothing is written.
+
+    A device needs its serial number in `serial`. Raises FswizardError where the probe would be unsafe or useless.
+    """
+    mode = _mode(path)
+    drive = drive_of(path)
+    if drive is None:
+        raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
+    if drive.kind in ("ssd", "nvme", "flash-card"):
+        raise UsageError(f"{drive.name} has no platters: it is not shingled.")
+    bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * _LIKELY_RATE_BYTES_S)) if maximum_bytes is None else maximum_bytes
+    if stat.S_ISBLK(mode):
+        found = _unused_device(path, drive, serial)
+        size = _whole_blocks(found.size_bytes)
+        path, listen, press = f"/dev/{found.name.replace('!', '/')}", min(LISTEN_BYTES, size), size
+    elif stat.S_ISDIR(mode):
+        listen, press = _scratch_bytes(path, bytes_)
+    else:
+        raise UsageError(f"{safe(path)} is neither a directory nor a device.")
+    device = stat.S_ISBLK(mode)
+    plan = ProbePlan(path, listen, _LISTEN_SHARE * time_limit_s, not device, press, time_limit_s, bytes_)
+    return ProbeTarget(plan, drive, device)
+
+
+def _mode(path: str) -> int:
+    try:
+        return Path(path).stat().st_mode
+    except OSError as error:
+        raise UsageError(f"{safe(path)} cannot be used: {error.strerror}.") from error
+
+
+def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
+    """How much of a scratch file is listened to, and its size: a quarter of what is free at most."""
+    mount = mount_of(os.path.realpath(directory), mounts())
+    if mount is None or mount.filesystem not in _IN_PLACE:
+        kind = mount.filesystem if mount else "this filesystem"
+        hint = "Name a directory on ext4, XFS or btrfs, or an unused device."
+        raise UsageError(f"On {safe(kind)} writes do not go where they are aimed: the probe would tell nothing.", hint)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise UsageError(f"{safe(directory)} cannot be written to.", "Name a directory of your own on that disk.")
+    room = os.statvfs(directory)
+    quarter = room.f_bavail * room.f_frsize // 4
+    listen = _whole_blocks(min(LISTEN_BYTES, maximum_bytes // 4, quarter))
+    if listen < MINIMUM_BYTES:
+        hint = f"{size_text(4 * MINIMUM_BYTES)} have to be free, and to be written at least."
+        raise UsageError(f"{safe(directory)} has too little room for a probe.", hint)
+    return listen, _whole_blocks(min(_PRESS_BYTES, quarter)) if mount.filesystem in _RESERVING else 0
+
+
+def _whole_blocks(size_bytes: int) -> int:
+    return size_bytes // BLOCK_BYTES * BLOCK_BYTES
+
+
+def _unused_device(path: str, drive: Drive, serial: str) -> DeviceTarget:
+    """The device, where it is safe to write to; Refused for any other."""
+    if os.geteuid() != 0:
+        raise Missing("Writing to a device needs root.", "Probe a directory on the disk instead, or use sudo.")
+    found = find_device(path)
+    if against := refusals(found, minimum_bytes=MINIMUM_BYTES):
+        raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
+    if not found.empty:
+        raise Refused(f"{found.name} is not empty. {' '.join(losses(found))}", "Probe a directory on it instead.")
+    if serial not in found.identifiers:
+        hint = f"Confirm it with `--erase {found.identifiers[0]}`."
+        raise Refused(f"What may lie on {found.name} ({drive.model}) would be overwritten.", hint)
+    return found
+
+
+@contextlib.contextmanager
+def _device(plan: ProbePlan, drive: Drive) -> Iterator[int]:
+    """The device for this program alone: refused where anything holds it, or where it is another one by now."""
+    try:
+        descriptor = os.open(plan.path, os.O_RDWR | os.O_EXCL | os.O_DIRECT | os.O_DSYNC | os.O_CLOEXEC)
+    except OSError as error:
+        raise Refused(f"{safe(plan.path)} is in use or cannot be opened: {error.strerror}.") from error
+    try:
+        _lock(descriptor, plan.path)
+        now = drive_of(plan.path)
+        if now is None or (now.serial, now.size_bytes, now.uses) != (drive.serial, drive.size_bytes, drive.uses):
+            raise Refused(f"{safe(plan.path)} is not the disk any more that was asked for.", "Start again.")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Refused(f"{safe(path)} is held by another program.") from error
+
+
+@contextlib.contextmanager
+def _scratch_file(plan: ProbePlan) -> Iterator[int]:
+    """A file that has no name, so that it goes with the program whatever ends it."""
+    flags = os.O_RDWR | os.O_DSYNC | os.O_CLOEXEC
+    try:
+        descriptor = os.open(plan.path, flags | os.O_TMPFILE | os.O_DIRECT, 0o600)
+    except OSError:
+        descriptor = _unlinked(plan.path, flags)
+    try:
+        _write_in_place(descriptor)
+        if plan.press_bytes:
+            os.posix_fallocate(descriptor, 0, plan.press_bytes)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _unlinked(directory: str, flags: int) -> int:
+    """The same where the filesystem knows no files without a name."""
+    path = Path(directory, f".fswizard-probe-{os.getpid()}")
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_DIRECT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise UsageError(f"{safe(directory)} takes no scratch file: {error.strerror}.") from error
+    path.unlink()
+    return descriptor
+
+
+def _write_in_place(descriptor: int) -> None:
+    """Asks btrfs not to move what is overwritten; must come before the first write."""
+    with contextlib.suppress(OSError):
+        flags = struct.unpack("l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(struct.calcsize("l"))))[0]
+        fcntl.ioctl(descriptor, _FS_IOC_SETFLAGS, struct.pack("l", flags | _FS_NOCOW_FL))
+
+
+def _traffic_bytes(name: str) -> int:
+    """Bytes that a disk has read and written since it was attached (Documentation/block/stat)."""
+    fields = HERE.text(f"/sys/block/{name}/stat").split()
+    return (int(fields[2]) + int(fields[6])) * 512 if len(fields) > 6 else 0

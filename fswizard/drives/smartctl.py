@@ -1,0 +1,185 @@
+"""Asking a disk about itself through smartctl: verdict, health, temperature, hours. One that hangs, hangs alone."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from fswizard.drives.clues import Clues
+from fswizard.drives.contents import ask_all
+from fswizard.drives.identity import identify
+from fswizard.drives.machine import HERE, Machine
+from fswizard.drives.smartctl_output import Reading, parse
+from fswizard.drives.smr import clues_of, judge_smr
+from fswizard.errors import FswizardError, Missing
+from fswizard.model.drive import Drive, DriveKind, Evidence
+from fswizard.system.commands import query
+
+_ASKED: tuple[str, ...] = ("nvme", "sata", "sas", "scsi", "ide", "usb")
+"""Buses whose disks smartctl can talk to."""
+_THROUGH_BRIDGES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
+"""Ways through a USB bridge, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d)."""
+_FARM_VERSION = (7, 4)
+_KINDS: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came of asking."""
+
+    reading: Reading | None = None
+    missing: str = ""
+    """Which evidence could not be had, and why; empty when the disk answered."""
+    hint: str = ""
+    through: str = ""
+    """Type of device that smartctl had to be told."""
+
+
+def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
+    """The drive with everything that smartctl adds; `pending` says why something is still not known.
+
+    A disk in standby is left asleep unless `wake`. May be called from any thread; returns within about `timeout_s`.
+    """
+    if drive.bus not in _ASKED:
+        return drive
+    answer = _ask(drive, timeout_s, wake)
+    identity = identify(drive.name, machine, machine.properties(drive.name))
+    known = clues_of(drive, identity)
+    if answer.reading is None:
+        return replace(_without(drive, known, answer), temperature_c=_nvme_temperature_c(drive, machine))
+    reading = answer.reading
+    clues = _merged(known, reading.clues)
+    verdict = judge_smr(clues)
+    if drive.bridge and reading.clues.model and reading.clues.model != drive.model:
+        behind = f"The USB bridge calls it '{drive.model}'; behind it is a {reading.clues.model}"
+        text = f"{behind} (smartctl -d {answer.through})." if answer.through else f"{behind}."
+        verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
+    return replace(
+        drive,
+        model=clues.model,
+        serial=reading.serial or drive.serial,
+        firmware=reading.clues.firmware or drive.firmware,
+        kind=_KINDS.get(clues.medium, drive.kind),
+        rpm=reading.rpm or drive.rpm,
+        rotational=clues.medium == "rotating",
+        health=reading.health,
+        temperature_c=reading.temperature_c,
+        power_on_hours=reading.power_on_hours,
+        smr=verdict,
+    )
+
+
+def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
+    """Drives with their details in the order in which they answer, all asked at once."""
+    answered: queue.SimpleQueue[Drive] = queue.SimpleQueue()
+    waiting = list(drives)
+    for drive in waiting:
+        threading.Thread(
+            target=lambda drive=drive: answered.put(details(drive, timeout_s=timeout_s, wake=wake)), daemon=True
+        ).start()
+    for _ in waiting:
+        yield answered.get()
+
+
+def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
+    deadline = time.monotonic() + timeout_s
+    ways = _THROUGH_BRIDGES if drive.bridge else ("",)
+    answer = _Answer()
+    for way in ways:
+        answer = _query(drive, ("--info", "--health", "--attributes"), way, deadline, wake)
+        if answer.reading is None or answer.reading.clues.asleep:
+            return _explained(drive, answer)
+        if answer.reading.clues.model and answer.reading.clues.medium:
+            return _with_farm(drive, answer, deadline, wake)
+    return _explained(drive, answer)
+
+
+def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wake: bool) -> _Answer:
+    """One run of smartctl, given up at the deadline even where the process cannot be killed."""
+    left_s = deadline - time.monotonic()
+    type_ = ("--device", way) if way else ()
+    power = () if wake else ("--nocheck", "standby")
+    argv = ("smartctl", "--json", *asking, *power, *type_, f"/dev/{drive.name.replace('!', '/')}")
+
+    def run() -> _Answer:
+        try:
+            return _Answer(parse(query(argv, timeout_s=left_s).stdout), through=way)
+        except Missing as error:
+            return _Answer(missing=error.message, hint="Install smartmontools; `fswizard doctor` says how.")
+        except FswizardError as error:
+            return _Answer(missing=error.message, hint="The disk may be busy or failing: ask again later.")
+
+    given_up = _Answer(missing="smartctl did not answer in time.", hint="The disk may be busy or failing.")
+    return ask_all({"": run}, left_s + 0.2).get("", given_up) if left_s > 0 else given_up
+
+
+def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
+    """Adds the recording type from Seagate's log, where the disk and smartctl have it."""
+    reading = answer.reading
+    if reading is None or reading.version < _FARM_VERSION or not reading.clues.model.startswith("ST"):
+        return answer
+    farm = _query(drive, ("--log", "farm"), answer.through, deadline, wake).reading
+    if farm is None or not farm.clues.recording:
+        return answer
+    return replace(answer, reading=replace(reading, clues=replace(reading.clues, recording=farm.clues.recording)))
+
+
+def _explained(drive: Drive, answer: _Answer) -> _Answer:
+    """An answer without a disk's name in it, in words."""
+    if answer.reading is None:
+        return answer
+    clues = answer.reading.clues
+    if clues.asleep:
+        return _Answer(missing="The disk is asleep and was not woken.", hint="Ask again when it is in use, or wake it.")
+    if "ermission denied" in clues.problem:
+        command = f"sudo smartctl -x /dev/{drive.name} | fswizard smr -"
+        return _Answer(missing="smartctl needs root to ask the disk.", hint=f"Ask it as root: `{command}`.")
+    if clues.model:
+        return answer
+    return _Answer(missing=clues.problem, hint="`smartctl --scan-open` may tell how to reach the disk.")
+
+
+def _merged(known: Clues, told: Clues) -> Clues:
+    """What the kernel knows and what smartctl was told, about the same disk."""
+    return replace(
+        known,
+        model=told.model or known.model,
+        family=told.family,
+        firmware=told.firmware or known.firmware,
+        standard=told.standard,
+        medium=told.medium or known.medium,
+        peripheral=told.peripheral,
+        zoned=known.zoned or told.zoned,
+        zoned_where=known.zoned_where if known.zoned else told.zoned_where,
+        recording=told.recording,
+        trim=known.trim or told.trim,
+        trim_where=known.trim_where if known.trim else told.trim_where,
+        trim_would_show=known.trim_would_show or told.trim_would_show,
+        flash_attributes=told.flash_attributes,
+        volume=known.volume or told.volume,
+    )
+
+
+def _without(drive: Drive, known: Clues, answer: _Answer) -> Drive:
+    """The drive as it was, with word on which evidence could not be had and how to get it."""
+    if drive.kind not in ("hdd", "unknown"):
+        return replace(drive, pending=answer.missing)
+    verdict = judge_smr(known)
+    text = f"TRIM, zones, the recording type and smartctl's database could not be asked: {answer.missing}"
+    evidence = (*verdict.evidence, Evidence("smartctl-missing", "unknown", "weak", text))
+    advice = (*verdict.advice, answer.hint) if answer.hint else verdict.advice
+    return replace(drive, smr=replace(verdict, evidence=evidence, advice=advice), pending=answer.missing)
+
+
+def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
+    """What the kernel reads from an NVMe disk itself, without root; other disks might be woken by asking."""
+    if drive.bus != "nvme":
+        return drive.temperature_c
+    device = f"/sys/block/{drive.name}/device"
+    sensors = [name for name in machine.names(device) if name.startswith("hwmon") and name != "hwmon"]
+    sensors += [f"hwmon/{name}" for name in machine.names(f"{device}/hwmon")]
+    readings = (machine.number(f"{device}/{sensor}/temp1_input", -1) for sensor in sensors)
+    return next((round(reading / 1000) for reading in readings if reading > 0), drive.temperature_c)

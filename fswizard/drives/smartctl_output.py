@@ -1,0 +1,272 @@
+"""Output of smartctl, saved or fresh, of any version, as text or JSON, turned into clues."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fswizard.drives.clues import Clues, Medium, Recording, Zoned
+from fswizard.model.text import safe
+
+_TRIM_VERSION = (7, 2)
+"""First release that tells of TRIM and zones (smartmontools' NEWS)."""
+_HEADER_BYTES = 8192
+_VERSION = re.compile(r"^smartctl (?:pre-)?(\d+)\.(\d+)", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(Device Model|Model Number|Model Family|Vendor|Product|Device|Firmware Version|Revision|Rotation Rate|"
+    r"TRIM Command|Zoned Device|Device type|NVMe Version|Total NVM Capacity|SATA Version is|ATA Version is|"
+    r"User Capacity|Add\. Product Id)\s*:[ \t]*(.*?)[ \t\r]*$",
+    re.MULTILINE,
+)
+_RECORDING = re.compile(r"Recording Type\s*:\s*(SMR|CMR)\b")
+_SCSI_ZONED = re.compile(r"^(Host aware|Device managed) zoned block capable", re.MULTILINE)
+_IDENTIFY_TRIM = re.compile(r"^ *169 +0 +1 +Trim bit", re.MULTILINE)
+_IDENTIFY_ZONED = re.compile(r"^ *69 +1:0 +(?:0x)?0*([12]) +Zoned Cap", re.MULTILINE)
+_FLASH = re.compile(r"Wear_Level|Wearout_Indicator|SSD_Life|Percent_Lifetime|NAND_|(?:Avg|Average|Max|Total)_Erase")
+_PLATTERS = re.compile(r"Spin_Up_Time|Seek_Error_Rate|Spin_Retry_Count")
+_VOLUME = re.compile(
+    r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
+)
+_BRIDGE = re.compile(r"(?:Unknown|Unsupported|Broken) USB bridge[^\r\n]*", re.IGNORECASE)
+_ASLEEP = re.compile(r"Device is in STANDBY", re.IGNORECASE)
+"""Not SLEEP: smartctl says that too of a bridge that lets no ATA command through."""
+_FAILED = re.compile(
+    r"^(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry)[^\r\n]*", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one output of smartctl says. Text fields are harmless."""
+
+    clues: Clues
+    serial: str = ""
+    rpm: int | None = None
+    health: str = ""
+    """`good`, `failing`, or empty when it was not told."""
+    temperature_c: int | None = None
+    power_on_hours: int | None = None
+    version: tuple[int, ...] = ()
+    """Of smartctl, where the output is JSON."""
+
+
+def parse(output: bytes) -> Reading:
+    """What an output says; one that is none of smartctl's has `Clues.problem` set and nothing else."""
+    if output.lstrip()[:1] == b"{":
+        try:
+            data = json.loads(output)
+        except ValueError as error:
+            return Reading(Clues("smartctl", problem=safe(f"This is not readable as JSON: {error}")))
+        return parse_json(data)
+    return Reading(parse_text(output.decode("utf-8", "surrogateescape")))
+
+
+def parse_text(text: str) -> Clues:
+    """Clues from what `smartctl -i`, `-a` or `-x` prints for people."""
+    start = max(text.find("START OF INFORMATION SECTION"), 0)
+    fields: dict[str, str] = {}
+    for match in _FIELD.finditer(text, start, start + _HEADER_BYTES):
+        fields.setdefault(match[1], safe(match[2]).strip())
+    version = _VERSION.search(text, 0, start + _HEADER_BYTES)
+    model = _text_model(fields)
+    medium = _text_medium(fields, text)
+    trim = fields.get("TRIM Command", "").startswith("Available")
+    identify_trim = "Trim bit" in text and _IDENTIFY_TRIM.search(text) is not None
+    zoned, zoned_where = _text_zoned(fields, text)
+    recording = _RECORDING.search(text) if "Recording Type" in text else None
+    opening = text[: start or _HEADER_BYTES]
+    bridge = _BRIDGE.search(opening)
+    return Clues(
+        source="smartctl",
+        model=model,
+        family=fields.get("Model Family", ""),
+        firmware=fields.get("Firmware Version", fields.get("Revision", "")),
+        standard=fields.get("ATA Version is", ""),
+        medium=medium,
+        peripheral=fields.get("Device type", "").lower(),
+        zoned=zoned,
+        zoned_where=zoned_where,
+        recording=_recording(recording[1]) if recording else "",
+        trim=trim or identify_trim,
+        trim_where="TRIM Command in smartctl's output" if trim else "IDENTIFY DEVICE word 169",
+        trim_would_show=_tells_of_trim(version, fields),
+        flash_attributes=not medium and _has_flash_attributes(text),
+        bridge=safe(bridge[0]) if bridge else "",
+        volume=_VOLUME.search(model) is not None,
+        asleep=_ASLEEP.search(opening) is not None,
+        problem=_text_problem(opening, model, version is not None),
+    )
+
+
+def _tells_of_trim(version: re.Match[str] | None, fields: Mapping[str, str]) -> bool:
+    return version is not None and (int(version[1]), int(version[2])) >= _TRIM_VERSION and "Device Model" in fields
+
+
+def _text_model(fields: Mapping[str, str]) -> str:
+    if model := fields.get("Device Model", fields.get("Model Number", "")):
+        return model
+    if "Product" in fields or "Vendor" in fields:
+        return " ".join(filter(None, (fields.get("Vendor"), fields.get("Product"), fields.get("Add. Product Id"))))
+    return re.sub(r"\s+Version:.*", "", fields.get("Device", ""))  # SCSI before smartctl 5.41
+
+
+def _text_medium(fields: Mapping[str, str], text: str) -> Medium:
+    rate = fields.get("Rotation Rate", "")
+    if "NVMe Version" in fields or "Total NVM Capacity" in fields or ("Model Number" in fields and "NVMe" in text):
+        return "nvme"
+    if rate.startswith("Solid State"):
+        return "solid-state"
+    return "rotating" if rate[:1].isdigit() else ""
+
+
+def _text_zoned(fields: Mapping[str, str], text: str) -> tuple[Zoned, str]:
+    if zoned := _zoned(fields.get("Zoned Device", "")):
+        return zoned, "Zoned Device in smartctl's output"
+    if "zoned block capable" in text and (scsi := _SCSI_ZONED.search(text)):
+        return _zoned(scsi[1]), "VPD page B1 in smartctl's output"
+    if "Zoned Cap" in text and (word := _IDENTIFY_ZONED.search(text)):
+        return ("host-aware" if word[1] == "1" else "drive-managed"), "IDENTIFY DEVICE word 69"
+    return "", ""
+
+
+def _zoned(words: str) -> Zoned:
+    """The kind of zones that smartctl's words mean: `Device managed zones`, `host_aware`, …"""
+    flat = re.sub(r"[\s_-]+", " ", words.lower())
+    if "host aware" in flat:
+        return "host-aware"
+    return "drive-managed" if re.search(r"(device|drive) managed", flat) else ""
+
+
+def _recording(word: object) -> Recording:
+    return "SMR" if word == "SMR" else "CMR" if word == "CMR" else ""
+
+
+def _has_flash_attributes(text: str) -> bool:
+    return _FLASH.search(text) is not None and _PLATTERS.search(text) is None
+
+
+def _text_problem(text: str, model: str, has_version: bool) -> str:
+    if match := _FAILED.search(text):
+        return safe(match[0])
+    if not model and not has_version:
+        return "This is not output of smartctl."
+    return "" if model else "smartctl told no model name."
+
+
+def parse_json(data: Any) -> Reading:
+    """Clues and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
+    if not isinstance(data, Mapping):
+        return Reading(Clues("smartctl", problem="This is not output of smartctl."))
+    run = _mapping(data, "smartctl")
+    protocol = str(_mapping(data, "device").get("protocol", ""))
+    model = _string(data, "model_name", "scsi_model_name") or " ".join(
+        filter(None, (_string(data, "scsi_vendor", "vendor"), _string(data, "scsi_product", "product")))
+    )
+    rate = data.get("rotation_rate")
+    zoned, zoned_where = _json_zoned(data)
+    messages = " ".join(_messages(run))
+    clues = Clues(
+        source="smartctl",
+        model=model,
+        family=_string(data, "model_family"),
+        firmware=_string(data, "firmware_version", "scsi_revision", "revision"),
+        standard=str(_mapping(data, "ata_version").get("string", "")),
+        medium=_json_medium(protocol, rate),
+        peripheral=str(_mapping(data, "device_type").get("name", "")).lower(),
+        zoned=zoned,
+        zoned_where=zoned_where,
+        recording=_farm_recording(data),
+        trim=_mapping(data, "trim").get("supported") is True,
+        trim_where="trim.supported in smartctl's output",
+        trim_would_show=_version(run) >= _TRIM_VERSION and protocol == "ATA",
+        flash_attributes=not isinstance(rate, int) and _has_flash_attributes(" ".join(_attribute_names(data))),
+        bridge=safe(match[0]) if (match := _BRIDGE.search(messages)) else "",
+        volume=_VOLUME.search(model) is not None,
+        asleep=_ASLEEP.search(messages) is not None or _asleep(data),
+        problem=_json_problem(run, model, messages),
+    )
+    passed = _mapping(data, "smart_status").get("passed")
+    return Reading(
+        clues,
+        serial=_string(data, "serial_number"),
+        rpm=rate if isinstance(rate, int) and rate > 1 else None,
+        health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
+        temperature_c=_whole(_mapping(data, "temperature").get("current")),
+        power_on_hours=_whole(_mapping(data, "power_on_time").get("hours")),
+        version=_version(run),
+    )
+
+
+def _json_medium(protocol: str, rate: object) -> Medium:
+    if protocol == "NVMe":
+        return "nvme"
+    if isinstance(rate, int) and not isinstance(rate, bool):
+        return "rotating" if rate > 1 else "solid-state"
+    return ""
+
+
+def _json_zoned(data: Mapping[str, Any]) -> tuple[Zoned, str]:
+    if zoned := _zoned(str(_mapping(data, "zoned_device").get("capabilities", ""))):
+        return zoned, "zoned_device.capabilities in smartctl's output"
+    for key, value in data.items():
+        if value is True and "zoned_block_capable" in key and (zoned := _zoned(key)):
+            return zoned, f"{safe(key)} in smartctl's output"
+    return "", ""
+
+
+def _farm_recording(data: Mapping[str, Any]) -> Recording:
+    for key, log in data.items():
+        if "farm" in key and isinstance(log, Mapping):
+            for page in log.values():
+                if isinstance(page, Mapping) and (found := _recording(page.get("drive_recording_type"))):
+                    return found
+    return ""
+
+
+def _attribute_names(data: Mapping[str, Any]) -> Iterator[str]:
+    table = _mapping(data, "ata_smart_attributes").get("table")
+    for row in table if isinstance(table, list) else ():
+        if isinstance(row, Mapping):
+            yield str(row.get("name", ""))
+
+
+def _asleep(data: Mapping[str, Any]) -> bool:
+    mode = _mapping(data, "power_mode")
+    return "STANDBY" in f"{mode.get('name', '')} {mode.get('ata_string', '')}".upper()
+
+
+def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:
+    if model:
+        return ""
+    if not run:
+        return "This is not output of smartctl."
+    return safe(messages) or "smartctl told no model name."
+
+
+def _messages(run: Mapping[str, Any]) -> Iterator[str]:
+    messages = run.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, Mapping):
+            yield str(message.get("string", ""))
+
+
+def _version(run: Mapping[str, Any]) -> tuple[int, ...]:
+    version = run.get("version")
+    return tuple(part for part in version if isinstance(part, int)) if isinstance(version, list) else ()
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _string(data: Mapping[str, Any], *keys: str) -> str:
+    """The first of `keys` that holds text, harmless."""
+    return next((safe(data[key]).strip() for key in keys if isinstance(data.get(key), str)), "")
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,165 @@
+"""A disk or partition that a person named: which one it is, and what would be lost on it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fswizard.drives.contents import content, udev_runs
+from fswizard.drives.disks import describe_all
+from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.model.drive import Drive
+from fswizard.model.text import safe
+from fswizard.model.units import size_text
+from fswizard.system.commands import query
+
+_SECTOR_BYTES = 512
+_BLKID_ANSWERS = (0, 2, 8)
+"""Found, nothing found, ambivalent (blkid(8))."""
+_STABLE = ("by-id", "by-partuuid", "by-path", "by-diskseq")
+"""Directories of names that outlive formatting, as those by label or UUID do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTarget:
+    """A block device as it stands now."""
+
+    path: str
+    """Its stable name; the kernel's own where there is none."""
+    name: str
+    """Kernel name, such as `sdb1`."""
+    disk: str
+    """Kernel name of the whole disk: `name` itself where that is one."""
+    number: str
+    """`major:minor`."""
+    diskseq: int
+    """The kernel's serial number for this attachment of the disk; 0 where it keeps none (before 5.15)."""
+    size_bytes: int
+    drive: Drive
+    properties: Mapping[str, Properties]
+    """What lies on the device, and on each partition of a whole disk, in udev's words."""
+    identifiers: tuple[str, ...]
+    """What may be typed to confirm it, the first one shown: the disk's serial number; where it has none,
+    its WWN, the partition's PARTUUID, or the file that a loop device stands for."""
+    unseen: tuple[str, ...] = ()
+    """Kernel names of those whose content could not be looked at."""
+
+    @property
+    def whole(self) -> bool:
+        return self.name == self.disk
+
+    @property
+    def empty(self) -> bool:
+        """Everything could be looked at, and nothing was found."""
+        return not self.unseen and not any(
+            True for name, udev in self.properties.items() for _ in _losses(name, udev, self)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Kernel names of everything that would be written over."""
+        return tuple(self.properties)
+
+
+def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
+    """The block device at `path`. Raises UsageError where nothing is there, Refused where it is something else."""
+    name = _kernel_name(path, machine)
+    directory = machine.real(f"/sys/class/block/{name}")
+    disk = directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
+    (drive,) = describe_all((disk,), machine, timeout_s=5.0)
+    partitions = {part.name for part in drive.partitions} - {name}
+    names = (name, *sorted(partitions)) if name == disk else (name,)
+    looked = {each: _properties(each, machine) for each in names}
+    properties = {each: found or {} for each, found in looked.items()}
+    part = next((part for part in drive.partitions if part.name == name), None)
+    best = (drive.stable_name if name == disk else part.stable_name if part else "") or path
+    stable = path if path.split("/")[2:4] in (["disk", directory] for directory in _STABLE) else best
+    return DeviceTarget(
+        path=stable,
+        name=name,
+        disk=disk,
+        number=machine.text(f"{directory}/dev"),
+        diskseq=machine.number(f"/sys/block/{disk}/diskseq"),
+        size_bytes=machine.number(f"{directory}/size") * _SECTOR_BYTES,
+        drive=drive,
+        properties=properties,
+        identifiers=tuple(_identifiers(name, disk, drive, properties[name], machine)),
+        unseen=tuple(each for each, found in looked.items() if found is None),
+    )
+
+
+def losses(target: DeviceTarget) -> tuple[str, ...]:
+    """Everything that is found on the device and would be lost, a sentence each."""
+    found = [f"{name}: what lies on it could not be looked at" for name in target.unseen]
+    found += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
+    return tuple(found) or (
+        f"Nothing was found on {target.name} ({size_text(target.size_bytes)}): no partition table and no filesystem.",
+    )
+
+
+def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
+    part = next((part for part in target.drive.partitions if part.name == name), None)
+    size = size_text(part.size_bytes if part else target.size_bytes)
+    found = content(udev)
+    if found.filesystem:
+        label = f' "{found.label}"' if found.label else ""
+        yield f"{name}: {found.filesystem}{label}, {size}"
+    elif name != target.disk and target.whole:
+        yield f"{name}: a partition of {size}, in which nothing was found"
+    if table := safe(udev.get("ID_PART_TABLE_TYPE", "")):
+        yield f"{name}: its partition table ({table})"
+
+
+def _kernel_name(path: str, machine: Machine) -> str:
+    if not path.startswith("/dev/"):
+        raise UsageError(
+            f"'{safe(path)}' is no device.", "Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."
+        )
+    if machine.live:
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise UsageError(f"{safe(path)}: {error.strerror}.", "`fswizard drives` lists the disks.") from error
+        if not stat.S_ISBLK(status.st_mode):
+            raise Refused(f"{safe(path)} is no block device.", "Name a disk or partition below /dev/disk/by-id.")
+        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        return os.path.basename(machine.real(f"/sys/dev/block/{number}"))
+    name = machine.real(path).removeprefix("/dev/").replace("/", "!")
+    if not machine.path(f"/sys/class/block/{name}/dev").exists():
+        raise UsageError(f"{safe(path)}: there is no such device.", "`fswizard drives` lists the disks.")
+    return name
+
+
+def _properties(name: str, machine: Machine) -> Properties | None:
+    """What udev knows, or blkid where udev does not run; None where neither could look."""
+    udev = machine.properties(name)
+    if not machine.live:
+        return udev
+    if udev_runs(machine):
+        return udev if "USEC_INITIALIZED" in udev else None
+    try:
+        answer = query(("blkid", "-p", "-o", "udev", f"/dev/{name.replace('!', '/')}"), timeout_s=5)
+    except FswizardError:
+        return None
+    if answer.exit_code not in _BLKID_ANSWERS or answer.stderr:
+        return None
+    return {
+        **udev,
+        **dict(line.split("=", 1) for line in answer.stdout.decode("utf-8", "replace").splitlines() if "=" in line),
+    }
+
+
+def _identifiers(name: str, disk: str, drive: Drive, udev: Properties, machine: Machine) -> Iterator[str]:
+    if drive.serial:
+        yield drive.serial
+        return
+    for wwn in (machine.text(f"/sys/block/{disk}/wwid"), machine.text(f"/sys/block/{disk}/device/wwid")):
+        if wwn:
+            yield wwn
+    if name != disk and (partuuid := safe(udev.get("ID_PART_ENTRY_UUID", ""))):
+        yield partuuid
+    if file := machine.text(f"/sys/block/{disk}/loop/backing_file"):
+        yield file

@@ -1,0 +1,56 @@
+"""What can go wrong, in words for the person: what happened, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line."""
+
+    OK = 0
+    RUN_FAILED = 1
+    USAGE = 2
+    REFUSED = 3
+    MISSING = 4
+    PARTIAL = 5
+    CANCELLED = 130
+
+
+class FswizardError(Exception):
+    """Something went wrong that the person can understand and act upon."""
+
+    exit_code = ExitCode.RUN_FAILED
+
+    def __init__(self, message: str, hint: str = "", details: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        """What happened, in one sentence."""
+        self.hint = hint
+        """What the person can do, in one sentence; empty when there is nothing to do."""
+        self.details = details
+        """The whole output of a program that failed, never a chosen line of it."""
+
+
+class UsageError(FswizardError):
+    """The person asked for something that does not exist or does not fit together."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Refused(FswizardError):
+    """It could be done, but somebody might lose data by it."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class Missing(FswizardError):
+    """A program, a kernel feature or a right is missing; the hint says how to get it."""
+
+    exit_code = ExitCode.MISSING
+
+
+class RunFailed(FswizardError):
+    """The run cannot go on, and no candidate is to blame for it."""
+
+    exit_code = ExitCode.RUN_FAILED

@@ -1,0 +1,20 @@
+"""What can be made: the catalogue, its options, what is available here, what suits a drive."""
+
+from fswizard.filesystems.availability import Availability, availability
+from fswizard.filesystems.candidates import parse_candidate, parse_candidates
+from fswizard.filesystems.loader import ORDINARY, catalogue
+from fswizard.filesystems.needs import NEEDS, parse_needs
+from fswizard.filesystems.suggestions import Suggestion, suggestions
+
+__all__ = [
+    "NEEDS",
+    "ORDINARY",
+    "Availability",
+    "Suggestion",
+    "availability",
+    "catalogue",
+    "parse_candidate",
+    "parse_candidates",
+    "parse_needs",
+    "suggestions",
+]

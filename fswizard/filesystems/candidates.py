@@ -1,0 +1,107 @@
+"""Short names such as `btrfs:noatime,compress=zstd:1` to candidates."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from fswizard.errors import UsageError
+from fswizard.filesystems.loader import catalogue
+from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.model.text import safe
+
+
+def parse_candidates(text: str) -> tuple[Candidate, ...]:
+    """Candidates from a list such as `ext4; xfs:noatime`; UsageError where it is empty or names one twice."""
+    candidates = tuple(parse_candidate(part) for part in text.split(";") if part.strip())
+    if not candidates:
+        raise UsageError("No candidate was named.", 'Name some, such as "ext4; xfs:noatime; btrfs".')
+    names = [candidate.name for candidate in candidates]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"The candidate {twice} was named twice.", "Name each one once.")
+    return candidates
+
+
+def parse_candidate(text: str) -> Candidate:
+    """The candidate that a short name means, under its canonical name: options in the catalogue's order.
+
+    Raises UsageError for what is unknown, has a bad value or does not fit together.
+    """
+    filesystem_name, colon, option_text = text.strip().partition(":")
+    filesystem = _find_filesystem(filesystem_name.strip())
+    tokens = [token.strip() for token in option_text.split(",")] if colon else []
+    mount: dict[str, MountOption] = {}
+    mkfs: dict[str, MkfsOption] = {}
+    for token in tokens:
+        option = _find_option(filesystem, token)
+        if token in mount or token in mkfs:
+            raise UsageError(f"{filesystem.name}: the option {safe(token)} was named twice.", "Name it once.")
+        if isinstance(option, MountOption):
+            mount[token] = option
+        else:
+            mkfs[token] = option
+    chosen: dict[str, MountOption | MkfsOption] = {**mount, **mkfs}
+    _refuse_conflicts(filesystem, chosen)
+    mount_options = sorted(mount, key=lambda token: filesystem.mount_options.index(mount[token]))
+    mkfs_options = [option for option in filesystem.mkfs_options if option in mkfs.values()]
+    named = (*mount_options, *(option.name for option in mkfs_options))
+    name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
+    return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options))
+
+
+def _find_filesystem(name: str) -> Filesystem:
+    known = catalogue()
+    if name.lower() in known:
+        return known[name.lower()]
+    if not name:
+        raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
+    raise UsageError(f"The filesystem {safe(name)} is not known.", _hint(name, known))
+
+
+def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption:
+    name, equals, value = token.partition("=")
+    of_that_name = [option for option in filesystem.mount_options if option.name == name]
+    for mount_option in of_that_name:
+        if mount_option.pattern and re.fullmatch(mount_option.pattern, value) and bool(equals) == bool(value):
+            return mount_option
+        if not mount_option.pattern and not equals:
+            return mount_option
+    for mkfs_option in filesystem.mkfs_options:
+        if mkfs_option.name == token:
+            return mkfs_option
+    if of_that_name:
+        raise UsageError(f"{filesystem.name}: {_complaint(name, equals + value, of_that_name)}", _offer(of_that_name))
+    known = dict.fromkeys(option.name for option in filesystem.mount_options)
+    known |= dict.fromkeys(option.name for option in filesystem.mkfs_options)
+    if not token:
+        raise UsageError(f"{filesystem.name}: an option is empty.", "Separate options with single commas.")
+    raise UsageError(f"{filesystem.name} has no option {safe(token)}.", _hint(token, known))
+
+
+def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
+    for (first, one), (second, other) in combinations(chosen.items(), 2):
+        if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
+            raise UsageError(f"{filesystem.name}: {first} and {second} do not go together.", "Leave one of them out.")
+
+
+def _complaint(name: str, assigned: str, options: Sequence[MountOption]) -> str:
+    if not any(option.pattern for option in options):
+        return f"the option {name} takes no value."
+    if assigned in ("", "="):
+        return f"the option {name} needs a value."
+    return f"the option {name} does not take the value {safe(assigned[1:])}."
+
+
+def _offer(options: Sequence[MountOption]) -> str:
+    examples = [f"{option.name}={value}" for option in options if not option.unsafe for value in option.values]
+    return f"Such as: {', '.join(examples)}." if examples else f"Write {options[0].name} alone."
+
+
+def _hint(wrong: str, known: Iterable[str]) -> str:
+    known = list(known)
+    close = difflib.get_close_matches(wrong.lower(), known, n=1)
+    nearest = f"Did you mean {close[0]}? " if close else ""
+    return f"{nearest}Known: {', '.join(known)}."

@@ -1,0 +1,36 @@
+"""What people cannot do without, beside speed."""
+
+from __future__ import annotations
+
+import difflib
+
+from fswizard.errors import UsageError
+from fswizard.model.judgement import Need
+from fswizard.model.text import safe
+
+NEEDS = (
+    Need("checksums", "notices when stored data has changed"),
+    Need("compression", "compresses files by itself"),
+    Need("snapshots", "keeps earlier states of everything"),
+    Need("send-receive", "sends changes to another disk as a stream"),
+    Need("reflink", "copies files without taking room twice"),
+    Need("shrink", "can be made smaller"),
+    Need("grow", "can be made larger"),
+    Need("quotas", "limits how much each user may store"),
+    Need("case-insensitive", "can ignore upper and lower case in names"),
+    Need("windows", "can be read and written by Windows"),
+    Need("macos", "can be read and written by macOS"),
+    Need("zoned", "works on host-managed zoned disks"),
+)
+
+
+def parse_needs(text: str) -> tuple[str, ...]:
+    """Names of needs from a list such as `checksums, snapshots`; UsageError for an unknown one."""
+    known = [need.name for need in NEEDS]
+    names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            nearest = f"Did you mean {close[0]}? " if close else ""
+            raise UsageError(f"The need {safe(name)} is not known.", f"{nearest}Known: {', '.join(known)}.")
+    return names

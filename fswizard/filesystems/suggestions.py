@@ -1,0 +1,76 @@
+"""Which variants are worth a try on a drive, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fswizard.model.drive import Drive
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A candidate that suits a drive."""
+
+    candidate_name: str
+    reason: str
+
+
+def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
+    """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources."""
+    kind = drive.smr.kind
+    if kind == "host-managed":
+        return tuple(_for_host_managed())
+    if kind in ("drive-managed", "host-aware"):
+        return tuple(_for_shingled())
+    if drive.kind in ("ssd", "nvme"):
+        return tuple(_for_flash())
+    if drive.kind == "flash-card" or (drive.bus == "usb" and not drive.rotational):
+        return tuple(_for_stick())
+    return tuple(_for_hard_disk(drive))
+
+
+def _for_host_managed() -> Iterator[Suggestion]:
+    yield Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 cannot be made on such a disk.")
+
+
+def _for_shingled() -> Iterator[Suggestion]:
+    yield Suggestion(
+        "ext4:noatime,packed_meta_blocks",
+        "Metadata at one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
+    )
+    yield Suggestion(
+        "btrfs:noatime,metadata=single",
+        "Metadata is written once instead of twice; a damaged block of it then has no second copy.",
+    )
+    yield Suggestion(
+        "xfs:noatime", "Large files in few extents; without access times, reading causes no random writes."
+    )
+    yield Suggestion("ext4", "The default, to see what the options change.")
+
+
+def _for_flash() -> Iterator[Suggestion]:
+    yield Suggestion("ext4:noatime", "The usual choice; a weekly fstrim serves better than the option discard.")
+    yield Suggestion("xfs:noatime", "Many parallel writers and large files.")
+    yield Suggestion(
+        "btrfs:noatime,compress=zstd:1",
+        "Light compression writes less, which spares an SSD and may even be faster.",
+    )
+
+
+def _for_stick() -> Iterator[Suggestion]:
+    yield Suggestion("ext4:noatime,lazytime", "Fewer small writes, which cheap flash is slowest at.")
+    yield Suggestion("btrfs:noatime,compress=zstd:1", "Compression writes less; checksums notice when the flash fails.")
+    yield Suggestion("xfs:noatime", "Large files.")
+
+
+def _for_hard_disk(drive: Drive) -> Iterator[Suggestion]:
+    yield Suggestion("ext4:noatime", "The usual choice; it can shrink later.")
+    yield Suggestion("xfs:noatime", "Few extents for large files, and quick checks on large disks.")
+    if drive.bus == "usb":
+        yield Suggestion(
+            "btrfs:noatime,compress=zstd:1,nossd",
+            "Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.",
+        )
+    else:
+        yield Suggestion("btrfs:noatime,compress=zstd:1", "Checksums for what stays for years; compression reads less.")

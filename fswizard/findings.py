@@ -1,0 +1,61 @@
+"""A result with everything that can be concluded from it: what every report tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fswizard.advice import advise
+from fswizard.errors import UsageError
+from fswizard.model.judgement import Findings
+from fswizard.model.plan import Plan
+from fswizard.model.result import Doubt, Result
+from fswizard.model.text import safe
+from fswizard.stats import doubts, judge, summarise
+
+
+def conclude(
+    result: Result, *, weights: Mapping[str, float] | None = None, needs: Sequence[str] | None = None
+) -> Findings:
+    """Judge a result and advise on it.
+
+    `weights` (workload to weight; those not named keep theirs) and `needs` (features) take the place of those the
+    run was made with: the same figures are ranked anew, nothing is measured. UsageError where they make no sense.
+    """
+    plan = result.plan
+    if weights is not None:
+        plan = _weigh(plan, weights)
+    if needs is not None:
+        plan = replace(plan, needs=_known(plan, needs))
+    result = replace(result, plan=plan)
+    judgement = judge(result)
+    doubtful = _once((*result.doubts, *doubts(result, judgement)))
+    return Findings(result, judgement, doubtful, advise(result, judgement, doubtful), summarise(result))
+
+
+def _weigh(plan: Plan, weights: Mapping[str, float]) -> Plan:
+    workloads = plan.recipe.workloads
+    names = [workload.name for workload in workloads]
+    for name, weight in weights.items():
+        if name not in names:
+            raise UsageError(f"There is no workload {safe(name)} in this result.", f"There are: {', '.join(names)}.")
+        if not 0 <= weight < math.inf:
+            raise UsageError(f"The weight of {name} is {weight}.", "A weight is 0 or a positive number.")
+    weighed = tuple(replace(workload, weight=weights.get(workload.name, workload.weight)) for workload in workloads)
+    if not any(workload.weight > 0 for workload in weighed):
+        raise UsageError("No workload has any weight.", "Give at least one workload a weight above 0.")
+    return replace(plan, recipe=replace(plan.recipe, workloads=weighed))
+
+
+def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
+    known = sorted({feature.name for c in plan.candidates for feature in c.filesystem.features})
+    for need in needs:
+        if need not in known:
+            raise UsageError(f"The candidates say nothing about {safe(need)}.", f"Known: {', '.join(known)}.")
+    return tuple(dict.fromkeys(needs))
+
+
+def _once(doubtful: Sequence[Doubt]) -> tuple[Doubt, ...]:
+    """Each kind of doubt once: a run may have raised what its figures show again."""
+    return tuple({doubt.code: doubt for doubt in reversed(doubtful)}.values())[::-1]

@@ -1,0 +1,114 @@
+"""Figures that were measured elsewhere, read from what other programs print or from a table by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from fswizard.drives.smartctl_output import parse_text
+from fswizard.drives.smr import judge_smr
+from fswizard.errors import UsageError
+from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix, table
+from fswizard.importers.assemble import Source, assemble, by_disk, source_of
+from fswizard.importers.portion import Portion, refuse
+from fswizard.model.drive import Drive, DriveKind
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+
+LONGEST_FILE_BYTES = 16_000_000
+READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
+_KINDS: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
+_READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Portion]], ...] = (
+    (phoronix.recognises, phoronix.read),
+    (kdiskmark.recognises, kdiskmark.read),
+    (fio_json.recognises, fio_json.read),
+    (fio_text.recognises, fio_text.read),
+)
+
+
+def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
+    """Results from files and directories, by disk; `CANDIDATE=FILE` names the candidate that a file tells of.
+
+    Files whose names tell of several disks give a result for each; output of smartctl and df beside them adds
+    what it says. Raises UsageError with file, line and reason.
+    """
+    files = [pair for word in words for pair in _files(word)]
+    tables = [path for _, path in files if path.suffix == ".toml"]
+    if tables:
+        if len(files) > 1:
+            raise UsageError("A table in TOML stands for itself.", "Import it alone.")
+        return {"": table.parse(_text(tables[0]), tables[0].name)}
+    portions: list[tuple[Source, Portion]] = []
+    drives: dict[str, Drive] = {}
+    for candidate, path in files:
+        text = _text(path)
+        if text.startswith("smartctl "):
+            drives |= _drive(text, path)
+        elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
+            portions.append((source_of(str(path), candidate), _portion(text, path)))
+    if not portions:
+        raise UsageError("There are no figures in what was named.", f"Name files of {READABLE}.")
+    return {
+        group: assemble(some, baseline=baseline, drive=_drive_of(group, drives))
+        for group, some in by_disk(portions).items()
+    }
+
+
+def _files(word: str) -> Iterator[tuple[str, Path]]:
+    candidate, equals, rest = word.partition("=")
+    named = bool(equals) and not Path(word).exists()
+    path = Path(rest if named else word)
+    if path.is_dir():
+        yield from (("", inner) for inner in sorted(path.iterdir()) if inner.is_file())
+    else:
+        yield (candidate if named else ""), path
+
+
+def _text(path: Path) -> str:
+    name = safe(str(path))
+    try:
+        if not path.is_file():
+            raise UsageError(f"{name} is not a file.", f"Name files of {READABLE}.")
+        with path.open("rb") as file:
+            data = file.read(LONGEST_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{name} cannot be read: {reason}.") from error
+    if len(data) > LONGEST_FILE_BYTES:
+        raise UsageError(f"{name} is over {LONGEST_FILE_BYTES // 1_000_000} MB: no output is that long.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refuse(name, data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
+
+
+def _portion(text: str, path: Path) -> Portion:
+    where = path.name
+    if filebench.recognises(text):
+        beside = path.with_name(path.name + ".df")
+        return filebench.read(text, where, _text(beside) if beside.is_file() else "")
+    for recognises, read_text in _READERS:
+        if recognises(text):
+            return read_text(text, where)
+    raise refuse(where, 1, f"this is none of {READABLE}")
+
+
+def _drive(text: str, path: Path) -> dict[str, Drive]:
+    """The disk that smartctl describes, by the words of the file's name, such as `a_SMR_smartctl.txt`."""
+    clues = parse_text(text)
+    kind = _KINDS.get(clues.medium, "unknown")
+    drive = Drive("", _capacity(text), clues.model, firmware=clues.firmware, kind=kind, smr=judge_smr(clues))
+    return dict.fromkeys(path.stem.replace("_", "-").split("-"), drive)
+
+
+def _capacity(text: str) -> int:
+    line = next((line for line in text.splitlines() if line.startswith("User Capacity:")), "")
+    digits = line.partition(":")[2].partition(" bytes")[0].strip().replace(",", "").replace(".", "")
+    return int(digits) if digits.isdigit() and len(digits) < 16 else 0
+
+
+def _drive_of(group: str, drives: dict[str, Drive]) -> Drive | None:
+    if group in drives:
+        return drives[group]
+    distinct = list(dict.fromkeys(id(drive) for drive in drives.values()))
+    return next(iter(drives.values())) if len(distinct) == 1 and not group else None

@@ -1,0 +1,149 @@
+"""From what the files tell, each for itself, to one result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import PurePath
+
+import fswizard
+from fswizard.errors import UsageError
+from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.importers.portion import Portion
+from fswizard.model.drive import Drive
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.plan import Plan, Target
+from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.result import Environment, Failure, Result, Sample
+from fswizard.model.text import safe
+
+DEFAULT_BASELINE = "ext4"
+_ALIASES = {"nilfs": "nilfs2", "btr": "btrfs", "ntfs3": "ntfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a portion comes from: candidate, disk and run, as far as the file's name tells."""
+
+    file: str
+    candidate: str
+    group: str
+    """What stands before the candidate in the file's name: by habit the disk."""
+    run: int
+
+
+def source_of(path: str, candidate: str = "") -> Source:
+    """What a file's name tells: `SMR.btrfs.0.out` is run 0 of btrfs on the disk SMR."""
+    name = PurePath(path).name
+    if candidate:
+        return Source(name, candidate, "", 0)
+    parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
+    for place, part in enumerate(parts):
+        if (known := filesystem_name(part)) is not None:
+            numbers = [int(text) for text in parts[place + 1 :] if re.fullmatch(r"\d{1,6}", text)]
+            return Source(name, known, "-".join(parts[:place]), numbers[0] if numbers else 0)
+    return Source(name, safe(PurePath(path).stem), "", 0)
+
+
+def filesystem_name(text: str) -> str | None:
+    """The catalogue's name of a filesystem that people write so; None where it is none."""
+    name = _ALIASES.get(text.lower(), text.lower())
+    return name if name in catalogue() else None
+
+
+def candidate_of(name: str) -> Candidate:
+    """A candidate by its short name; one that the catalogue does not know stands for itself."""
+    name = safe(filesystem_name(name) or name)
+    try:
+        return replace(parse_candidate(name), name=name)
+    except UsageError:
+        return Candidate(name, Filesystem(name, name, "", ""))
+
+
+def by_disk(portions: Sequence[tuple[Source, Portion]]) -> dict[str, list[tuple[Source, Portion]]]:
+    """Portions by disk, where the files' names tell of several disks with several candidates each."""
+    groups: dict[str, list[tuple[Source, Portion]]] = {}
+    for source, portion in portions:
+        groups.setdefault(source.group, []).append((source, portion))
+    comparable = [group for group in groups.values() if len({source.candidate for source, _ in group}) > 1]
+    return groups if len(groups) > 1 and comparable else {"": list(portions)}
+
+
+def assemble(
+    portions: Iterable[tuple[Source, Portion]], *, title: str = "", baseline: str = "", drive: Drive | None = None
+) -> Result:
+    """One result from the portions of one disk. Files of the same candidate are its rounds, in the order of their run.
+
+    Raises UsageError where the baseline is not among the candidates.
+    """
+    ordered = sorted(portions, key=lambda item: item[0].run)
+    workloads: dict[str, Workload] = {}
+    names: dict[str, None] = {}
+    rounds: dict[str, int] = {}
+    samples: list[Sample] = []
+    failures: list[Failure] = []
+    for source, portion in ordered:
+        for workload in portion.workloads:
+            workloads.setdefault(workload.name, workload)
+        told = _candidates_of(source, portion)
+        for name in told.values():
+            names.setdefault(name)
+        before = {name: rounds.get(name, 0) for name in told.values()}
+        _collect(portion=portion, told=told, before=before, workloads=workloads, samples=samples, failures=failures)
+        for own, name in told.items():
+            runs = [len(f.values) for f in portion.figures if f.candidate == own]
+            rounds[name] = before[name] + max(runs, default=1)
+    chosen = _baseline(baseline, list(names))
+    tools = dict.fromkeys(portion.tool for _, portion in ordered)
+    files = ", ".join(source.file for source, _ in ordered)
+    recipe = Recipe("imported", title or _title(workloads), "", tuple(workloads.values()), 0, 0.0)
+    plan = Plan(recipe, tuple(candidate_of(name) for name in names), chosen, Target("device", ""), drive)
+    environment = Environment(
+        fswizard.__version__,
+        datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        kernel=next((portion.kernel for _, portion in ordered if portion.kernel), ""),
+        processor=next((portion.processor for _, portion in ordered if portion.processor), ""),
+        source=safe(f"{', '.join(tools)}: {files}"),
+    )
+    return Result(environment, plan, tuple(samples), tuple(failures), outcome="finished")
+
+
+def _candidates_of(source: Source, portion: Portion) -> dict[str, str]:
+    """Candidate as the portion names it, to its name in the result."""
+    own = [*(figure.candidate for figure in portion.figures), *(fault.candidate for fault in portion.faults)]
+    return {name: candidate_of(name or source.candidate).name for name in dict.fromkeys(own)}
+
+
+def _collect(
+    *,
+    portion: Portion,
+    told: Mapping[str, str],
+    before: Mapping[str, int],
+    workloads: Mapping[str, Workload],
+    samples: list[Sample],
+    failures: list[Failure],
+) -> None:
+    for figure in portion.figures:
+        name, metric = told[figure.candidate], figure.metric
+        primary = metric.name == workloads[figure.workload].metric.name
+        samples += [
+            Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
+            for number, value in enumerate(figure.values, before[name] + 1)
+        ]
+    for fault in portion.faults:
+        name = told[fault.candidate]
+        failures.append(Failure(before[name] + 1, name, fault.workload, fault.kind, fault.text))
+
+
+def _baseline(asked: str, names: Sequence[str]) -> str:
+    asked = candidate_of(asked).name if asked else ""
+    if asked and asked not in names:
+        raise UsageError(f"The baseline {asked} is not among the candidates.", f"They are: {'; '.join(names)}.")
+    return asked or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
+
+
+def _title(workloads: Mapping[str, Workload]) -> str:
+    titles = {workload.title.partition(":")[0] for workload in workloads.values()}
+    return titles.pop() if len(titles) == 1 else "Figures from elsewhere"

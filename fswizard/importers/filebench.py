@@ -1,0 +1,139 @@
+"""What filebench prints, versions 1.4 and 1.5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fswizard.importers.portion import Fault, Figure, Portion, refuse
+from fswizard.model.metrics import CPU, OPERATION_RATE, THROUGHPUT, operation_metrics
+from fswizard.model.recipe import FileServerJob, Metric, Workload
+
+ALL, APPEND = "operations", "random-append"
+MEAN_LATENCY = Metric("mean_latency", "s", "lower")
+
+_OPERATION = re.compile(
+    r"(?P<name>[A-Za-z][\w-]*)\s+(?P<count>\d+)ops\s+[\d.]+ops/s\s+[\d.]+mb/s\s+(?P<mean>[\d.]+)ms/op"
+    r"(?:\s+[\d.]+us/op-cpu)?\s*(?:\[\s*[\d.]+ms\s*-\s*(?P<worst>[\d.]+)ms\s*\])?\s*"
+)
+_SUMMARY = re.compile(
+    r"IO Summary:\s*(?P<count>\d+) ops,?\s+(?P<rate>[\d.]+) ops/s,?\s+\(?\d+/\d+ r(?:/w|d/wr)\)?,?\s+"
+    r"(?P<mb>[\d.]+)mb/s,?\s+(?:(?P<cpu>[\d.]+)us cpu/op,?\s+)?(?P<mean>[\d.]+)ms(?: latency|/op)"
+)
+_STEMS = {
+    "create": "create", "wrt": "write", "write": "write", "append": "append", "read": "read", "open": "open",
+    "close": "close", "delete": "delete", "stat": "stat",
+}  # fmt: skip
+_FULL = re.compile(r"No space left|out of space|ENOSPC|disk full", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    count: int
+    mean_s: float
+    worst_s: float
+
+
+def recognises(text: str) -> bool:
+    """Whether a text looks like filebench's output."""
+    return re.search(r"^Filebench Version|IO Summary:", text, re.MULTILINE) is not None
+
+
+def read(text: str, where: str, volume: str = "") -> Portion:
+    """One run. `volume` is the output of df afterwards, where it was kept: it tells whether the volume was full.
+
+    A run without a summary failed. UsageError, with line and reason, for what is not filebench's.
+    """
+    version = re.search(r"^Filebench Version (\S+)", text, re.MULTILINE)
+    tool = f"filebench {version[1]}" if version else "filebench"
+    operations = dict(_operations(text, where))
+    workloads = tuple(_workloads(text, operations))
+    summary = _summary(text, where)
+    if summary is None:
+        return Portion(tool, workloads, faults=(_fault(text, volume),))
+    count, rate = int(summary["count"]), float(summary["rate"])
+    figures = [Figure(ALL, OPERATION_RATE, (rate,)), Figure(ALL, THROUGHPUT, (float(summary["mb"]) * (1 << 20),))]
+    figures.append(Figure(ALL, MEAN_LATENCY, (float(summary["mean"]) / 1e3,)))
+    if summary["cpu"]:
+        figures.append(Figure(ALL, CPU, (float(summary["cpu"]) * count / 1e6,)))
+    for name, operation in operations.items():
+        counted, mean, _, _, worst = operation_metrics(name)
+        for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
+            figures.append(Figure(ALL, metric, (float(value),)))
+    if "append" in operations:
+        figures.append(Figure(APPEND, operation_metrics("append")[1], (operations["append"].mean_s,)))
+    return Portion(tool, workloads, tuple(figures))
+
+
+def _operations(text: str, where: str) -> Iterator[tuple[str, _Operation]]:
+    """Each kind of operation, several flowops of a kind taken together."""
+    found: dict[str, list[_Operation]] = {}
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if "Per-Operation Breakdown" in line:
+            inside = True
+        elif inside and (re.match(r"\s*[\d.]+:", line) or not line.strip()):
+            inside = False
+        elif inside:
+            match = _OPERATION.fullmatch(line.strip())
+            if match is None:
+                raise refuse(where, number, f"no line of filebench's per-operation breakdown: {line.strip()[:60]!r}")
+            worst = float(match["worst"] or 0)
+            operation = _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
+            found.setdefault(_kind(match["name"]), []).append(operation)
+    for kind, several in found.items():
+        yield kind, _together(several)
+
+
+def _kind(name: str) -> str:
+    stem = next((kind for start, kind in _STEMS.items() if name.startswith(start)), "")
+    return stem or re.sub(r"\d+$", "", name)
+
+
+def _together(operations: Sequence[_Operation]) -> _Operation:
+    count = sum(operation.count for operation in operations)
+    total_s = sum(operation.count * operation.mean_s for operation in operations)
+    return _Operation(count, total_s / count if count else 0.0, max(operation.worst_s for operation in operations))
+
+
+def _summary(text: str, where: str) -> re.Match[str] | None:
+    match = _SUMMARY.search(text)
+    for number, line in enumerate(text.splitlines(), 1):
+        if match is None and "IO Summary" in line:
+            raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
+    return match
+
+
+def _fault(text: str, volume: str) -> Fault:
+    took = re.search(r"Run took (\d+) seconds", text)
+    after = f"after {int(took[1]):,} s " if took else ""
+    if _FULL.search(text) or _is_full(text, volume):
+        return Fault(ALL, "ENOSPC", f"The volume was full: filebench stopped {after}without figures.")
+    return Fault(ALL, "program", f"filebench stopped {after}without figures.")
+
+
+def _is_full(text: str, volume: str) -> bool:
+    """Whether df shows the volume of the fileset at 100 %."""
+    place = re.search(r"making tree for fil\w*set (\S+)", text)
+    mounted = list(re.finditer(r"(\d+)% +(/\S*)$", volume, re.MULTILINE))
+    under = [m for m in mounted if place and (place[1] + "/").startswith(m[2].rstrip("/") + "/")]
+    deepest = max(under, key=lambda match: len(match[2]), default=None)
+    return deepest is not None and int(deepest[1]) >= 100
+
+
+def _workloads(text: str, operations: Mapping[str, _Operation]) -> Iterator[Workload]:
+    threads = re.search(r"Starting (\d+) \S+ threads", text)
+    files = re.search(r"Fileset \S+: (\d+) files.*?([\d.]+)MB", text)
+    took = re.search(r"Run took (\d+) seconds", text)
+    personality = re.search(r": ([^:\n]+?) Version \S+ personality", text)
+    number = int(files[1]) if files else 0
+    mean_bytes = int(float(files[2]) * (1 << 20) / number) if files and number else 0
+    job = FileServerJob(
+        int(threads[1]) if threads else 1, number, mean_bytes, 16 << 10, float(took[1]) if took else 0.0
+    )
+    name = personality[1] if personality else "filebench"
+    yield Workload(ALL, f"{name}: all operations", "fileserver", job, OPERATION_RATE)
+    if "append" in operations:
+        # Told beside the overall figure, not part of it: it is contained in it already.
+        yield Workload(APPEND, f"{name}: latency of appends", "fileserver", job, operation_metrics("append")[1], 0.0)

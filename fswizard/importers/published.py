@@ -1,0 +1,31 @@
+"""Published figures that are shipped with the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import fswizard
+from fswizard.errors import UsageError
+from fswizard.importers import table
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+
+
+@cache
+def published() -> Mapping[str, Result]:
+    """All published figures, by name."""
+    package = Path(fswizard.__file__).parent
+    shipped = package / "shipped_recipes"
+    directory = (shipped if shipped.is_dir() else package.parent / "recipes") / "published"
+    found = (table.parse(path.read_text("utf-8"), path.name) for path in sorted(directory.glob("*.toml")))
+    return {result.plan.recipe.name: result for result in found}
+
+
+def find(name: str) -> Result:
+    """Published figures of that name; UsageError where there are none."""
+    known = published()
+    if name not in known:
+        raise UsageError(f"There are no published figures '{safe(name)}'.", f"There are: {', '.join(known)}.")
+    return known[name]

@@ -1,0 +1,1 @@
+"""What everything else talks about: frozen dataclasses, without I/O and without dependencies."""

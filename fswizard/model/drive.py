@@ -1,0 +1,99 @@
+"""A disk as the machine shows it, what is on it, and whether it is shingled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SmrKind = Literal["host-managed", "host-aware", "drive-managed", "cmr", "unknown", "not-a-hard-disk"]
+Confidence = Literal["certain", "strong", "weak"]
+Bus = Literal["sata", "nvme", "usb", "sas", "scsi", "ide", "mmc", "virtio", "loop", "md", "dm", "zram", "other"]
+DriveKind = Literal["hdd", "ssd", "nvme", "flash-card", "virtual", "array", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One observation about how a disk records, worded so that a person can check it."""
+
+    code: str
+    """Short stable name, such as `smartctl-trim` or `model-table`."""
+    says: SmrKind
+    strength: Confidence
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SmrVerdict:
+    """What the evidence amounts to. Absence of evidence is `unknown`, never `cmr`."""
+
+    kind: SmrKind
+    confidence: Confidence
+    evidence: tuple[Evidence, ...] = ()
+    advice: tuple[str, ...] = ()
+    """What the person can do to learn more, or should know before choosing a filesystem."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveUse:
+    """Something on this machine that uses a disk or partition, in words, and how to end that."""
+
+    code: str
+    """Short stable name, such as `mounted`, `swap`, `raid-member`."""
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition, or whatever else lies directly on a disk."""
+
+    name: str
+    """Kernel name, such as `sda1`."""
+    start_bytes: int
+    size_bytes: int
+    stable_name: str = ""
+    """Path below /dev/disk/by-partuuid or by-id, empty where there is none."""
+    filesystem: str = ""
+    """Type as libblkid names it, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty when nothing was found."""
+    label: str = ""
+    uuid: str = ""
+    mount_point: str = ""
+    used_bytes: int | None = None
+    free_bytes: int | None = None
+    uses: tuple[DriveUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A disk. All text in it went through `model.text.safe`."""
+
+    name: str
+    """Kernel name, such as `sda` or `nvme0n1`."""
+    size_bytes: int
+    model: str = ""
+    serial: str = ""
+    firmware: str = ""
+    stable_name: str = ""
+    """Path below /dev/disk/by-id, empty where there is none."""
+    kind: DriveKind = "unknown"
+    bus: Bus = "other"
+    bridge: str = ""
+    """Name of the USB bridge in front of the disk, empty when there is none."""
+    rotational: bool = False
+    rpm: int | None = None
+    logical_sector_bytes: int = 512
+    physical_sector_bytes: int = 512
+    removable: bool = False
+    read_only: bool = False
+    discard: bool = False
+    zone_model: str = "none"
+    zone_count: int | None = None
+    health: str = ""
+    """`good`, `failing`, or empty when it could not be asked."""
+    temperature_c: int | None = None
+    power_on_hours: int | None = None
+    partitions: tuple[Partition, ...] = ()
+    uses: tuple[DriveUse, ...] = ()
+    smr: SmrVerdict = SmrVerdict("unknown", "weak")
+    pending: str = ""
+    """What is still being asked of the disk, or why asking ended; empty when all is known."""

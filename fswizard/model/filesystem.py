@@ -1,0 +1,148 @@
+"""Filesystems, their options, and the candidates that are made from both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class MkfsOption:
+    """A choice at the time of formatting."""
+
+    name: str
+    """What people type in a candidate's short name, such as `packed_meta_blocks`."""
+    flag: str
+    """The program's flag, such as `-E`; values of the same flag are joined with commas."""
+    value: str
+    text: str
+    """What it does and when it helps, in a sentence."""
+    risk: str = ""
+    unsafe: bool = False
+    """Data may be lost in a crash: never suggested."""
+    source: str = ""
+    needs: str = ""
+    """Kernel or tool version it needs, in words; empty when every supported one has it."""
+    replaces: tuple[str, ...] = ()
+    """Options that cannot stand beside this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MountOption:
+    """A choice at the time of mounting."""
+
+    name: str
+    """As in mount(8), without value: `noatime`, `compress`."""
+    text: str
+    """What it does and when it helps, in a sentence."""
+    pattern: str = ""
+    """Regular expression that a value must match whole; empty when the option takes none."""
+    values: tuple[str, ...] = ()
+    """Values worth comparing, such as `zstd:1`."""
+    replaces: tuple[str, ...] = ()
+    """Options that cannot stand beside this one."""
+    risk: str = ""
+    unsafe: bool = False
+    source: str = ""
+    needs: str = ""
+
+    def is_meant_by(self, token: str) -> bool:
+        """Whether `token`, such as `commit=60`, is this option with a value that it takes."""
+        name, _, value = token.partition("=")
+        return self.name in (name, token) and (not self.pattern or re.fullmatch(self.pattern, value) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a filesystem can do beside being fast."""
+
+    name: str
+    """Key that `--need` takes, such as `checksums`."""
+    value: str
+    """`yes`, `no`, or a word on how far, such as `metadata only`."""
+    source: str = ""
+    text: str = ""
+    """How far it goes or what it takes, in a sentence; empty when the value says it all."""
+
+    @property
+    def present(self) -> bool:
+        return self.value == "yes"
+
+
+@dataclass(frozen=True, slots=True)
+class Filesystem:
+    """A filesystem that can be made: one table of the catalogue."""
+
+    name: str
+    """What people type, such as `ext4`."""
+    title: str
+    """What people read, such as `Btrfs`."""
+    summary: str
+    """What it is good for, in a sentence or two."""
+    mkfs_program: str
+    mkfs_arguments: tuple[tuple[str, str], ...] = ()
+    """(flag, value) pairs that every candidate gets; an empty value means a bare flag."""
+    scratch_arguments: tuple[tuple[str, str], ...] = ()
+    """Further pairs for a measured mkfs only, such as no lazy initialisation in the background."""
+    mount_type: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Package of the mkfs program by distribution: debian, fedora, arch."""
+    minimum_bytes: int = 0
+    maximum_bytes: int = 0
+    mkfs_options: tuple[MkfsOption, ...] = ()
+    mount_options: tuple[MountOption, ...] = ()
+    features: tuple[Feature, ...] = ()
+    fsck_pass: int = 2
+    """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
+    unmeasurable: str = ""
+    """Why it is described but cannot be measured, in a sentence; empty when it can be."""
+
+    def feature(self, name: str) -> Feature | None:
+        return next((feature for feature in self.features if feature.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A filesystem with chosen options, or an existing directory that stands for the filesystem under it."""
+
+    name: str
+    """What people type, such as `btrfs:noatime,compress=zstd:1`."""
+    filesystem: Filesystem
+    mkfs_options: tuple[MkfsOption, ...] = ()
+    mount_options: tuple[str, ...] = ()
+    directory: str = ""
+    """For targets that are directories: where it is. Nothing is formatted then."""
+
+    @property
+    def unsafe_options(self) -> tuple[str, ...]:
+        """Its options by which a crash may lose data, as they are typed."""
+        risky = [option for option in self.filesystem.mount_options if option.unsafe]
+        mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
+        return (*mount, *(option.name for option in self.mkfs_options if option.unsafe))
+
+    def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
+        """Those needs that its filesystem does not meet in full, in the order asked for."""
+        features = {name: self.filesystem.feature(name) for name in needs}
+        return tuple(name for name, feature in features.items() if feature is None or not feature.present)
+
+    def mkfs_arguments(self, *, scratch: bool) -> tuple[str, ...]:
+        """Arguments of mkfs without the device; values of the same flag joined with commas."""
+        pairs = self.filesystem.mkfs_arguments + (self.filesystem.scratch_arguments if scratch else ())
+        pairs += tuple((option.flag, option.value) for option in self.mkfs_options)
+        joined: dict[str, str] = {}
+        for flag, value in pairs:
+            joined[flag] = ",".join(part for part in (joined.get(flag, ""), value) if part)
+        return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
+
+    def mkfs_command(self, device: str, *, scratch: bool) -> tuple[str, ...]:
+        return (self.filesystem.mkfs_program, *self.mkfs_arguments(scratch=scratch), device)
+
+    def mount_command(self, device: str, directory: str) -> tuple[str, ...]:
+        options = ("-o", ",".join(self.mount_options)) if self.mount_options else ()
+        return ("mount", "-t", self.filesystem.mount_type, *options, device, directory)
+
+    def fstab_line(self, source: str, directory: str) -> str:
+        options = ",".join(self.mount_options) or "defaults"
+        fields = (source, directory, self.filesystem.mount_type, options, "0", str(self.filesystem.fsck_pass))
+        return "  ".join(fields)

@@ -1,0 +1,131 @@
+"""What the figures amount to: ratios, verdicts, advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from fswizard.model.recipe import Better
+from fswizard.model.result import Doubt, Result
+
+Verdict = Literal["faster", "slower", "tie", "undecided", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Candidate over baseline; above 1 means that the candidate did better, for latencies and durations too."""
+
+    candidate: str
+    baseline: str
+    workload: str
+    """Name of the workload; empty for the overall ratio."""
+    ratio: float
+    """0 for `failed`."""
+    low: float | None = None
+    """95 % interval, valid although the program looks after every round; None under three rounds."""
+    high: float | None = None
+    rounds: int = 0
+    verdict: Verdict = "undecided"
+    text: str = ""
+    """For `failed`: why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All ratios of a result."""
+
+    by_workload: tuple[Ratio, ...] = ()
+    overall: tuple[Ratio, ...] = ()
+    """Against the baseline, best first, failed ones last; the baseline itself stands at ratio 1."""
+    leaders: tuple[str, ...] = ()
+    """Candidates that nobody is proven to beat, best estimate first."""
+    dropped: tuple[str, ...] = ()
+    """Candidates proven slower than the leader."""
+    tied: bool = False
+    """All leaders are within ±5 % of each other, proven."""
+    rounds: int = 0
+    """Rounds that count: the most that any candidate finished."""
+    pairs: tuple[Ratio, ...] = ()
+    """Overall ratio of every two candidates that did not fail, the one with the better estimate over the other."""
+
+    def of(self, candidate: str, workload: str = "") -> Ratio | None:
+        ratios = self.by_workload if workload else self.overall
+        return next((r for r in ratios if r.candidate == candidate and r.workload == workload), None)
+
+    def pair(self, one: str, other: str) -> Ratio | None:
+        """The overall ratio of two candidates, whichever of them stands over the other."""
+        return next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
+
+    def unbeaten(self, among: Sequence[str]) -> tuple[str, ...]:
+        """Those that none of the others is proven to beat, in the order given; one at least, unless there are none."""
+        beaten = set()
+        for pair in self.pairs:
+            if pair.candidate in among and pair.baseline in among and pair.verdict in ("faster", "slower"):
+                beaten.add(pair.baseline if pair.verdict == "faster" else pair.candidate)
+        return tuple(name for name in among if name not in beaten) or tuple(among[:1])
+
+    def all_tie(self, among: Sequence[str]) -> bool:
+        """Whether at least two are given and every two of them are proven to be within ±5 %."""
+        tied = {frozenset((pair.candidate, pair.baseline)) for pair in self.pairs if pair.verdict == "tie"}
+        return len(among) > 1 and all(frozenset(pair) in tied for pair in combinations(among, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What all rounds together say of one metric of one candidate."""
+
+    candidate: str
+    workload: str
+    """Empty for figures of the cell as a whole, such as the time of mkfs."""
+    metric: str
+    unit: str
+    better: Better
+    median: float
+    worst: float
+    rounds: int
+    primary: bool = False
+    of_bare_device: float | None = None
+    """Share of what the bare device does, above 1 is better than it; None where that was not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A feature that the person cannot do without."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One sentence of the recommendation's why."""
+
+    code: str
+    """`speed`, `cost`, `tie`, `feature`, `failure`, `stall`, `excluded`, `use`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The recommendation."""
+
+    choice: tuple[str, ...]
+    """Candidates to choose from: one winner, or those that tie; empty when nothing could be measured."""
+    tie: bool
+    headline: str
+    reasons: tuple[Reason, ...] = ()
+    commands: tuple[str, ...] = ()
+    """mkfs line and fstab line of the first choice, to be copied; the device and directory are placeholders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that a report tells."""
+
+    result: Result
+    judgement: Judgement
+    doubts: tuple[Doubt, ...]
+    advice: Advice
+    summaries: tuple[Summary, ...] = ()

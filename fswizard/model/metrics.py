@@ -1,0 +1,65 @@
+"""The figures that each way of measuring yields, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fswizard.model.recipe import Metric
+
+THROUGHPUT = Metric("throughput", "B/s", "higher")
+IOPS = Metric("iops", "1/s", "higher")
+DURATION = Metric("duration", "s", "lower")
+FILE_RATE = Metric("file_rate", "1/s", "higher")
+OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
+MEDIAN_LATENCY = Metric("median_latency", "s", "lower")
+P99_LATENCY = Metric("p99_latency", "s", "lower")
+WORST_LATENCY = Metric("worst_latency", "s", "lower")
+BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
+"""What the program wrote, to be set against what the device wrote."""
+CPU = Metric("cpu", "s", "lower")
+"""User and system time of the measured program and its children."""
+
+RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
+SUSTAINED_RATE = Metric("sustained_rate", "B/s", "higher")
+"""After the cliff; of the whole run where there is none."""
+BYTES_BEFORE_CLIFF = Metric("bytes_before_cliff", "B", "higher")
+SLOWEST_SECOND = Metric("slowest_second", "B/s", "higher")
+RATE_IN_TENTH = tuple(Metric(f"rate_in_tenth_{tenth}", "B/s", "higher") for tenth in range(1, 11))
+"""The course of a run, a tenth of its time each."""
+
+OPERATIONS = ("create", "write", "append", "read", "open", "close", "delete", "stat")
+"""What the file-server mix consists of."""
+
+LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
+
+
+def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
+    """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
+    return (
+        Metric(f"{operation}_count", "1", "higher"),
+        Metric(f"{operation}_latency", "s", "lower"),
+        Metric(f"{operation}_median_latency", "s", "lower"),
+        Metric(f"{operation}_p99_latency", "s", "lower"),
+        Metric(f"{operation}_worst_latency", "s", "lower"),
+    )
+
+
+ENGINE_METRICS: Mapping[str, tuple[Metric, ...]] = {
+    "fio": (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
+    "tree": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU),
+    "fileserver": (
+        OPERATION_RATE,
+        *LATENCIES,
+        BYTES_WRITTEN,
+        CPU,
+        *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
+    ),
+    "backup": (DURATION, FILE_RATE, CPU),
+    "rsync": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU),
+    "sqlite": (OPERATION_RATE, DURATION, CPU),
+    "overflow": (
+        *(THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
+        *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
+    ),
+}
+"""Every figure that an engine yields; a recipe names one of them as the workload's primary metric."""

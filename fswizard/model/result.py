@@ -1,0 +1,97 @@
+"""What was measured, and what it was measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import Better
+
+Status = Literal["ok", "failed", "timed-out"]
+Outcome = Literal["finished", "time-up", "stopped", "cancelled", "failed", "killed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One figure of one workload of one candidate in one round."""
+
+    round: int
+    """From 1; 0 for what was measured before the first round, such as the bare device."""
+    candidate: str
+    """Short name; empty for the bare device."""
+    workload: str
+    """Name of the workload; empty for figures of the cell as a whole, such as the time of mkfs."""
+    metric: str
+    value: float
+    unit: str
+    better: Better
+    primary: bool = False
+    """This is the figure that ratios are made of."""
+    status: Status = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A candidate could not do a workload, or could not be made at all."""
+
+    round: int
+    candidate: str
+    workload: str
+    """Empty when formatting or mounting failed."""
+    kind: str
+    """Short stable name: `ENOSPC`, `EIO`, `timed-out`, `mkfs`, `not-applicable`."""
+    text: str
+    """What happened, in a sentence."""
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason to trust the result less, said beside it."""
+
+    code: str
+    """Short stable name, such as `cache-not-exceeded`."""
+    text: str
+    """What it is and what can be done about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the run happened on."""
+
+    version: str
+    """Of fswizard."""
+    started: str
+    """UTC, ISO 8601."""
+    kernel: str = ""
+    distribution: str = ""
+    host: str = ""
+    """Never leaves the machine unless asked for."""
+    processor: str = ""
+    memory_bytes: int = 0
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Program to version, such as `mkfs.xfs` to `6.1.0`."""
+    source: str = ""
+    """Where the figures come from, when this program did not measure them; empty for its own runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run, finished or not, as its result file tells."""
+
+    environment: Environment
+    plan: Plan
+    samples: tuple[Sample, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    discarded_rounds: tuple[int, ...] = ()
+    """Rounds that do not count, such as one in which the machine was suspended."""
+    finished_rounds: int = 0
+    """Number of the last round that was gone through whole; what was measured after it is part of a round."""
+    survivors: tuple[str, ...] | None = None
+    """Who was in the run after that round; None before the first one was finished."""
+    outcome: Outcome = "killed"
+    """`killed` when the file has no closing line."""
+    elapsed_s: float = 0.0

@@ -1,0 +1,36 @@
+"""The border where text from outside (model names, labels, paths, programs' output) becomes harmless."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def safe(text: str | bytes) -> str:
+    """Return `text` with control, bidirectional, invisible and invalid characters shown escaped.
+
+    The result is one line that can be printed on any terminal. It is not escaped for any markup:
+    widgets get it with `markup=False`, and every report format escapes for itself.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    return "".join(character if _harmless(character) else _escape(character) for character in text)
+
+
+def safe_lines(text: str | bytes) -> str:
+    """Like `safe`, but line ends and tabs stay: for the output of programs."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
+
+
+def _harmless(character: str) -> bool:
+    return " " <= character <= "~" or unicodedata.category(character) not in _HOSTILE_CATEGORIES
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # an invalid byte that Python's file system encoding carried along
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

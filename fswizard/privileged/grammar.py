@@ -1,0 +1,180 @@
+"""Which arguments mkfs and mount may get: what is not listed is refused.
+
+Left out on purpose: whatever names a file, a directory or a second device (`-d`, `-J device=`, `logdev=`,
+`--rootdir`), and whatever can bring the machine down (`errors=panic`). From the manual pages of
+e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2,
+ntfs-3g 2022.10, jfsutils 1.1, and the kernel's Documentation/filesystems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fswizard.privileged.protocol import Refusal
+
+BARE = ""
+NUMBER = r"\d{1,12}"
+SIZE = r"\d{1,12}[bskmgtKMGT]?"
+SWITCH = r"(=[01])?"
+LABEL = r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,79}"
+UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+PROFILE = "single|dup"
+
+
+def _features(*names: str) -> str:
+    return rf"\^?({'|'.join(map(re.escape, names))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mkfs:
+    """A mkfs program, its flags, and per flag what each comma-separated part of its value must match whole."""
+
+    program: str
+    flags: Mapping[str, str]
+
+
+EXT_FLAGS = {
+    **dict.fromkeys(("-q", "-F", "-v", "-j", "-D"), BARE),
+    "-E": rf"(lazy_itable_init|lazy_journal_init|packed_meta_blocks|assume_storage_prezeroed){SWITCH}"
+    rf"|nodiscard|discard|quotatype=\w+(:\w+)*|(stride|stripe_width|stripe-width|num_backup_sb|resize"
+    rf"|mmp_update_interval|desc_size|orphan_file_size)={SIZE}",
+    "-O": "none|"
+    + _features(
+        "64bit", "bigalloc", "casefold", "dir_index", "dir_nlink", "ea_inode", "encrypt", "ext_attr", "extent",
+        "extents", "extra_isize", "fast_commit", "filetype", "flex_bg", "has_journal", "huge_file", "inline_data",
+        "large_dir", "large_file", "meta_bg", "metadata_csum", "metadata_csum_seed", "mmp", "orphan_file", "project",
+        "quota", "resize_inode", "sparse_super", "sparse_super2", "stable_inodes", "uninit_bg", "verity",
+    ),
+    "-J": rf"(size|fast_commit_size)={NUMBER}",
+    "-m": r"\d{1,2}(\.\d{1,4})?",
+    "-T": r"[a-z0-9]{1,20}",
+    "-L": LABEL,
+    "-U": rf"{UUID}|random|time|clear",
+    **dict.fromkeys(("-b", "-C", "-g", "-G", "-i", "-I", "-N"), SIZE),
+}  # fmt: skip
+
+XFS_FLAGS = {
+    **dict.fromkeys(("-q", "-f", "-K"), BARE),
+    "-b": rf"size={SIZE}",
+    "-m": rf"(crc|finobt|inobtcount|rmapbt|reflink|bigtime|autofsck|metadir)=[01]|uuid={UUID}",
+    "-d": rf"(agcount|agsize|cowextsize|extszinherit|sunit|su|swidth|sw|concurrency|size)={SIZE}|noalign",
+    "-i": rf"(size|perblock|maxpct|attr)={SIZE}|(align|projid32bit|sparse|nrext64|exchange){SWITCH}",
+    "-l": rf"(size|agnum|version|sunit|su|concurrency)={SIZE}|internal{SWITCH}|lazy-count=[01]",
+    "-n": rf"size={SIZE}|version=(2|ci)|(ftype|parent)=[01]",
+    "-s": rf"size={SIZE}",
+    "-L": LABEL,
+}
+
+BTRFS_FLAGS = {
+    **dict.fromkeys(("-q", "-f", "-K", "-M", "-v", "--mixed", "--nodiscard", "--force", "--quiet"), BARE),
+    **dict.fromkeys(("-d", "-m", "--data", "--metadata"), PROFILE),
+    **dict.fromkeys(("-n", "-s", "--nodesize", "--sectorsize"), SIZE),
+    **dict.fromkeys(("-O", "-R", "--features", "--runtime-features"), _features(
+        "block-group-tree", "extref", "free-space-tree", "mixed-bg", "no-holes", "quota", "raid1c34", "skinny-metadata",
+        "squota", "zoned",
+    )),
+    **dict.fromkeys(("--csum", "--checksum"), "crc32c|xxhash|sha256|blake2"),
+    **dict.fromkeys(("-L", "--label"), LABEL),
+    **dict.fromkeys(("-U", "--uuid"), UUID),
+}  # fmt: skip
+
+F2FS_FLAGS = {
+    **dict.fromkeys(("-f", "-i", "-q", "-r"), BARE),
+    "-a": "[01]",
+    "-l": LABEL,
+    "-o": r"\d{1,2}(\.\d{1,4})?",
+    "-O": "encrypt|extra_attr|project_quota|inode_checksum|flexible_inline_xattr|quota|inode_crtime|lost_found|verity"
+    "|sb_checksum|casefold|compression",
+    "-C": r"utf8(:strict)?",
+    "-t": "0|1|nodiscard|discard",
+    **dict.fromkeys(("-s", "-w", "-z"), NUMBER),
+}
+
+NILFS_FLAGS = {
+    **dict.fromkeys(("-f", "-K", "-q", "-v"), BARE),
+    "-O": "none|" + _features("block_count"),
+    "-L": LABEL,
+    **dict.fromkeys(("-b", "-B", "-m"), NUMBER),
+}
+
+MKFS = {
+    **{name: Mkfs(f"mkfs.{name}", EXT_FLAGS) for name in ("ext2", "ext3", "ext4")},
+    "xfs": Mkfs("mkfs.xfs", XFS_FLAGS),
+    "btrfs": Mkfs("mkfs.btrfs", BTRFS_FLAGS),
+    "f2fs": Mkfs("mkfs.f2fs", F2FS_FLAGS),
+    "nilfs2": Mkfs("mkfs.nilfs2", NILFS_FLAGS),
+    "exfat": Mkfs("mkfs.exfat", {"-q": BARE, "-v": BARE, "-L": LABEL, "-c": SIZE, "-b": SIZE}),
+    "ntfs": Mkfs("mkfs.ntfs", {**dict.fromkeys(("-f", "-Q", "-F", "-q", "-I", "-C"), BARE), "-L": LABEL, "-c": NUMBER}),
+    "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-L": LABEL, "-s": NUMBER}),
+}
+
+GENERIC_OPTIONS = (
+    "noatime|relatime|norelatime|strictatime|nodiratime|lazytime|nolazytime|sync|async|dirsync|ro|rw|defaults"
+)
+EXT_OPTIONS = (
+    "discard|nodiscard|delalloc|nodelalloc|barrier(=[01])?|nobarrier|journal_checksum|nojournal_checksum"
+    "|journal_async_commit|auto_da_alloc(=[01])?|noauto_da_alloc|dioread_lock|dioread_nolock|block_validity"
+    "|noblock_validity|init_itable(=\\d{1,6})?|noinit_itable|user_xattr|nouser_xattr|acl|noacl|i_version|nombcache"
+    "|data=(ordered|journal|writeback)|data_err=(ignore|abort)|errors=(continue|remount-ro)|journal_ioprio=[0-7]"
+    "|(commit|stripe|inode_readahead_blks|max_batch_time|min_batch_time|max_dir_size_kb|mb_optimize_scan)=\\d{1,9}"
+)
+MOUNT_OPTIONS = {
+    **dict.fromkeys(("ext2", "ext3", "ext4"), EXT_OPTIONS),
+    "xfs": "allocsize=\\d{1,7}[kmg]|logbsize=\\d{1,6}k?|logbufs=[2-8]|inode32|inode64|largeio|nolargeio|swalloc|noalign"
+    "|discard|nodiscard|ikeep|noikeep|attr2|noattr2|filestreams|wsync|norecovery|lifetime|nolifetime"
+    "|(sunit|swidth)=\\d{1,9}",
+    "btrfs": "(compress|compress-force)(=(no|lzo|zlib(:[1-9])?|zstd(:-?\\d{1,2})?))?|ssd|nossd|ssd_spread|nossd_spread"
+    "|autodefrag|noautodefrag|discard(=(async|sync))?|nodiscard|space_cache(=v[12])?|nospace_cache|clear_cache"
+    "|datacow|nodatacow|datasum|nodatasum|barrier|nobarrier|flushoncommit|noflushoncommit|treelog|notreelog|acl|noacl"
+    "|(commit|metadata_ratio|thread_pool)=\\d{1,5}|max_inline=\\d{1,7}[kK]?",
+    "f2fs": "active_logs=[246]|background_gc=(on|off|sync)|gc_merge|nogc_merge|discard|nodiscard|inline_data"
+    "|noinline_data|inline_dentry|noinline_dentry|inline_xattr|noinline_xattr|flush_merge|noflush_merge|nobarrier"
+    "|barrier|extent_cache|noextent_cache|data_flush|mode=(adaptive|lfs)|fsync_mode=(posix|strict|nobarrier)"
+    "|alloc_mode=(default|reuse)|checkpoint_merge|nocheckpoint_merge|atgc|age_extent_cache|lazytime|nolazytime"
+    "|compress_algorithm=(lzo|lz4|zstd|lzo-rle)(:\\d{1,2})?|compress_chksum|compress_mode=(fs|user)|compress_cache"
+    "|compress_extension=[a-z0-9*]{1,8}|compress_log_size=\\d|discard_unit=(block|segment|section)",
+    "nilfs2": "barrier|nobarrier|discard|nodiscard|order=(relaxed|strict)|norecovery|errors=(continue|remount-ro)"
+    "|pp=\\d{1,6}",
+    "exfat": "discard|iocharset=utf8|errors=(continue|remount-ro)|time_offset=-?\\d{1,4}",
+    "ntfs3": "discard|sparse|prealloc|noacsrules|acl|iocharset=utf8|nohidden|windows_names",
+    "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=(continue|remount-ro)",
+}
+"""By mount type. Ownership of filesystems that know no owners is added by the helper."""
+OWNERLESS = ("exfat", "ntfs3")
+ALWAYS = ("nosuid", "nodev")
+"""Nothing on a measured filesystem gives anybody more rights."""
+
+
+def mkfs_command(filesystem: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """Program and arguments without the device; Refusal where anything is not on the list."""
+    if filesystem not in MKFS:
+        raise Refusal("refused", f"no such filesystem: {filesystem!r:.40}")
+    mkfs = MKFS[filesystem]
+    rest = list(arguments)
+    while rest:
+        flag = rest.pop(0)
+        if flag not in mkfs.flags:
+            raise Refusal("refused", f"{mkfs.program}: {flag!r:.40} is not allowed")
+        pattern = mkfs.flags[flag]
+        if pattern == BARE:
+            continue
+        value = rest.pop(0) if rest else ""
+        _check_parts(value.split(","), pattern, f"{mkfs.program} {flag}")
+    return (mkfs.program, *arguments)
+
+
+def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -> str:
+    """The value of mount's -o; Refusal where any option is not on the list."""
+    if mount_type not in MOUNT_OPTIONS:
+        raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
+    _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")
+    owner = (f"uid={uid}", f"gid={gid}") if mount_type in OWNERLESS else ()
+    return ",".join((*options, *owner, *ALWAYS))
+
+
+def _check_parts(parts: Sequence[str], pattern: str, where: str) -> None:
+    for part in parts:
+        if not re.fullmatch(pattern, part, re.ASCII):
+            raise Refusal("refused", f"{where}: {part!r:.60} is not allowed")

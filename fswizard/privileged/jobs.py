@@ -1,0 +1,215 @@
+"""Programs that the helper runs beside its loop: output as it comes, how they ended, and killing them."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from selectors import EVENT_READ, BaseSelector
+from typing import Any, NoReturn
+
+from fswizard.privileged import system_calls
+from fswizard.privileged.protocol import Refusal
+
+CHUNK_BYTES = 65536
+DRAINED_CHUNKS = 64
+"""How much is still read of a job that ended, should something it left behind go on writing."""
+MAXIMUM_JOBS = 64
+COULD_NOT_START = 126
+
+Body = Callable[[], int]
+"""Runs in the child: replaces it by a program, or does the work and returns the exit code."""
+Ending = dict[str, Any]
+Send = Callable[[dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Job:
+    number: int
+    child: int
+    """Process ID as the helper sees it."""
+    pid: int
+    """As the machine's /proc names the program; 0 for the helper's own tools."""
+    started: float
+    report: int
+    """Where a contained program's exit code is told."""
+    pipes: dict[int, str]
+    finish: Callable[[Ending], None]
+
+
+class Jobs:
+    def __init__(self, selector: BaseSelector, send: Send) -> None:
+        self._selector = selector
+        self._send = send
+        self._running: dict[int, Job] = {}
+        self._last_number = 0
+        self._namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def start(
+        self, body: Body, *, contained: bool, finish: Callable[[Ending], None] = lambda ending: None,
+        keep: Collection[int] = (),
+    ) -> Job:  # fmt: skip
+        """Start `body` in a child; a contained one gets a PID namespace, so that nothing of it outlives it.
+
+        Of the open descriptors it sees those in `keep` alone. `finish` may add to what is told of the end.
+        """
+        if len(self._running) >= MAXIMUM_JOBS:
+            raise Refusal("busy", f"{MAXIMUM_JOBS} jobs are running already")
+        (out, child_out), (err, child_err), (report, child_report) = os.pipe(), os.pipe(), os.pipe()
+        started = time.monotonic()
+        try:
+            child = self._fork(contained)
+        except OSError:
+            for descriptor in (out, child_out, err, child_err, report, child_report):
+                os.close(descriptor)
+            raise
+        if child == 0:
+            _be_child(body, (child_out, child_err), child_report, contained, keep)
+        for descriptor in (child_out, child_err, child_report):
+            os.close(descriptor)
+        pid = (_read_number(report) or 0) if contained else 0
+        self._last_number += 1
+        job = Job(self._last_number, child, pid, started, report, {out: "stdout", err: "stderr"}, finish)
+        self._running[child] = job
+        for descriptor in job.pipes:
+            os.set_blocking(descriptor, False)
+            self._selector.register(descriptor, EVENT_READ, lambda fd=descriptor: self._relay(job, fd))
+        return job
+
+    def kill(self, number: int) -> None:
+        """End a job and what it started; its end is told as of any other."""
+        job = next((job for job in self._running.values() if job.number == number), None)
+        if job is None:
+            return  # it ended meanwhile
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.child, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(job.child, signal.SIGKILL)
+
+    def reap(self) -> None:
+        """Take note of every child that ended; as PID 1 the helper inherits orphans too."""
+        while True:
+            try:
+                child, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if child == 0:
+                return
+            job = self._running.pop(child, None)
+            if job is not None:
+                wall_s = time.monotonic() - job.started
+                self._end(job, os.waitstatus_to_exitcode(status), wall_s, usage.ru_utime + usage.ru_stime)
+
+    def _fork(self, contained: bool) -> int:
+        if not contained:
+            return os.fork()
+        system_calls.unshare_pid()
+        child = -1
+        try:
+            child = os.fork()
+        finally:
+            if child:
+                self._rejoin()
+        return child
+
+    def _rejoin(self) -> None:
+        """Without it no further child could be started, and the helper is of no use."""
+        try:
+            system_calls.rejoin_pid(self._namespace)
+        except OSError as error:
+            raise SystemExit(f"setns: {error.strerror}") from error
+
+    def _relay(self, job: Job, descriptor: int) -> bool:
+        """Pass on what is there; False when there is nothing."""
+        try:
+            data = os.read(descriptor, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._close(job, descriptor)
+            return False
+        self._send({"job": job.number, "output": job.pipes[descriptor], "data": base64.b64encode(data).decode()})
+        return True
+
+    def _close(self, job: Job, descriptor: int) -> None:
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        del job.pipes[descriptor]
+
+    def _end(self, job: Job, exit_code: int, wall_s: float, cpu_s: float) -> None:
+        for descriptor in list(job.pipes):
+            for _ in range(DRAINED_CHUNKS):
+                if not self._relay(job, descriptor):
+                    break
+        for descriptor in list(job.pipes):
+            self._close(job, descriptor)
+        told = _read_number(job.report)
+        os.close(job.report)
+        ending: Ending = {"exit_code": exit_code if told is None else told, "wall_s": wall_s, "cpu_s": cpu_s}
+        try:
+            job.finish(ending)
+        except OSError as error:
+            ending |= {"exit_code": ending["exit_code"] or COULD_NOT_START, "error": f"{error.strerror or error}"}
+        self._send({"job": job.number, "ended": ending})
+
+
+def _be_child(
+    body: Body, outputs: tuple[int, int], report: int, contained: bool, keep: Collection[int]
+) -> NoReturn:  # fmt: skip
+    """Whatever happens, the child never gets back into the helper's loop."""
+    code = COULD_NOT_START
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(outputs[0], 1)
+        os.dup2(outputs[1], 2)
+        _close_all_but({0, 1, 2, *keep, *([report] if contained else [])})
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        code = _contain(body, report, keep) if contained else body()
+        sys.stdout.flush()
+    except Refusal as refusal:
+        os.write(2, f"{refusal.text}\n".encode())
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def _contain(body: Body, report: int, keep: Collection[int]) -> int:
+    """Be PID 1 of the namespace: start `body`, reap, tell its exit code; with the return the kernel ends the rest."""
+    program = os.fork()
+    if program == 0:
+        os.setsid()
+        os.write(report, os.readlink("/proc/self").encode() + b"\n")
+        os.close(report)
+        return body()
+    _close_all_but({2, report})
+    while True:
+        child, status = os.wait()
+        if child == program:
+            code = os.waitstatus_to_exitcode(status)
+            os.write(report, f"{code}\n".encode())
+            return 0
+
+
+def _read_number(report: int) -> int | None:
+    """One line of a job's report; None at its end."""
+    line = b""
+    while (byte := os.read(report, 1)) not in (b"", b"\n"):
+        line += byte
+    return int(line) if line else None
+
+
+def _close_all_but(kept: Collection[int]) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            with contextlib.suppress(OSError):
+                os.close(int(name))

@@ -1,0 +1,150 @@
+"""The channel: one JSON object a line, of bounded length, every field named and typed.
+
+Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {...}}` or
+`{"id": 1, "error": {"code": "refused", "text": "..."}}`. Of a job: `{"job": 3, "output": "stdout", "data": BASE64}`
+and `{"job": 3, "ended": {...}}`. What is no request changes nothing and is answered with an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+VERSION = 2
+"""Both sides must speak the same one."""
+MAXIMUM_LINE_BYTES = 1 << 20
+MAXIMUM_DIGITS = 18
+
+Code = Literal["invalid", "refused", "missing", "busy", "failed"]
+
+
+class Refusal(Exception):
+    """A request is not carried out; nothing was changed by it."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    id: int
+    verb: str
+    fields: Mapping[str, Any]
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def is_text(value: object) -> bool:
+    """A string that a system call can take: encodable, without NUL."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_path(value: object) -> bool:
+    return is_text(value) and str(value).startswith("/")
+
+
+def is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(is_text(item) for item in value)
+
+
+def is_command(value: object) -> bool:
+    return is_texts(value) and bool(value) and bool(value[0])  # type: ignore[index]
+
+
+def is_environment(value: object) -> bool:
+    return isinstance(value, dict) and all(is_text(item) for pair in value.items() for item in pair)
+
+
+VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
+    "hello": {},
+    "attach": {"image": is_path},
+    "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
+    "wipe": {"handle": is_number},
+    "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
+    "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts, "directory": is_path},
+    "umount": {"handle": is_number},
+    "detach": {"handle": is_number},
+    "health": {"handle": is_number, "filesystem": is_text},
+    "sync": {"handle": is_number},
+    "run": {"argv": is_command, "cwd": is_path, "env": is_environment},
+    "kill": {"job": is_number},
+}
+"""Everything that can be asked, with the type of every field. All fields are required, others are refused."""
+
+
+def lines(pending: bytearray, data: bytes) -> Iterator[bytes | None]:
+    """Add `data` to `pending` and take the whole lines out of it; None for one that is too long."""
+    pending += data
+    while (end := pending.find(b"\n")) >= 0:
+        line = bytes(pending[:end])
+        del pending[: end + 1]
+        yield line if len(line) <= MAXIMUM_LINE_BYTES else None
+    if len(pending) > MAXIMUM_LINE_BYTES:
+        del pending[MAXIMUM_LINE_BYTES + 1 :]  # the rest is passed over; what stays marks the line as too long
+
+
+def read(line: bytes) -> dict[str, Any]:
+    """The object on `line`; Refusal where there is none."""
+    try:
+        message = json.loads(
+            line.decode("utf-8"), parse_int=_small_int, parse_constant=_no_constant, object_pairs_hook=_distinct
+        )
+    except (ValueError, RecursionError) as error:
+        raise Refusal("invalid", f"not a JSON object: {type(error).__name__}") from error
+    if not isinstance(message, dict):
+        raise Refusal("invalid", "not a JSON object")
+    return message
+
+
+def request(message: dict[str, Any]) -> Request:
+    """The request that `message` is; Refusal where it is none, to the letter."""
+    fields = dict(message)
+    number, verb = fields.pop("id", None), fields.pop("verb", None)
+    if not is_number(number):
+        raise Refusal("invalid", "`id` must be a number")
+    if not isinstance(verb, str) or verb not in VERBS:
+        raise Refusal("invalid", f"no such verb: {verb!r:.40}")
+    expected = VERBS[verb]
+    if missing := expected.keys() - fields.keys():
+        raise Refusal("invalid", f"{verb}: missing {', '.join(sorted(missing))}")
+    if unknown := fields.keys() - expected.keys():
+        raise Refusal("invalid", f"{verb}: unknown field {min(unknown)!r:.40}")
+    for name, fits in expected.items():
+        if not fits(fields[name]):
+            raise Refusal("invalid", f"{verb}: `{name}` is not what was expected")
+    return Request(number, verb, fields)
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _small_int(digits: str) -> int:
+    if len(digits) > MAXIMUM_DIGITS:
+        raise ValueError("number out of range")
+    return int(digits)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two values for one key could be checked as one and used as the other."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found

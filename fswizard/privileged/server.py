@@ -1,0 +1,98 @@
+"""The helper's loop: requests in, answers and the jobs' output out, never waiting for any of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import Any
+
+from fswizard.privileged import protocol
+from fswizard.privileged.identity import Person
+from fswizard.privileged.jobs import Jobs
+from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.verbs import Verbs
+
+STDIN, STDOUT = 0, 1
+MAXIMUM_UNSENT_BYTES = 8 << 20
+"""A client that does not read is not listened to any more."""
+
+
+class Server:
+    def __init__(self, person: Person) -> None:
+        self._pending = bytearray()
+        self._unsent = bytearray()
+        self._selector = DefaultSelector()
+        self._crowded = DefaultSelector()
+        self._jobs = Jobs(self._selector, self._send)
+        self._verbs = Verbs(person, self._jobs)
+
+    def serve(self) -> None:
+        """Until the client is gone; with the helper, PID 1, the kernel ends everything in the namespaces."""
+        os.set_blocking(STDOUT, False)
+        ended = _told_of_children()
+        for selector in (self._selector, self._crowded):
+            selector.register(ended, EVENT_READ, lambda: self._reap(ended))
+        self._selector.register(STDIN, EVENT_READ, self._listen)
+        self._crowded.register(STDOUT, EVENT_WRITE, self._flush)
+        while True:
+            selector = self._crowded if len(self._unsent) > MAXIMUM_UNSENT_BYTES else self._selector
+            for key, _ in selector.select():
+                if selector.get_map().get(key.fd) is key:  # an earlier one of this round may have closed it
+                    key.data()
+            self._flush()
+
+    def _listen(self) -> None:
+        data = os.read(STDIN, 65536)
+        if not data:
+            raise SystemExit
+        for line in protocol.lines(self._pending, data):
+            self._answer(line)
+
+    def _answer(self, line: bytes | None) -> None:
+        number: object = None
+        try:
+            if line is None:
+                raise Refusal("invalid", f"a line is longer than {protocol.MAXIMUM_LINE_BYTES} bytes")
+            message = protocol.read(line)
+            number = message.get("id") if protocol.is_number(message.get("id")) else None
+            self._send({"id": number, "ok": self._verbs.carry_out(protocol.request(message))})
+        except Refusal as refusal:
+            self._send({"id": number, "error": {"code": refusal.code, "text": refusal.text}})
+        except OSError as error:
+            self._send({"id": number, "error": {"code": "failed", "text": f"{error.strerror or error}"}})
+
+    def _reap(self, ended: int) -> None:
+        os.read(ended, 4096)
+        self._jobs.reap()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._unsent += protocol.encode(message)
+
+    def _flush(self) -> None:
+        """Send what the client takes; the rest waits until it reads on."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(STDOUT, self._unsent)]
+        except BlockingIOError:
+            self._watch_stdout(True)
+        except BrokenPipeError:
+            raise SystemExit from None
+        else:
+            self._watch_stdout(False)
+
+    def _watch_stdout(self, wanted: bool) -> None:
+        watched = STDOUT in self._selector.get_map()
+        if wanted and not watched:
+            self._selector.register(STDOUT, EVENT_WRITE, self._flush)
+        if watched and not wanted:
+            self._selector.unregister(STDOUT)
+
+
+def _told_of_children() -> int:
+    """A descriptor that becomes readable when a child ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader

@@ -1,0 +1,210 @@
+"""A block device in the helper's hands, from attach to detach, and what may be done to it when."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fswizard.privileged import grammar, identity, jobs, mounts, programs, system_calls
+from fswizard.privileged.claim import ClaimedDevice
+from fswizard.privileged.identity import Person
+from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.mounts import Mount
+from fswizard.privileged.protocol import Refusal
+
+EDGE_BYTES = 1 << 20
+"""Superblocks and partition tables lie within so much of either end."""
+BLKFLSBUF = 0x1261
+KERNEL_ERROR = 3
+"""Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
+MAXIMUM_LOG_LINES = 100
+
+
+@dataclass(slots=True)
+class Volume:
+    handle: int
+    device: LoopDevice | ClaimedDevice
+    image: int | None
+    """Descriptor of the file that a loop device stands for."""
+    kernel_log: int | None
+    mount: Mount | None = None
+    root: int = -1
+    """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
+    busy: str = ""
+    """The verb that is being carried out."""
+    lines: list[str] = field(default_factory=list)
+    """Errors in the kernel log that name the device, since it was attached."""
+
+    def require(self, *, mounted: bool) -> None:
+        if self.busy:
+            raise Refusal("busy", f"{self.busy} is still going on")
+        if mounted and self.mount is None:
+            raise Refusal("refused", f"{self.device.name} is not mounted")
+        if not mounted and self.mount is not None:
+            raise Refusal("refused", f"{self.device.name} is mounted")
+
+    def hold(self, mounted: Mount | None) -> None:
+        """Remember what the volume is mounted as."""
+        self.mount = mounted
+        if mounted is not None:
+            self.root = mounts.open_root(mounted)
+
+    def let_go(self) -> None:
+        """Nothing of the helper keeps the filesystem mounted from here on."""
+        if self.root >= 0:
+            os.close(self.root)
+        self.root = -1
+
+    def close(self) -> None:
+        self.device.detach()
+        if self.image is not None:
+            os.close(self.image)
+        if self.kernel_log is not None:
+            os.close(self.kernel_log)
+
+
+def open_kernel_log() -> int | None:
+    """The kernel log from here on; None where it cannot be read."""
+    try:
+        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.lseek(log, 0, os.SEEK_END)
+    except OSError:
+        return None
+    return log
+
+
+def wipe(volume: Volume) -> jobs.Body:
+    """Take away every signature, and what programs find at either end."""
+    wipefs, device = programs.find("wipefs"), volume.device
+
+    def body() -> int:
+        code = _call([wipefs, "--all", device.path])
+        if code == 0:
+            size = os.lseek(device.descriptor, 0, os.SEEK_END)
+            for offset in (0, size - EDGE_BYTES):
+                os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
+            os.fsync(device.descriptor)
+            fcntl.ioctl(device.descriptor, BLKFLSBUF)
+        return code
+
+    return body
+
+
+def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs.Body:
+    program = programs.find(command[0])
+
+    def body() -> int:
+        os.fchdir(empty_directory)
+        os.execve(program, [*command, volume.device.path], programs.ROOT_ENVIRONMENT)
+
+    return body
+
+
+def mount(volume: Volume, mount_type: str, options: str, directory: int, person: Person) -> jobs.Body:
+    """Mount over the open `directory`, whatever its path leads to by now, and give the root to the person."""
+    program, known = programs.find("mount"), mounts.mounts().keys()
+
+    def body() -> int:
+        os.fchdir(directory)
+        argv = [program, "--no-canonicalize", "--no-mtab", "-t", mount_type, "-o", options, volume.device.path, "."]
+        code = _call(argv)
+        mounted = new_mount(volume, known)
+        if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
+            root = mounts.open_root(mounted)
+            os.fchown(root, person.uid, person.gid)
+            os.fchmod(root, 0o700)
+        return code
+
+    return body
+
+
+def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
+    """The mount of the volume that is not among the `known` IDs; None where there is none."""
+    new = (found for found in mounts.mounts().values() if found.id not in known)
+    return next((found for found in new if found.source == volume.device.path), None)
+
+
+def umount(mounted: Mount) -> jobs.Body:
+    """Never lazily: a filesystem that is in use stays mounted, and its users are named."""
+    program = programs.find("umount")
+
+    def body() -> int:
+        code = _call([program, "--no-canonicalize", "--no-mtab", mounted.path])
+        if code:
+            print(*mounts.users(mounted), sep="\n", file=sys.stderr)
+        return code
+
+    return body
+
+
+def sync(volume: Volume) -> jobs.Body:
+    def body() -> int:
+        try:
+            system_calls.syncfs(volume.root)
+        except OSError as error:
+            print(f"syncfs: {error.strerror}", file=sys.stderr)
+            return error.errno or 1
+        return 0
+
+    return body
+
+
+def counters(volume: Volume, filesystem: str) -> dict[str, int]:
+    """What the filesystem itself has counted as errors, and how often the kernel log names the device with one."""
+    name, found = volume.device.name, dict[str, int]()
+    if filesystem in ("ext2", "ext3", "ext4"):
+        for counter in ("errors_count", "warning_count"):
+            found |= _number(counter, Path(f"/sys/fs/ext4/{name}/{counter}"))
+    if filesystem == "btrfs":
+        for link in Path("/sys/fs/btrfs").glob(f"*/devices/{name}"):
+            for statistics in link.parent.parent.glob("devinfo/*/error_stats"):
+                pairs = (line.split() for line in statistics.read_text().splitlines())
+                found |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
+    volume.lines += new_kernel_errors(volume)
+    return {**found, "kernel_errors": len(volume.lines)}
+
+
+def _number(name: str, path: Path) -> dict[str, int]:
+    return {name: int(path.read_text())} if path.exists() else {}
+
+
+def new_kernel_errors(volume: Volume) -> list[str]:
+    """New records (`priority,sequence,time,flags;text`) that are errors and name the device."""
+    found: list[str] = []
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, volume.device.log_names))})\b")
+    while volume.kernel_log is not None and len(volume.lines) + len(found) < MAXIMUM_LOG_LINES:
+        try:
+            record = os.read(volume.kernel_log, 8192).decode("utf-8", "backslashreplace")
+        except BlockingIOError:
+            break
+        except BrokenPipeError:
+            continue  # older records were overwritten; the next read goes on after them
+        head, _, text = record.partition(";")
+        if int(head.split(",")[0]) % 8 <= KERNEL_ERROR and pattern.search(text):
+            found.append(text.partition("\n")[0])
+    return found
+
+
+def _call(argv: list[str]) -> int:
+    return subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
+
+
+def check_empty(directory: int, path: str) -> None:
+    if os.listdir(directory):
+        raise Refusal("refused", f"{path} is not empty")
+
+
+def open_mount_point(path: str, person: Person) -> int:
+    directory = identity.open_directory(path, person)
+    try:
+        check_empty(directory, path)
+    except BaseException:
+        os.close(directory)
+        raise
+    return directory

@@ -1,0 +1,54 @@
+"""Findings as text for people and programs: one file per format, each a pure function."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fswizard.errors import UsageError
+from fswizard.model.judgement import Findings
+from fswizard.report.privacy import harmless
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way of writing a report down."""
+
+    title: str
+    suffix: str
+    """Of a file that holds it, such as `.md`."""
+    module: str
+
+
+FORMATS: Mapping[str, Format] = {
+    "text": Format("Plain text, 80 columns", ".txt", "fswizard.report.text"),
+    "markdown": Format("Markdown", ".md", "fswizard.report.markdown"),
+    "bbcode": Format("BBCode, for forums", ".bbcode", "fswizard.report.bbcode"),
+    "html": Format("Web page with charts", ".html", "fswizard.report.html"),
+    "svg": Format("Picture of the ratios", ".svg", "fswizard.report.svg"),
+    "csv": Format("Every figure, as a table", ".csv", "fswizard.report.csv"),
+    "json": Format("Everything, for programs", ".json", "fswizard.report.json"),
+}
+
+
+def find_format(name: str) -> Format:
+    """One of FORMATS; UsageError where there is no such format."""
+    if name not in FORMATS:
+        raise UsageError(f"There is no format '{name}'.", f"There are: {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def format_of(file_name: str) -> str:
+    """The format that a file's name asks for; text where it asks for none."""
+    return next((name for name, known in FORMATS.items() if file_name.endswith(known.suffix)), "text")
+
+
+def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:
+    """The report in one of FORMATS; UsageError where there is no such format.
+
+    Serial numbers, host and user names and paths are left out unless `identify` asks for them.
+    """
+    module = importlib.import_module(find_format(format_name).module)
+    text: str = module.render(harmless(findings, identify=identify))
+    return text

@@ -1,0 +1,110 @@
+"""What every format does first: text becomes harmless, and who measured where stays at home."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import string
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from fswizard.model.drive import Drive
+from fswizard.model.judgement import Findings
+from fswizard.model.result import Doubt, Failure
+from fswizard.model.text import safe, safe_lines
+
+T = TypeVar("T")
+
+_PRIVATE_PATH = re.compile(
+    r"(?<![\w./-])/(?:home|root|tmp|var|mnt|media|run|srv|opt|data|dev/disk|dev/mapper)(?:/[^\s'\"`,:;()<>]*)*"
+)
+
+
+def harmless(findings: Findings, *, identify: bool) -> Findings:
+    """The same findings with every text in one harmless line.
+
+    Serial numbers, host and user names and paths are left out unless `identify` asks for them.
+    """
+    if not identify:
+        findings = _anonymous(findings)
+    return _each_text(findings, safe)
+
+
+def _anonymous(findings: Findings) -> Findings:
+    result = findings.result
+    plan, environment = result.plan, result.environment
+    secrets = _secrets(findings)
+    pattern = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or r"(?!)")
+    host = re.compile(rf"(?<!\w){re.escape(environment.host)}(?!\w)" if len(environment.host) > 2 else r"(?!)")
+
+    def known(text: str) -> str:
+        return pattern.sub(lambda match: secrets[match[0]], text)
+
+    def free(text: str) -> str:
+        """For sentences and programs' output, where more than the known may stand."""
+        return host.sub("HOST", known(_PRIVATE_PATH.sub("PATH", text)))
+
+    plan = dataclasses.replace(
+        plan,
+        drive=plan.drive and _anonymous_drive(plan.drive),
+        target=dataclasses.replace(plan.target, path="", identifier=""),
+        losses=(),
+        candidates=tuple(dataclasses.replace(candidate, directory="") for candidate in plan.candidates),
+    )
+    result = dataclasses.replace(
+        result,
+        plan=plan,
+        environment=dataclasses.replace(environment, host=""),
+        failures=_each_text(result.failures, free),
+        doubts=_each_text(result.doubts, free),
+    )
+    doubts: tuple[Doubt, ...] = _each_text(findings.doubts, free)
+    return _each_text(dataclasses.replace(findings, result=result, doubts=doubts), known)
+
+
+def _anonymous_drive(drive: Drive) -> Drive:
+    model = "loop device" if drive.bus == "loop" else drive.model  # the kernel names a loop device by its file
+    return dataclasses.replace(drive, model=model, serial="", stable_name="", partitions=(), uses=())
+
+
+def _secrets(findings: Findings) -> dict[str, str]:
+    """Texts that tell who or where, and what stands in their place."""
+    plan = findings.result.plan
+    directories = [candidate.directory for candidate in plan.candidates if candidate.directory]
+    secrets = dict(zip(directories, _letters(len(directories))))
+    drive = plan.drive
+    if drive is not None:
+        secrets |= dict.fromkeys((drive.serial, drive.stable_name), "SERIAL")
+        secrets |= {partition.mount_point: "PATH" for partition in drive.partitions if partition.mount_point != "/"}
+    secrets |= {} if plan.target.path == "/" else {plan.target.path: "PATH"}
+    return {text: stand_in for text, stand_in in secrets.items() if len(text) > 2}
+
+
+def _letters(count: int) -> list[str]:
+    return [*string.ascii_uppercase, *(f"Z{number}" for number in range(count))][:count]
+
+
+def _each_text(value: T, change: Callable[[str], str]) -> T:
+    """The same value with `change` applied to every text in it."""
+    known: dict[str, str] = {}
+
+    def changed(item: Any) -> Any:
+        if isinstance(item, str):
+            if item not in known:
+                known[item] = change(item)
+            return known[item]
+        if isinstance(item, Failure) and change is safe:
+            details = safe_lines(item.details)
+            return dataclasses.replace(_of_fields(dataclasses.replace(item, details=""), changed), details=details)
+        if dataclasses.is_dataclass(item) and not isinstance(item, type):
+            return _of_fields(item, changed)
+        if isinstance(item, Mapping):
+            return {changed(key): changed(part) for key, part in item.items()}
+        return tuple(map(changed, item)) if isinstance(item, (tuple, list)) else item
+
+    result: T = changed(value)
+    return result
+
+
+def _of_fields(value: Any, changed: Callable[[Any], Any]) -> Any:
+    return type(value)(**{field.name: changed(getattr(value, field.name)) for field in dataclasses.fields(value)})

@@ -1,0 +1,26 @@
+"""Result files: JSON Lines that are whole up to the last line, whatever ended the run.
+
+The first line is a summary for listings, the second the plan and the environment; then comes one
+line for each thing worth keeping, and at last how the run ended.
+"""
+
+from fswizard.results.format import Ending, Header
+from fswizard.results.history import Entry, all_results, find, latest, new_path, results_directory, state_directory
+from fswizard.results.reading import load
+from fswizard.results.writing import ResultWriter, is_being_written, write_result
+
+__all__ = [
+    "Ending",
+    "Entry",
+    "Header",
+    "ResultWriter",
+    "all_results",
+    "find",
+    "is_being_written",
+    "latest",
+    "load",
+    "new_path",
+    "results_directory",
+    "state_directory",
+    "write_result",
+]

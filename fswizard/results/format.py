@@ -1,0 +1,89 @@
+"""The lines of a result file that are not objects of the model, and what every line has to keep to."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fswizard.model.plan import Plan
+from fswizard.model.result import Outcome
+from fswizard.model.text import safe, safe_lines
+
+SCHEMA = 1
+MAXIMUM_INTEGER = 2**63
+UNREADABLE = (ValueError, OverflowError, RecursionError)
+"""What reading a line of unknown origin may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """First line of a result file: what a listing needs to know without reading the rest."""
+
+    schema: int
+    started: str
+    """UTC, ISO 8601."""
+    recipe: str
+    target: str
+    """`image`, `device` or `directory`."""
+    candidates: tuple[str, ...]
+    drive: str = ""
+    """Model name, empty where the disk could not be told."""
+    serial: str = ""
+    """Tells two disks of the same model apart; never leaves the machine unless asked for."""
+
+    @classmethod
+    def of(cls, plan: Plan, started: str) -> Header:
+        drive = plan.drive
+        names = tuple(candidate.name for candidate in plan.candidates)
+        model, serial = (drive.model, drive.serial) if drive else ("", "")
+        return cls(SCHEMA, started, plan.recipe.name, plan.target.kind, names, model, serial)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Last line of a result file."""
+
+    at_s: float
+    outcome: Outcome
+    text: str = ""
+    leaders: tuple[str, ...] = ()
+    """Candidates that nobody was proven to beat, best first."""
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """The run goes on from here; how it ended before does not count any more."""
+
+    at_s: float
+    started: str
+    """UTC, ISO 8601."""
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """A line's JSON object with its text made harmless; one of UNREADABLE is raised where it is none."""
+    try:
+        data = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
+    except UnicodeDecodeError as error:
+        raise ValueError("not UTF-8") from error
+    if not isinstance(data, dict):
+        raise ValueError("an object was expected")
+    return {safe(key): _harmless(key, value) for key, value in data.items()}
+
+
+def _harmless(key: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isprintable() else safe_lines(value) if key == "details" else safe(value)
+    if isinstance(value, (int, float)) and not (math.isfinite(value) and abs(value) < MAXIMUM_INTEGER):
+        raise ValueError(f"{key}: the number is too large")
+    if isinstance(value, dict):
+        return {safe(name): _harmless(name, item) for name, item in value.items()}
+    return [_harmless(key, item) for item in value] if isinstance(value, list) else value
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")

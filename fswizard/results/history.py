@@ -1,0 +1,117 @@
+"""Where results are kept, and which there are."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from fswizard.errors import UsageError
+from fswizard.model.codec import from_json
+from fswizard.model.plan import Plan
+from fswizard.model.text import safe
+from fswizard.results.format import UNREADABLE, Ending, Header, parse_line
+
+SUFFIX = ".jsonl"
+LONGEST_HEADER_BYTES = 65_536
+LONGEST_ENDING_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A result as the history lists it."""
+
+    path: Path
+    header: Header
+    ending: Ending | None
+    """None where the run was killed, or still goes on."""
+
+
+def state_directory() -> Path:
+    """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "fswizard"
+
+
+def results_directory() -> Path:
+    """Where results go that nobody named a file for."""
+    return state_directory() / "results"
+
+
+def new_path(plan: Plan) -> Path:
+    """A file name that is free, in a directory that exists: time, recipe and disk.
+
+    Raises UsageError where the directory cannot be made.
+    """
+    directory = results_directory()
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "Set XDG_STATE_HOME to a directory that you can write, or name the result file with --output."
+        raise UsageError(f"{safe(str(directory))} cannot be made: {error.strerror}.", hint) from error
+    disk = (plan.drive.model or plan.drive.name) if plan.drive else plan.target.kind
+    now = f"{datetime.now(timezone.utc):%Y-%m-%d_%H%M%S}"
+    stem = "_".join(part for part in (now, _file_name_part(plan.recipe.name), _file_name_part(disk)) if part)
+    names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
+    return next(path for name in names if not (path := directory / f"{name}{SUFFIX}").exists())
+
+
+def all_results() -> tuple[Entry, ...]:
+    """Results of earlier runs, newest first. Only first and last lines are read; what is no result is passed over."""
+    directory = results_directory()
+    paths = directory.glob(f"*{SUFFIX}") if directory.is_dir() else ()
+    entries = [entry for path in paths if (entry := _entry(path))]
+    return tuple(sorted(entries, key=lambda entry: (entry.header.started, entry.path.name), reverse=True))
+
+
+def latest() -> Path:
+    """The newest result; UsageError where there is none yet."""
+    entries = all_results()
+    if not entries:
+        raise UsageError("There is no result yet.", "`fswizard run quick` makes one.")
+    return entries[0].path
+
+
+def find(name: str) -> Path:
+    """A result by its file, or by a part of its file's name in the history; the newest where `name` is empty.
+
+    Raises UsageError where nothing, or more than one result, is meant.
+    """
+    if not name:
+        return latest()
+    if os.sep in name or Path(name).exists():
+        return Path(name)
+    matches = [entry.path for entry in all_results() if name in entry.path.name]
+    matches = [path for path in matches if name in (path.name, path.stem)] or matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(path.stem for path in matches[:5]) + (", …" if len(matches) > 5 else "")
+        raise UsageError(f"{safe(name)!r} means {len(matches)} results.", f"Name one of them: {names}")
+    raise UsageError(f"There is no result {safe(name)!r}.", "`fswizard history` lists the results that there are.")
+
+
+def _file_name_part(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9+-]+", "-", text).strip("-")[:40]
+
+
+def _entry(path: Path) -> Entry | None:
+    try:
+        with path.open("rb") as file:
+            first = file.readline(LONGEST_HEADER_BYTES)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_ENDING_BYTES))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+        header = from_json(Header, parse_line(first))
+    except (OSError, *UNREADABLE):
+        return None
+    return Entry(path, header, _ending(last))
+
+
+def _ending(line: bytes) -> Ending | None:
+    try:
+        data = parse_line(line)
+        return from_json(Ending, data) if data.get("type") == Ending.__name__ else None
+    except UNREADABLE:
+        return None

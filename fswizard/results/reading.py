@@ -1,0 +1,142 @@
+"""Reading a result file, whoever wrote it and wherever it was cut off."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fswizard.errors import UsageError
+from fswizard.model.codec import from_json
+from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
+from fswizard.model.plan import Plan
+from fswizard.model.result import Doubt, Failure, Result, Sample
+from fswizard.model.text import safe
+from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
+
+MAXIMUM_BYTES = 64_000_000
+KEPT = (Sample, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
+WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    data: bytes
+    whole: bool
+    """Ended by a line feed."""
+
+
+def load(path: str | Path) -> Result:
+    """The result that a file holds; what a cut left of its last line is passed over.
+
+    Raises UsageError, naming line and reason, where it is not a result file.
+    """
+    lines = _lines(_read_bytes(Path(path)))
+    where = safe(Path(path).name)
+    header = _expect(where, next(lines, None), Header)
+    if header.schema != SCHEMA:
+        hint = "A newer fswizard wrote it; update this one." if header.schema > SCHEMA else ""
+        raise UsageError(f"{where} has schema {header.schema}; this program reads schema {SCHEMA}.", hint)
+    begun = _expect(where, next(lines, None), RunStarted)
+    with _naming(where, 2):
+        _check_plan(begun.plan)
+    return _collect(where, Result(begun.environment, begun.plan), lines)
+
+
+def _read_bytes(path: Path) -> bytes:
+    name = safe(str(path))
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(f"{name} is not a file.", WHERE_RESULTS_ARE)
+        if status.st_size > MAXIMUM_BYTES:
+            raise UsageError(f"{name} is over {MAXIMUM_BYTES // 1_000_000} MB: no result is that large.")
+        with path.open("rb") as file:
+            return file.read(MAXIMUM_BYTES)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{name} cannot be read: {reason}.", WHERE_RESULTS_ARE) from error
+
+
+def _lines(data: bytes) -> Iterator[_Line]:
+    start, number = 0, 1
+    while start < len(data):
+        end = data.find(b"\n", start)
+        yield _Line(number, data[start : end if end >= 0 else len(data)], end >= 0)
+        start, number = (end + 1 if end >= 0 else len(data)), number + 1
+
+
+@contextmanager
+def _naming(where: str, number: int) -> Iterator[None]:
+    """Turn what is wrong with a line into words that name file and line."""
+    try:
+        yield
+    except UNREADABLE as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
+        raise UsageError(f"{where}, line {number}: {reason}.", "This is not a whole result file.") from error
+
+
+def _expect(where: str, line: _Line | None, kind: type[Any]) -> Any:
+    if line is None:
+        raise UsageError(f"{where} ends before its plan is told.", "Nothing was measured in that run.")
+    with _naming(where, line.number):
+        data = parse_line(line.data)
+        if data.get("type") != kind.__name__:
+            raise ValueError(f"a line of type {kind.__name__} was expected")
+        return from_json(kind, data)
+
+
+def _collect(where: str, result: Result, lines: Iterable[_Line]) -> Result:
+    kinds: dict[str, type[Any]] = {kind.__name__: kind for kind in KEPT}
+    found: dict[type[Any], list[Any]] = {kind: [] for kind in KEPT}
+    candidates = {"", *(candidate.name for candidate in result.plan.candidates)}
+    workloads = {"", *(workload.name for workload in result.plan.recipe.workloads)}
+    elapsed_s = 0.0
+    for line in lines:
+        with _naming(where, line.number):
+            try:
+                data = parse_line(line.data)
+            except ValueError:
+                if line.whole:
+                    raise
+                break
+            _check_names(data, candidates, workloads)
+            if kind := kinds.get(str(data.get("type"))):
+                found[kind].append(from_json(kind, data))
+                if kind is Resumption:
+                    found[Ending].clear()
+            elapsed_s = max(elapsed_s, from_json(float, data.get("at_s", 0.0)))
+    finished: RoundFinished | None = found[RoundFinished][-1] if found[RoundFinished] else None
+    return replace(
+        result,
+        samples=tuple(found[Sample]),
+        failures=tuple(found[Failure]),
+        doubts=tuple(found[Doubt]),
+        discarded_rounds=tuple(event.round for event in found[RoundDiscarded]),
+        finished_rounds=finished.round if finished else 0,
+        survivors=finished.survivors if finished else None,
+        outcome=found[Ending][-1].outcome if found[Ending] else result.outcome,
+        elapsed_s=elapsed_s,
+    )
+
+
+def _check_plan(plan: Plan) -> None:
+    candidates = [candidate.name for candidate in plan.candidates]
+    workloads = [workload.name for workload in plan.recipe.workloads]
+    if len(set(candidates)) < len(candidates) or len(set(workloads)) < len(workloads):
+        raise ValueError("the plan names a candidate or a workload twice")
+    if plan.baseline not in candidates:
+        raise ValueError(f"the baseline {plan.baseline!r} is not among the candidates")
+    if any(workload.weight < 0 for workload in plan.recipe.workloads):
+        raise ValueError("a weight is negative")
+
+
+def _check_names(data: dict[str, Any], candidates: set[str], workloads: set[str]) -> None:
+    for key, known in (("candidate", candidates), ("workload", workloads)):
+        name = data.get(key, "")
+        if not isinstance(name, str) or name not in known:
+            raise ValueError(f"the {key} {name!r:.60} is not in the plan")

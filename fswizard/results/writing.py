@@ -1,0 +1,178 @@
+"""Writing a result file while the run goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fswizard.errors import RunFailed, UsageError
+from fswizard.model.codec import tagged
+from fswizard.model.events import (
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    Step,
+    StepFailed,
+)
+from fswizard.model.judgement import Judgement
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+from fswizard.results.format import UNREADABLE, Ending, Header, Resumption, parse_line
+
+LONGEST_LINE_BYTES = 16 << 20
+
+
+class ResultWriter:
+    """Keeps a run in a file, line by line as it happens. The file must not exist yet, unless the run is resumed.
+
+    Raises UsageError where the file cannot be made or another run writes to it, and RunFailed where a line cannot
+    be written.
+    """
+
+    def __init__(self, path: str | Path, *, resumed_after_s: float | None = None) -> None:
+        """`resumed_after_s` is how long the run had taken that this one goes on with."""
+        self.path = Path(path)
+        self._leaders: tuple[str, ...] = ()
+        self._rounds = 0
+        self._resumed = resumed_after_s is not None
+        self._before_s = resumed_after_s or 0.0
+        flags = os.O_RDWR if self._resumed else os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        try:
+            self._descriptor = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
+        except FileExistsError as error:
+            hint = "Name another file, or move that one away."
+            raise UsageError(f"The result file {safe(str(path))} exists already.", hint) from error
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            hint = "Name a file in a directory that exists and that you can write."
+            raise UsageError(f"The result file {safe(str(path))} cannot be made: {reason}.", hint) from error
+        try:
+            self._own()
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def _own(self) -> None:
+        """Keep other runs away from the file while this one lives, and end a line that an earlier one left cut off."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"The run of {safe(str(self.path))} still goes on.", "Wait for its end, or end it first."
+            ) from error
+        if self._resumed:
+            mend(self._descriptor)
+
+    def __enter__(self) -> ResultWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def write(self, event: Event) -> None:
+        """Keep what is worth keeping of `event`; it can be read from the file when this returns."""
+        match event:
+            case RunStarted(at_s=at_s, environment=environment) if self._resumed:
+                self._append(tagged(Resumption(at_s, environment.started)))
+            case RunStarted(plan=plan, environment=environment):
+                self._append(tagged(Header.of(plan, environment.started)))
+                self._append(tagged(event))
+            case SampleTaken(at_s=at_s, sample=sample):
+                self._append(tagged(sample) | {"at_s": at_s})
+            case StepFailed(at_s=at_s, failure=failure):
+                self._append(tagged(failure) | {"at_s": at_s})
+            case DoubtRaised(at_s=at_s, doubt=doubt):
+                self._append(tagged(doubt) | {"at_s": at_s})
+            case RoundDiscarded() | RoundFinished():
+                self._append(tagged(event))
+            case RatioUpdated(judgement=judgement):
+                self._leaders, self._rounds = judgement.leaders, judgement.rounds
+            case RunEnded(at_s=at_s, outcome=outcome, text=text):
+                self._append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds)))
+
+    def close(self) -> None:
+        """Make the file durable; further calls do nothing."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            # Only here: a sync during the run would disturb what is being measured.
+            os.fsync(descriptor)
+        except OSError as error:
+            raise self._failed(error) from error
+        finally:
+            os.close(descriptor)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        if self._before_s and "at_s" in line:
+            line["at_s"] += self._before_s
+        data = json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+        start = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            os.ftruncate(self._descriptor, start)
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> RunFailed:
+        hint = "What was written before can still be read. Make room there, or name a file elsewhere."
+        return RunFailed(f"The result file {safe(str(self.path))} cannot be written: {error.strerror}.", hint)
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a run that is alive writes to a result file."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def mend(descriptor: int) -> None:
+    """Take away what a cut left of the last line of a file; end it where only its line feed is missing."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    tail = os.pread(descriptor, LONGEST_LINE_BYTES, max(0, size - LONGEST_LINE_BYTES))
+    rest = tail.rpartition(b"\n")[2]
+    if not rest:
+        return
+    try:
+        parse_line(rest)
+    except UNREADABLE:
+        os.ftruncate(descriptor, size - len(rest))
+    else:
+        os.pwrite(descriptor, b"\n", size)
+
+
+def write_result(path: str | Path, result: Result, judgement: Judgement | None = None) -> None:
+    """Write a whole result at once, such as one measured elsewhere. Errors as for ResultWriter.
+
+    `judgement` is what the history tells of it; it is not needed to read the result.
+    """
+    with ResultWriter(path) as writer:
+        writer.write(RunStarted(0.0, result.plan, result.environment))
+        for sample in result.samples:
+            writer.write(SampleTaken(0.0, sample))
+        for failure in result.failures:
+            writer.write(StepFailed(0.0, Step(0, "workload", failure.text), failure))
+        for doubt in result.doubts:
+            writer.write(DoubtRaised(0.0, doubt))
+        for number in result.discarded_rounds:
+            writer.write(RoundDiscarded(0.0, number, ""))
+        if judgement is not None:
+            writer.write(RatioUpdated(result.elapsed_s, judgement))
+        writer.write(RunEnded(result.elapsed_s, result.outcome, ""))

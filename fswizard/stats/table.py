@@ -1,0 +1,63 @@
+"""Results as tables of logarithms: the form in which candidates are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+
+from fswizard.model.result import Result, Sample
+
+Table = Mapping[str, Mapping[int, float]]
+"""Candidate to round to the logarithm of its figure, turned so that larger is better."""
+
+
+def counted(result: Result) -> Iterable[Sample]:
+    """The candidates' primary figures in rounds that count."""
+    names = {candidate.name for candidate in result.plan.candidates}
+    discarded = set(result.discarded_rounds)
+    return (s for s in result.samples if s.primary and s.candidate in names and s.round not in discarded)
+
+
+def comparable(sample: Sample) -> bool:
+    """A figure of which a ratio can be made. Zero has no ratio to anything: such a figure is left out."""
+    return sample.status == "ok" and 0.0 < sample.value < math.inf
+
+
+def workload_tables(result: Result) -> dict[str, Table]:
+    """One table for each workload of the recipe, candidates in the plan's order.
+
+    Where a figure was taken twice, the later one stands.
+    """
+    tables: dict[str, dict[str, dict[int, float]]] = {w.name: {} for w in result.plan.recipe.workloads}
+    for sample in counted(result):
+        if sample.workload in tables and comparable(sample):
+            score = math.log(sample.value) * (1 if sample.better == "higher" else -1)
+            tables[sample.workload].setdefault(sample.candidate, {})[sample.round] = score
+    names = [candidate.name for candidate in result.plan.candidates]
+    return {workload: {name: table[name] for name in names if name in table} for workload, table in tables.items()}
+
+
+def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> Table:
+    """The weighted mean of all workloads' logarithms, for each cell that has all of them.
+
+    Workloads that nobody has a figure for do not take part.
+    """
+    weighed = {name: weights[name] for name, table in tables.items() if weights.get(name, 0.0) > 0 and table}
+    total = sum(weighed.values())
+    candidates = dict.fromkeys(candidate for name in weighed for candidate in tables[name])
+    return {
+        candidate: {
+            number: sum(weight * tables[name][candidate][number] for name, weight in weighed.items()) / total
+            for number in _complete_rounds(candidate, [tables[name] for name in weighed])
+        }
+        for candidate in candidates
+    }
+
+
+def without(table: Table, candidates: Collection[str]) -> Table:
+    """The table without some candidates, and without those that have no figure at all."""
+    return {name: rounds for name, rounds in table.items() if rounds and name not in candidates}
+
+
+def _complete_rounds(candidate: str, tables: Collection[Table]) -> list[int]:
+    return sorted(set.intersection(*(set(table.get(candidate, ())) for table in tables)))

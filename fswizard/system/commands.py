@@ -1,0 +1,148 @@
+"""The only place that starts programs without special rights."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from fswizard.errors import Missing, RunFailed
+from fswizard.system.process import Finished
+
+STDERR = 2
+LONGEST_LINE_BYTES = 4 << 20
+"""Of what a program answers that is talked to."""
+SYSTEM_PATH = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where distributions keep mkfs and friends, which are not on every user's PATH."""
+
+
+def find(program: str) -> str | None:
+    """Path of `program`, looked for on PATH and where system programs live; None where it is absent."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_PATH))
+    return shutil.which(program, path=path)
+
+
+def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
+    """Run a short program to its end, in the C locale and without standard input.
+
+    Raises Missing where the program is absent and RunFailed where it does not answer in time.
+    """
+    path = find(argv[0])
+    if path is None:
+        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    started = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            [path, *argv[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
+        raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.") from error
+    except OSError as error:
+        raise Missing(f"{argv[0]} cannot be started: {error.strerror}.") from error
+    return Finished(tuple(argv), process.returncode, stdout, stderr, time.monotonic() - started)
+
+
+def attend(argv: Sequence[str]) -> int:
+    """Run a program on the person's own terminal, with its questions; all its output goes to standard error."""
+    path = find(argv[0])
+    if path is None:
+        raise Missing(f"{argv[0]} is not installed.")
+    return subprocess.run([path, *argv[1:]], stdout=STDERR, check=False).returncode
+
+
+class LocalProcess:
+    """A program that runs here, in a process group of its own."""
+
+    def __init__(self, argv: tuple[str, ...], process: asyncio.subprocess.Process, started: float) -> None:
+        self._argv = argv
+        self._process = process
+        self._started = started
+        self._cpu_before = _children_cpu_s()
+        self._stderr = asyncio.create_task(_read_all(process.stderr))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        assert self._process.stdout is not None
+        while chunk := await self._process.stdout.read(65536):
+            yield chunk
+
+    async def wait(self) -> Finished:
+        stdout = await _read_all(self._process.stdout)
+        code = await self._process.wait()
+        wall_s = time.monotonic() - self._started
+        return Finished(self._argv, code, stdout, await self._stderr, wall_s, _children_cpu_s() - self._cpu_before)
+
+    async def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        await self._stderr
+
+
+async def start(argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None) -> LocalProcess:
+    """Start a program that is watched while it runs."""
+    path = find(argv[0])
+    if path is None:
+        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    started = time.monotonic()
+    process = await asyncio.create_subprocess_exec(
+        path,
+        *argv[1:],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+        start_new_session=True,
+    )
+    return LocalProcess(tuple(argv), process, started)
+
+
+async def converse(argv: Sequence[str], *, env: Mapping[str, str], own_session: bool) -> asyncio.subprocess.Process:
+    """Start a program that is talked to over its standard input and output; `env` is its whole environment.
+
+    The terminal's Ctrl-C never reaches it. A session of its own also takes the terminal away from it,
+    which sudo needs in order to recognise that the person gave the password there.
+    """
+    path = find(argv[0])
+    if path is None:
+        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    apart: dict[str, Any] = {"start_new_session": True}
+    if not own_session:
+        apart = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+    return await asyncio.create_subprocess_exec(
+        path,
+        *argv[1:],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(env),
+        limit=LONGEST_LINE_BYTES,
+        **apart,
+    )
+
+
+async def _read_all(stream: asyncio.StreamReader | None) -> bytes:
+    return await stream.read() if stream is not None else b""
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,143 @@
+"""Facts about this machine that a result needs to be read rightly. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+import fswizard
+from fswizard.errors import FswizardError
+from fswizard.model.plan import Plan
+from fswizard.model.result import Environment
+from fswizard.model.text import safe
+from fswizard.system import commands
+
+_LONG_VERSION_OPTION = frozenset({"fio", "sqlite3", "tar", "rsync", "git", "cp"})
+"""Programs that know `--version` alone; the others take `-V`."""
+_MEASURED = frozenset({"borg", "git", "rsync", "sqlite3", "tar"})
+"""Programs whose own speed counts in what is measured, so that their version belongs to the result."""
+
+DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
+"""With these, the governor `powersave` still raises the clock under load (kernel admin guide, cpufreq)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """What /etc/os-release says."""
+
+    title: str
+    """For people, such as `Debian GNU/Linux 12 (bookworm)`."""
+    names: tuple[str, ...]
+    """Its own short name and those it descends from, nearest first: `linuxmint`, `ubuntu`, `debian`."""
+
+
+def distribution(root: Path = Path("/")) -> Distribution:
+    """The distribution below `root`, as os-release(5) describes it."""
+    for path in (root / "etc/os-release", root / "usr/lib/os-release"):
+        if path.is_file():
+            return _read_os_release(path.read_text("utf-8", "replace"))
+    return Distribution("Linux", ())
+
+
+def _read_os_release(text: str) -> Distribution:
+    lines = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    fields = {key.strip(): value.strip().strip("\"'") for key, _, value in lines}
+    names = [fields.get("ID", "linux"), *fields.get("ID_LIKE", "").split()]
+    return Distribution(safe(fields.get("PRETTY_NAME", "Linux")), tuple(safe(name.lower()) for name in names))
+
+
+def environment(plan: Plan) -> Environment:
+    """What a run of `plan` happens on; time is now."""
+    made = () if plan.target.kind == "directory" else plan.candidates
+    programs = {candidate.filesystem.mkfs_program for candidate in made}
+    engines = {workload.engine for workload in plan.recipe.workloads if workload.weight > 0}
+    measured = {command.argv[0] for command in plan.commands} & _MEASURED
+    return Environment(
+        version=fswizard.__version__,
+        started=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        kernel=platform.release(),
+        distribution=distribution().title,
+        host=safe(platform.node()),
+        processor=processor(),
+        memory_bytes=memory_bytes(),
+        tools=tool_versions(sorted(programs | measured | (engines & {"fio"}))),
+    )
+
+
+def processor(root: Path = Path("/")) -> str:
+    """The processor's model as the kernel names it; its architecture where it names none."""
+    cpuinfo = _text(root / "proc/cpuinfo")
+    match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return safe(match[1].strip()) if match else platform.machine()
+
+
+def memory_bytes() -> int:
+    """Size of the main memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def tool_versions(programs: Iterable[str]) -> dict[str, str]:
+    """Version of each program that is installed."""
+    versions = {program: tool_version(program) for program in programs}
+    return {program: version for program, version in versions.items() if version}
+
+
+def tool_version(program: str) -> str:
+    """The version that a program prints; empty where it is absent or prints none."""
+    if commands.find(program) is None:
+        return ""
+    try:
+        option = "--version" if program in _LONG_VERSION_OPTION else "-V"
+        output = commands.query([program, option], timeout_s=5).output
+    except FswizardError:
+        return ""
+    match = re.search(r"\d+(?:\.\d+)+[\w.-]*", output)
+    return match[0].rstrip(".") if match else ""
+
+
+def pressure_total_s(resource: Literal["cpu", "io", "memory"], root: Path = Path("/")) -> float:
+    """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where the kernel does not count."""
+    match = re.search(r"^some .*\btotal=(\d+)", _text(root / "proc/pressure" / resource), re.MULTILINE)
+    return int(match[1]) / 1e6 if match else 0.0
+
+
+def on_battery() -> bool:
+    """Whether the machine runs on its battery now."""
+    import psutil
+
+    battery = psutil.sensors_battery()
+    return battery is not None and battery.power_plugged is False
+
+
+def governor(root: Path = Path("/")) -> str:
+    """How the kernel chooses the processor's clock, such as `schedutil`; empty where it does not."""
+    return safe(_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip())
+
+
+def governor_is_dynamic(root: Path = Path("/")) -> bool:
+    """Whether the clock follows the load although the governor is called `powersave`."""
+    driver = _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").strip()
+    return driver in DYNAMIC_DRIVERS or governor(root) in ("schedutil", "ondemand", "conservative")
+
+
+def kernel_supports(kind: str, root: Path = Path("/")) -> bool:
+    """Whether the running kernel can mount filesystems of a type: built in, loaded, or as a module on disk."""
+    if kind in _text(root / "proc/filesystems").split():
+        return True
+    modules = root / "lib/modules" / platform.release()
+    wanted = re.compile(rf"^(\S*/)?{re.escape(kind.replace('-', '_'))}\.ko(\.\w+)?(:|$)", re.MULTILINE)
+    listed = (_text(modules / name).replace("-", "_") for name in ("modules.builtin", "modules.dep"))
+    return any(wanted.search(text) for text in listed)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,122 @@
+"""Which program is needed for what, and how each distribution installs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fswizard.system import commands
+from fswizard.system.host import Distribution, distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that something needs."""
+
+    name: str
+    purpose: str
+    """What it is needed for, in words."""
+    required: bool = False
+    """The default run cannot do without it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Its package by distribution; `` (the empty name) stands for all others."""
+
+
+def _program(name: str, purpose: str, package: str, *, required: bool = False, **elsewhere: str) -> Program:
+    return Program(name, purpose, required, {"": package, **elsewhere})
+
+
+PROGRAMS = (
+    _program("fio", "block workloads", "fio", required=True),
+    _program("losetup", "scratch images", "util-linux", required=True, debian="mount"),
+    _program("mount", "mounting candidates", "util-linux", required=True, debian="mount"),
+    _program("blkid", "seeing what is on a disk", "util-linux", required=True),
+    _program("wipefs", "wiping between candidates", "util-linux", required=True),
+    _program("unshare", "mounts that vanish with the run", "util-linux", required=True),
+    _program("setpriv", "workloads without root's rights", "util-linux", required=True),
+    _program("cp", "trees of files", "coreutils", required=True),
+    _program("smartctl", "health, and whether a disk is shingled", "smartmontools"),
+    _program("sudo", "formatting and mounting without being root", "sudo"),
+    _program("sqlite3", "database workloads", "sqlite3", fedora="sqlite", arch="sqlite"),
+    _program("borg", "backup workloads", "borgbackup", arch="borg", opensuse="borgbackup"),
+    _program("rsync", "copy workloads", "rsync"),
+    _program("git", "workloads on a repository", "git"),
+    _program("tar", "archive workloads", "tar"),
+    _program("find", "workloads on trees", "findutils"),
+)
+
+_FAMILIES = {"rhel": "fedora", "centos": "fedora", "suse": "opensuse", "sles": "opensuse", "opensuse-leap": "opensuse"}
+"""Names in os-release that stand for a distribution named in the package tables."""
+
+
+def package_of(packages: Mapping[str, str], system: Distribution) -> str:
+    """The package for a distribution: its own name first, then those it descends from; empty where none is known."""
+    for name in (_FAMILIES.get(name, name) for name in system.names):
+        if name in packages:
+            return packages[name]
+    return packages.get("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageManager:
+    """How a distribution installs packages."""
+
+    program: str
+    install: tuple[str, ...]
+    unattended: tuple[str, ...]
+    """What keeps it from asking."""
+    refresh: tuple[str, ...] = ()
+    """Arguments that fetch the list of packages; empty where installing does that."""
+
+
+PACKAGE_MANAGERS = (
+    PackageManager("apt-get", ("install",), ("--yes",), refresh=("update",)),
+    PackageManager("dnf", ("install",), ("--assumeyes",)),
+    PackageManager("pacman", ("-S", "--needed"), ("--noconfirm",)),
+    PackageManager("zypper", ("install",), ("--no-confirm",)),
+)
+
+_MANAGER_OF = {"debian": "apt-get", "ubuntu": "apt-get", "fedora": "dnf", "arch": "pacman", "opensuse": "zypper"}
+
+
+def package_manager(system: Distribution | None = None) -> PackageManager | None:
+    """The package manager of a distribution, by default this one's; None where it is not known."""
+    names = [_FAMILIES.get(name, name) for name in (system or distribution()).names]
+    program = next((_MANAGER_OF[name] for name in names if name in _MANAGER_OF), None)
+    return next((manager for manager in PACKAGE_MANAGERS if manager.program == program), None)
+
+
+def install_command(packages: Iterable[str], system: Distribution | None = None) -> tuple[str, ...]:
+    """What a person types to install packages; empty where the package manager or the packages are not known."""
+    manager, names = package_manager(system), sorted({package for package in packages if package})
+    if manager is None or not names:
+        return ()
+    return (*_as_root(), manager.program, *manager.install, *names)
+
+
+def unattended_commands(packages: Iterable[str], system: Distribution | None = None) -> tuple[tuple[str, ...], ...]:
+    """The same in full for a program that has asked already: refresh the lists, then install without asking."""
+    manager, names = package_manager(system), sorted({package for package in packages if package})
+    if manager is None or not names:
+        return ()
+    refresh = ((*_as_root(), manager.program, *manager.refresh),) if manager.refresh else ()
+    return (*refresh, (*_as_root(), manager.program, *manager.install, *manager.unattended, *names))
+
+
+def installed(program: Program) -> bool:
+    return commands.find(program.name) is not None
+
+
+def install_hint(package: str, root: Path = Path("/")) -> str:
+    """A sentence that says how to get a package here."""
+    system = distribution(root)
+    command = install_command([package], system)
+    if command:
+        return f"Install it: {' '.join(command)}"
+    return f"Install the package {package} with your distribution's package manager." if package else ""
+
+
+def _as_root() -> tuple[str, ...]:
+    return () if os.geteuid() == 0 else ("sudo",)

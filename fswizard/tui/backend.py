@@ -1,0 +1,296 @@
+"""Everything that the wizard asks of the rest of the program, in one place, so that tests can stand in for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from fswizard.errors import FswizardError, UsageError
+from fswizard.model.drive import Drive
+from fswizard.model.events import Event
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.judgement import Findings, Need
+from fswizard.model.plan import MINIMUM_ROUNDS, Plan
+from fswizard.model.recipe import Recipe
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+from fswizard.tui.wishes import Wishes
+
+if TYPE_CHECKING:
+    from fswizard.bench.journal import Leftover
+    from fswizard.bench.privilege import State
+    from fswizard.filesystems import Availability, Suggestion
+    from fswizard.report import Format
+    from fswizard.results import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory to measure in."""
+
+    directory: str
+    filesystem: str
+    """Type of the filesystem that it lies on, empty where it cannot be told."""
+    free_bytes: int
+    drive: str = ""
+    """Kernel name of the disk below, empty where it cannot be told."""
+    remark: str = ""
+    """Why it is not where one would expect it, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would take, before there is a plan."""
+
+    seconds: float
+    """Until every candidate has three rounds."""
+    writes_bytes: int
+    """At most, in these rounds."""
+
+
+class Run(Protocol):
+    """A run that goes on; `bench.session.Session` is one."""
+
+    plan: Plan
+    path: Path
+    error: FswizardError | None
+
+    def events(self) -> AsyncIterator[Event]: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def skip(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Backend(Protocol):
+    """What the screens need. Whatever may take longer than 0.1 s is called from a thread."""
+
+    def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]: ...
+    def details(self, drive: Drive) -> Drive: ...
+    def judge_model(self, model: str) -> Drive: ...
+    def place(self, drive: Drive | None) -> Place: ...
+    def named_place(self, directory: str) -> Place: ...
+    def mounted(self) -> tuple[Place, ...]: ...
+    def recipes(self) -> tuple[Recipe, ...]: ...
+    def catalogue(self) -> Mapping[str, Filesystem]: ...
+    def availability(self, filesystem: Filesystem) -> Availability: ...
+    def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]: ...
+    def needs(self) -> tuple[Need, ...]: ...
+    def parse_candidate(self, text: str) -> Candidate: ...
+    def estimate(self, wishes: Wishes) -> Estimate: ...
+    def make_plan(self, wishes: Wishes) -> Plan: ...
+    def privilege(self) -> State: ...
+    def authorise(self) -> None: ...
+    def open_session(self, plan: Plan) -> Run: ...
+    def resumable(self) -> tuple[Entry, ...]: ...
+    def take_up(self, path: Path) -> Run: ...
+    def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings: ...
+    def formats(self) -> Mapping[str, Format]: ...
+    def render(self, findings: Findings, format_name: str) -> str: ...
+    def history(self) -> tuple[Entry, ...]: ...
+    def load(self, path: Path) -> Result: ...
+    def leftovers(self) -> tuple[Leftover, ...]: ...
+    def clean(self, leftover: Leftover) -> None: ...
+
+
+class ThisMachine:
+    """The real thing. Rooms are imported when they are first needed, to keep the first picture quick."""
+
+    def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+        """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""
+        from fswizard.drives import watch
+
+        return watch(stopped)
+
+    def details(self, drive: Drive) -> Drive:
+        from fswizard.drives import details
+
+        return details(drive)
+
+    def judge_model(self, model: str) -> Drive:
+        """A disk that is known by its model name only."""
+        from fswizard.drives import judge_smr
+        from fswizard.drives.clues import Clues
+
+        return Drive("", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(Clues("name", model=model)))
+
+    def place(self, drive: Drive | None) -> Place:
+        """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
+        from fswizard.bench.places import default_directory
+
+        try:
+            return self.named_place(default_directory(drive))
+        except UsageError as error:
+            if drive is None:
+                raise
+            elsewhere = self.named_place(default_directory())
+            remark = f"{error.message} So this would measure another disk ({elsewhere.drive or elsewhere.directory})."
+            return Place(elsewhere.directory, elsewhere.filesystem, elsewhere.free_bytes, elsewhere.drive, remark)
+
+    def named_place(self, directory: str) -> Place:
+        from fswizard.bench.places import checked_directory, filesystem_type
+        from fswizard.drives import drive_of
+
+        path = checked_directory(directory)
+        below = drive_of(path)
+        return Place(path, filesystem_type(path), shutil.disk_usage(path).free, below.name if below else "")
+
+    def mounted(self) -> tuple[Place, ...]:
+        """One writable directory on each filesystem that lies on a disk, the best place of each first."""
+        import psutil
+
+        from fswizard.bench.places import NOT_ON_A_DISK, filesystem_type
+
+        found: dict[int, str] = {}
+        home = Path.home()
+        directories = (home, Path("/var/tmp"), *(Path(p.mountpoint) for p in psutil.disk_partitions(all=False)))
+        for directory in directories:
+            try:
+                if directory.is_dir() and os.access(directory, os.W_OK | os.X_OK):
+                    found.setdefault(directory.stat().st_dev, str(directory))
+            except OSError:
+                continue
+        return tuple(self.named_place(path) for path in found.values() if filesystem_type(path) not in NOT_ON_A_DISK)
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        from fswizard import recipes
+
+        return recipes.available()
+
+    def catalogue(self) -> Mapping[str, Filesystem]:
+        from fswizard.filesystems import catalogue
+
+        return catalogue()
+
+    def availability(self, filesystem: Filesystem) -> Availability:
+        from fswizard.filesystems import availability
+
+        return availability(filesystem)
+
+    def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]:
+        from fswizard.filesystems import suggestions
+
+        return suggestions(drive)
+
+    def needs(self) -> tuple[Need, ...]:
+        from fswizard.filesystems import NEEDS
+
+        return NEEDS
+
+    def parse_candidate(self, text: str) -> Candidate:
+        from fswizard.filesystems import parse_candidate
+
+        return parse_candidate(text)
+
+    def estimate(self, wishes: Wishes) -> Estimate:
+        """Quick: for every change of a choice."""
+        from fswizard.bench.image import EXPECTED_FILL_BYTES_PER_S
+        from fswizard.bench.planning import TRIAL_OVERHEAD_S
+
+        if wishes.recipe is None:
+            return Estimate(0.0, 0)
+        workloads = [workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0]
+        count = len(wishes.places if wishes.comparing else wishes.candidates)
+        trial_s = TRIAL_OVERHEAD_S + sum(workload.seconds for workload in workloads)
+        image_bytes = 0 if wishes.comparing else wishes.recipe.image_bytes
+        preparation_s = image_bytes / EXPECTED_FILL_BYTES_PER_S
+        writes = sum(workload.writes_bytes for workload in workloads)
+        return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
+
+    def make_plan(self, wishes: Wishes) -> Plan:
+        """The plan that the wishes amount to; FswizardError where they do not fit together."""
+        from fswizard.bench.planning import Choices, TargetChoice, make_plan
+
+        if wishes.recipe is None:
+            raise UsageError("No recipe was chosen.", "Go back and choose one.")
+        if wishes.comparing:
+            return make_plan(
+                Choices(
+                    wishes.recipe,
+                    target=TargetChoice("directory", ",".join(wishes.places)),
+                    weights=wishes.weights,
+                    needs=wishes.needs,
+                    time_limit_s=wishes.time_limit_s,
+                )
+            )
+        return make_plan(
+            Choices(
+                wishes.recipe,
+                candidates=tuple(self.parse_candidate(name) for name in wishes.candidates),
+                baseline=wishes.against,
+                target=TargetChoice("image", wishes.directory),
+                weights=wishes.weights,
+                needs=wishes.needs,
+                time_limit_s=wishes.time_limit_s,
+                drive=None if wishes.directory or wishes.elsewhere else wishes.drive,
+            )
+        )
+
+    def privilege(self) -> State:
+        from fswizard.bench import privilege
+
+        return privilege.state()
+
+    def authorise(self) -> None:
+        from fswizard.bench import privilege
+
+        privilege.authorise()
+
+    def open_session(self, plan: Plan) -> Run:
+        from fswizard import results
+        from fswizard.bench.session import Session
+
+        return Session(plan, results.new_path(plan))
+
+    def resumable(self) -> tuple[Entry, ...]:
+        """Runs that were ended early and can go on, newest first."""
+        from fswizard.bench import resuming
+
+        return resuming.resumable()
+
+    def take_up(self, path: Path) -> Run:
+        """The run in a result file, ready to go on; FswizardError where it cannot."""
+        from fswizard.bench import resuming
+        from fswizard.bench.session import Session
+
+        found = resuming.take_up(path)
+        return Session(found.plan, found.path, earlier=found.earlier)
+
+    def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
+        from fswizard.findings import conclude
+
+        return conclude(result, weights=weights, needs=needs)
+
+    def formats(self) -> Mapping[str, Format]:
+        from fswizard.report import FORMATS
+
+        return FORMATS
+
+    def render(self, findings: Findings, format_name: str) -> str:
+        from fswizard.report import render
+
+        return render(findings, format_name)
+
+    def history(self) -> tuple[Entry, ...]:
+        from fswizard.results import all_results
+
+        return all_results()
+
+    def load(self, path: Path) -> Result:
+        from fswizard.results import load
+
+        return load(path)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        from fswizard.bench import journal
+
+        return journal.leftovers()
+
+    def clean(self, leftover: Leftover) -> None:
+        from fswizard.bench import journal
+
+        journal.clean(leftover)

@@ -1,0 +1,182 @@
+"""Pieces of text with style: columns, meters, words with their glyph. All of it is `Content`, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+from textual.style import Style
+
+from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.model.judgement import Ratio
+from fswizard.model.text import safe, safe_lines
+
+Piece = str | tuple[str, str] | Content
+"""Plain text, text with a style, or finished content."""
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+VERDICTS = {
+    "faster": ("▲", "faster", "$success"),
+    "slower": ("▼", "slower", "$error"),
+    "tie": ("═", "tie", "$primary"),
+    "undecided": ("○", "open", "$muted"),
+    "failed": ("✗", "failed", "$error"),
+}
+"""Glyph, word and colour of each verdict."""
+
+
+def text(*pieces: Piece) -> Content:
+    """One piece of content from parts. Whatever could control the terminal is shown escaped."""
+    return Content.assemble(*(_harmless(piece) for piece in pieces))
+
+
+def _harmless(piece: Piece) -> Piece:
+    if isinstance(piece, Content):
+        return piece
+    if isinstance(piece, str):
+        return piece if piece.isprintable() else safe_lines(piece)
+    words, style = piece
+    return piece if words.isprintable() else (safe_lines(words), style)
+
+
+def lines(parts: Iterable[Content | str]) -> Content:
+    """Content of several lines."""
+    return Content("\n").join(parts)
+
+
+def fit(piece: Piece, width: int, align: str = "left") -> Content:
+    """Exactly `width` cells: padded, or cut with an ellipsis."""
+    content = text(piece)
+    if width <= 0:
+        return Content("")
+    missing = width - content.cell_length
+    if missing < 0:
+        return content.truncate(width, ellipsis=True)
+    return content.pad_left(missing) if align == "right" else content.pad_right(missing)
+
+
+def columns(pieces: Sequence[Piece], widths: Sequence[int], *, right: Iterable[int] = (), gap: int = 2) -> Content:
+    """Cells side by side; those whose number is in `right` are aligned to the right."""
+    to_right = frozenset(right)
+    cells = [
+        fit(piece, width, "right" if number in to_right else "left")
+        for number, (piece, width) in enumerate(zip(pieces, widths))
+        if width > 0
+    ]
+    return Content(" " * gap).join(cells)
+
+
+def cut(plain: str, width: int) -> str:
+    """Plain text of at most `width` cells, made harmless."""
+    plain = safe(plain)
+    return plain if cell_len(plain) <= width else set_cell_size(plain, max(0, width - 1)) + "…"
+
+
+def cut_left(plain: str, width: int) -> str:
+    """Like `cut`, but the end stays: for paths."""
+    plain = safe(plain)
+    while cell_len(plain) > width > 0:
+        plain = "…" + plain[2:]
+    return plain
+
+
+def meter(fraction: float, width: int, style: str = "$primary") -> Content:
+    """A progress bar with the precision of an eighth of a cell."""
+    eighths = round(max(0.0, min(1.0, fraction)) * width * 8)
+    full, part = divmod(eighths, 8)
+    edge = EIGHTHS[part] if part else ""
+    rest = width - full - len(edge)
+    return text(("█" * full + edge, f"{style} on $line"), (" " * rest, "on $line"))
+
+
+def verdict(ratio: Ratio) -> Content:
+    """Glyph and word, in the verdict's colour."""
+    glyph, word, style = VERDICTS[ratio.verdict]
+    return text((f"{glyph} {word}", style))
+
+
+def smr_badge(drive: Drive) -> Content:
+    """How a disk records, or what kind it is: glyph, word, colour."""
+    if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
+        names = {"nvme": "NVMe", "ssd": "SSD", "flash-card": "flash card", "virtual": "virtual", "array": "array"}
+        return text(("● ", "$success"), names.get(drive.kind, "no hard disk"))
+    return verdict_badge(drive.smr)
+
+
+def verdict_badge(smr: SmrVerdict) -> Content:
+    """Glyph and words for the way of recording."""
+    glyph, words, style = {
+        "host-managed": ("◆", "SMR, host-managed", "$warning"),
+        "host-aware": ("◆", "SMR, host-aware", "$warning"),
+        "drive-managed": ("◆", "SMR, drive-managed", "$warning"),
+        "cmr": ("●", "CMR", "$success"),
+        "unknown": ("?", "not known", "$muted"),
+        "not-a-hard-disk": ("●", "no hard disk", "$success"),
+    }[smr.kind]
+    return text((glyph + " ", style), (words, style if glyph != "●" else ""))
+
+
+def heading(words: str, width: int = 0) -> Content:
+    """A section's name, with a rule to the right where `width` says how far."""
+    rule = max(0, width - cell_len(words) - 1)
+    return text((words, "bold $muted"), (" " + "─" * rule if rule else "", "$line"))
+
+
+def tick(on: bool, *, enabled: bool = True) -> Content:
+    """A check box."""
+    return text(("[✓]" if on else "[ ]", ("bold $primary" if on else "$muted") if enabled else "$faint"))
+
+
+def radio(on: bool, *, enabled: bool = True) -> Content:
+    """A radio button."""
+    return text(("(•)" if on else "( )", ("bold $primary" if on else "$muted") if enabled else "$faint"))
+
+
+def slider(position: int, steps: int, *, active: bool) -> Content:
+    """A knob on a rail of `steps` places, with arrows that can be clicked."""
+    style = "$primary" if active else "$muted"
+    return text(
+        arrow(-1, active=active),
+        ("━" * position, style), ("●", f"bold {style}"), ("─" * (steps - 1 - position), "$line"),
+        arrow(1, active=active),
+    )  # fmt: skip
+
+
+def arrow(direction: int, *, active: bool) -> Content:
+    """Left or right: a click on it changes a row of a list as the key does."""
+    shape = text(("◂" if direction < 0 else "▸", "bold $primary" if active else "$faint"))
+    return shape.stylize(Style.from_meta({"change": direction}))
+
+
+def wrap(piece: Piece, width: int) -> list[Content]:
+    """Lines of at most `width` cells."""
+    return [line.rstrip() for line in text(piece).wrap(max(1, width))]
+
+
+def facts(pairs: Iterable[tuple[str, Piece]], width: int, *, label: int = 12, gap: bool = True) -> Content:
+    """Names at the left, what there is to say about them beside them, wrapped; below them where it is narrow."""
+    rows: list[Content] = []
+    for name, words in pairs:
+        if rows and gap:
+            rows.append(Content(""))
+        if width < label * 3:
+            rows += [text((name, "bold $muted")), *wrap(words, width)]
+            continue
+        for number, line in enumerate(wrap(words, width - label)):
+            rows.append(fit(text((name if number == 0 else "", "bold $muted")), label) + line)
+    return lines(rows)
+
+
+def paragraphs(pieces: Iterable[Piece], width: int) -> Content:
+    """Each piece wrapped, one below the other."""
+    return lines(line for piece in pieces for line in wrap(piece, width))
+
+
+def bullet(mark: Piece, words: Piece, width: int) -> Content:
+    """Wrapped words behind a mark."""
+    head = text(mark, " ")
+    indent = head.cell_length
+    found = wrap(words, width - indent)
+    return lines((head if number == 0 else Content(" " * indent)) + line for number, line in enumerate(found))

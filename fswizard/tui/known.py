@@ -1,0 +1,69 @@
+"""What was learnt about this machine, kept so that a screen that is returned to shows it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fswizard.errors import FswizardError
+from fswizard.model.drive import Drive
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.recipe import Recipe
+from fswizard.tui.backend import Backend, Place
+from fswizard.tui.wishes import Purpose, Wishes
+
+if TYPE_CHECKING:
+    from fswizard.filesystems import Availability
+
+RECIPES: dict[Purpose, str] = {
+    "archive-disk": "archive-disk",
+    "desktop-ssd": "desktop-ssd",
+    "compare": "quick",
+    "smr": "archive-disk",
+    "own": "quick",
+}
+"""The recipe that a purpose begins with."""
+
+
+class Known:
+    """Facts; those in properties are quick to get, the others are filled in by threads."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.drives: tuple[Drive, ...] | None = None
+        """None until they were looked for."""
+        self.details: dict[tuple[str, str], Drive] = {}
+        """By kernel name and serial number: what smartctl said."""
+        self.places: dict[str, Place | FswizardError] = {}
+        """By kernel name of the disk: where a scratch image for it goes."""
+        self.mounted: tuple[Place, ...] | None = None
+        self.available: dict[str, Availability] = {}
+        """By name of the filesystem."""
+
+    @cached_property
+    def recipes(self) -> tuple[Recipe, ...]:
+        return self._backend.recipes()
+
+    @cached_property
+    def catalogue(self) -> Mapping[str, Filesystem]:
+        return self._backend.catalogue()
+
+    def recipe_for(self, purpose: Purpose) -> Recipe:
+        """The recipe that a purpose begins with."""
+        named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
+        return next(named, self.recipes[0])
+
+    def look_for_availability(self) -> None:
+        """Look which filesystems can be made here. Takes a while: for a thread."""
+        for name, filesystem in self.catalogue.items():
+            if name not in self.available:
+                self.available[name] = self._backend.availability(filesystem)
+
+    def usable(self, name: str) -> bool:
+        """A filesystem can be measured here; as long as that is not known, it is taken to be so."""
+        return name not in self.available or self.available[name].usable
+
+    def candidates(self, wishes: Wishes) -> tuple[Candidate, ...]:
+        """The candidates that were chosen."""
+        return tuple(self._backend.parse_candidate(name) for name in wishes.candidates)

@@ -1,0 +1,177 @@
+"""The pictures of a result: headline, reasons, ratios, table by workload, doubts, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from fswizard.model.judgement import Findings, Judgement, Ratio, Summary
+from fswizard.model.recipe import Workload
+from fswizard.report.figures import figure, seconds_text
+from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
+from fswizard.tui.widgets.ratios import ratio_table, ratio_text
+
+OUTCOMES = {
+    "time-up": "The time was up before everything was settled.",
+    "stopped": "The run was stopped early.",
+    "cancelled": "The run was cancelled.",
+    "failed": "The run ended by a fault.",
+    "killed": "The run was cut off before its end.",
+}
+REASONS = {
+    "speed": ("▲", "$success"),
+    "cost": ("▼", "$error"),
+    "tie": ("═", "$primary"),
+    "feature": ("★", "$accent"),
+    "failure": ("✗", "$error"),
+    "stall": ("◷", "$warning"),
+    "excluded": ("⊘", "$warning"),
+    "use": ("›", "$primary"),
+}
+
+
+def headline(findings: Findings, width: int) -> Content:
+    """The recommendation in a sentence."""
+    advice = findings.advice
+    glyph, style = (
+        ("═", "$primary") if advice.tie else ("✓", "$success") if len(advice.choice) == 1 else ("○", "$warning")
+    )
+    rows = [bullet((glyph, f"bold {style}"), (advice.headline, "bold"), width)]
+    if note := OUTCOMES.get(findings.result.outcome):
+        rows.append(bullet(("!", "bold $warning"), (note, "$muted"), width))
+    return lines(rows)
+
+
+def reasons(findings: Findings, width: int) -> Content:
+    """Why, at what price, and who is out for what."""
+    return lines(
+        bullet(REASONS.get(reason.code, ("·", "$muted")), reason.text, width) for reason in findings.advice.reasons
+    )
+
+
+def overall(findings: Findings, width: int, *, spaced: bool) -> Content:
+    """Ratios as bars around 1."""
+    judgement = findings.judgement
+    baseline = _baseline(findings)
+    rounds = f"{judgement.rounds} round{'s' if judgement.rounds != 1 else ''}"
+    words = f"Overall, {rounds}: right of the line is better than {baseline}"
+
+    def out(candidate: str) -> str:
+        return "dropped" if candidate in judgement.dropped and not judgement.of(candidate) else ""
+
+    return lines((heading(words, width), ratio_table(judgement.overall, width, baseline, out=out, spaced=spaced)))
+
+
+def _baseline(findings: Findings) -> str:
+    known = [ratio.baseline for ratio in findings.judgement.overall if ratio.verdict != "failed"]
+    return known[0] if known else findings.result.plan.baseline
+
+
+def by_workload(findings: Findings, width: int) -> Content:
+    """A line for each workload, a column for each candidate, and what the bare device allows."""
+    baseline = _baseline(findings)
+    ranked = [r.candidate for r in findings.judgement.overall if r.candidate != baseline and r.verdict != "failed"]
+    table = _Table(findings, baseline, ranked, width)
+    rows = [heading(f"By workload: figure of {baseline}, the others as ratios to it", width), table.head()]
+    rows += [table.row(workload) for workload in findings.result.plan.recipe.workloads]
+    stalls = table.stalls()
+    return lines([*rows, *stalls, *table.note()])
+
+
+class _Table:
+    def __init__(self, findings: Findings, baseline: str, ranked: Sequence[str], width: int) -> None:
+        self.judgement: Judgement = findings.judgement
+        self.summaries = findings.summaries
+        self.baseline = baseline
+        self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
+        fixed = 5 + 11 + (8 if self.share else 0)
+        title = max(12, min(36, width - fixed - 10 * min(3, len(ranked))))
+        fitting = max(1, (width - fixed - title) // 10)
+        self.shown = list(ranked[:fitting])
+        self.hidden = len(ranked) - len(self.shown)
+        self.widths = (title, 4, 10, *(9 for _ in self.shown), *([7] if self.share else []))
+        self.right = range(1, len(self.widths))
+
+    def head(self) -> Content:
+        names = ["", "×", cut(self.baseline, 10), *(cut(name, 9) for name in self.shown)]
+        names += ["device"] if self.share else []
+        return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
+
+    def row(self, workload: Workload) -> Content:
+        style = "" if workload.weight else "$faint"
+        own = self._primary(self.baseline, workload.name)
+        best = self._primary(self.shown[0], workload.name) if self.shown else own
+        cells: list[Piece] = [
+            (cut(workload.title, self.widths[0]), style),
+            (f"{workload.weight:g}", "$muted" if workload.weight else "$faint"),
+            (figure(own.median, own.unit) if own else "–", "$muted"),
+        ]
+        cells += [_ratio(self.judgement.of(name, workload.name)) for name in self.shown]
+        if self.share:
+            share = max((s.of_bare_device for s in (own, best) if s and s.of_bare_device), default=None)
+            cells.append((f"{share:.0%}" if share else "–", "$muted"))
+        return columns(cells, self.widths, right=self.right, gap=1)
+
+    def stalls(self) -> list[Content]:
+        """The longest single wait of each candidate."""
+        worst = {name: self._worst(name) for name in (self.baseline, *self.shown)}
+        if not any(worst.values()):
+            return []
+        cells: list[Piece] = [("worst stall", "$muted"), ""]
+        cells += [(seconds_text(found) if found else "–", "$muted") for found in worst.values()]
+        return [columns([*cells, *([""] if self.share else [])], self.widths, right=self.right, gap=1)]
+
+    def note(self) -> list[Content]:
+        words = "device: how much of the bare device the best of them reaches" if self.share else ""
+        if self.hidden:
+            words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
+        return [text((words, "$faint"))] if words else []
+
+    def _primary(self, candidate: str, workload: str) -> Summary | None:
+        found = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
+        return next(found, None)
+
+    def _worst(self, candidate: str) -> float | None:
+        waits = [s.worst for s in self.summaries if s.candidate == candidate and s.metric == "worst_latency"]
+        return max(waits, default=None)
+
+
+def _ratio(ratio: Ratio | None) -> Piece:
+    if ratio is None:
+        return ("–", "$faint")
+    glyph, word, style = VERDICTS[ratio.verdict]
+    if ratio.verdict == "failed":
+        return (f"{glyph} {word}", style)
+    return text((ratio_text(ratio.ratio), style if ratio.verdict != "undecided" else ""), (f" {glyph}", style))
+
+
+def doubts(findings: Findings, width: int) -> Content:
+    """What to trust less, and what can be done about it."""
+    return lines([heading("Doubts", width), *(bullet(("!", "bold $warning"), d.text, width) for d in findings.doubts)])
+
+
+def use(findings: Findings, width: int) -> Content:
+    """The commands that put the recommendation into practice."""
+    return lines(
+        [
+            heading("To use it", width),
+            *(line for command in findings.advice.commands for line in wrap((command, "$primary"), width)),
+        ]
+    )
+
+
+def whole(findings: Findings, width: int, *, spaced: bool) -> Content:
+    """Everything below the headline, in the order in which it matters."""
+    parts = []
+    if findings.judgement.overall:
+        parts.append(overall(findings, width, spaced=spaced))
+    if findings.advice.reasons:
+        parts.append(reasons(findings, width))
+    if findings.judgement.by_workload:
+        parts.append(by_workload(findings, width))
+    if findings.doubts:
+        parts.append(doubts(findings, width))
+    if findings.advice.commands:
+        parts.append(use(findings, width))
+    return Content("\n\n").join(parts)

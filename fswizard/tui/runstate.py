@@ -1,0 +1,248 @@
+"""What the run screen shows, as one frozen snapshot, and how each event changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fswizard.model.events import (
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    RunStarted,
+    Stage,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+)
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.plan import Plan
+from fswizard.model.result import Doubt, Failure, Outcome
+
+SERIES = 600
+"""Points of throughput that are kept."""
+LOG_ENTRIES = 2000
+LOG_OUTPUT = 20_000
+"""Characters of one program's output that are kept for the screen; the end is what tells."""
+
+STAGES: dict[Stage, str] = {
+    "prepare": "preparing",
+    "raw": "bare device",
+    "wait": "waiting",
+    "format": "formatting",
+    "mount": "mounting",
+    "fill": "laying out files",
+    "workload": "measuring",
+    "check": "checking",
+    "clean": "cleaning up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program that ran, or runs."""
+
+    at_s: float
+    argv: tuple[str, ...]
+    as_root: bool = False
+    exit_code: int | None = None
+    """None while it runs."""
+    seconds: float = 0.0
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth a line in the log that is no program."""
+
+    at_s: float
+    kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
+    text: str
+    details: str = ""
+
+
+Entry = Command | Note
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Everything the run screen draws."""
+
+    plan: Plan
+    at_s: float = 0.0
+    step: Step | None = None
+    step_began_s: float = 0.0
+    fraction: float | None = None
+    """Of the step."""
+    text: str = ""
+    rate: float | None = None
+    rate_unit: str = "B/s"
+    latency_s: float | None = None
+    worst_latency_s: float | None = None
+    rates: tuple[float, ...] = ()
+    """Throughput of the step `measured`, oldest first."""
+    measured: int = 0
+    """Number of the step that throughput was told of last; it may be over."""
+    run_fraction: float = 0.0
+    left_s: float | None = None
+    judgement: Judgement | None = None
+    round: int = 0
+    tried: tuple[str, ...] = ()
+    """Candidates whose turn in this round has come, in order; the last one is being measured."""
+    done: tuple[str, ...] = ()
+    """Workloads that the current candidate has finished in this round."""
+    log: tuple[Entry, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    survivors: tuple[str, ...] | None = None
+    """Who takes part in the next round; None before the end of the first."""
+    skipped: tuple[str, ...] = ()
+    """Candidates that the person left out."""
+    outcome: Outcome | None = None
+    """None while the run goes on."""
+    ending: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.outcome is not None
+
+    @property
+    def standing(self) -> tuple[Ratio, ...]:
+        """One ratio for each candidate, best first, also for those that have no figures yet."""
+        known = self.judgement.overall if self.judgement else ()
+        names = {ratio.candidate for ratio in known}
+        failed = {failure.candidate: failure.text for failure in self.failures}
+        missing = (c.name for c in self.plan.candidates if c.name not in names)
+        return (
+            *known,
+            *(
+                Ratio(name, self.plan.baseline, "", 1.0 if name == self.plan.baseline else 0.0)
+                if name not in failed
+                else Ratio(name, self.plan.baseline, "", 0.0, verdict="failed", text=failed[name])
+                for name in missing
+            ),
+        )
+
+    def out(self, candidate: str) -> str:
+        """Why a candidate is no longer measured, in a word; empty while it is."""
+        if candidate in self.skipped:
+            return "skipped"
+        failed = any(failure.candidate == candidate for failure in self.failures)
+        gone = self.survivors is not None and candidate not in self.survivors
+        return "dropped" if gone and not failed else ""
+
+
+def advance(state: RunState, event: Event) -> RunState:
+    """The snapshot after `event`. Pure."""
+    state = replace(state, at_s=event.at_s)
+    match event:
+        case StepProgressed():
+            return _progressed(state, event)
+        case StepStarted():
+            return _began(state, event.step)
+        case CommandStarted():
+            return _log(state, Command(event.at_s, event.argv, event.as_root))
+        case CommandFinished():
+            return _finished(state, event)
+        case RunStarted():
+            return replace(state, plan=event.plan)
+    return _noted(state, event)
+
+
+def _began(state: RunState, step: Step) -> RunState:
+    state = _turn(state, step)
+    return _log(
+        replace(
+            state,
+            step=step,
+            step_began_s=state.at_s,
+            fraction=0.0,
+            text="",
+            rate=None,
+            latency_s=None,
+            worst_latency_s=None,
+        ),
+        Note(state.at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title),
+    )
+
+
+def _turn(state: RunState, step: Step) -> RunState:
+    """Whose turn it is, and which of its workloads are done."""
+    if step.round == 0 or not step.candidate:
+        return state
+    tried = state.tried if step.round == state.round else ()
+    same = bool(tried) and tried[-1] == step.candidate
+    done = state.done if same else ()
+    before = state.step.workload if state.step and same else ""
+    if before and before != step.workload and before not in done:
+        done = (*done, before)
+    return replace(state, round=step.round, tried=tried if same else (*tried, step.candidate), done=done)
+
+
+def _progressed(state: RunState, event: StepProgressed) -> RunState:
+    rates, measured = state.rates, state.measured
+    if event.rate is not None:
+        goes_on = measured == event.step and event.rate_unit == state.rate_unit
+        rates, measured = (*(rates[-SERIES + 1 :] if goes_on else ()), event.rate), event.step
+    return replace(
+        state,
+        fraction=event.fraction,
+        text=event.text,
+        rate=event.rate,
+        rate_unit=state.rate_unit if event.rate is None else event.rate_unit,
+        latency_s=event.latency_s,
+        worst_latency_s=event.worst_latency_s,
+        rates=rates,
+        measured=measured,
+        run_fraction=max(state.run_fraction, event.run_fraction),
+        left_s=event.left_s,
+    )
+
+
+def _finished(state: RunState, event: CommandFinished) -> RunState:
+    done = Command(event.at_s, event.argv, event.as_root, event.exit_code, event.seconds, event.output[-LOG_OUTPUT:])
+    for back, entry in enumerate(reversed(state.log), 1):
+        if isinstance(entry, Command) and entry.exit_code is None and entry.argv == event.argv:
+            done = replace(done, at_s=entry.at_s)
+            position = len(state.log) - back
+            return replace(state, log=(*state.log[:position], done, *state.log[position + 1 :]))
+    return _log(state, done)
+
+
+def _noted(state: RunState, event: Event) -> RunState:
+    """Events that leave a line in the log."""
+    note: Note | None = None
+    match event:
+        case RatioUpdated(at_s, judgement):
+            note = Note(at_s, "round", f"round {judgement.rounds} is complete")
+            state = replace(state, judgement=judgement)
+        case RoundFinished(survivors=survivors):
+            state = replace(state, survivors=survivors)
+        case DoubtRaised(at_s, doubt):
+            note = Note(at_s, "doubt", doubt.text)
+            state = replace(state, doubts=(*state.doubts, doubt))
+        case StepFailed(at_s, _, failure):
+            note = Note(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
+            state = replace(state, failures=(*state.failures, failure))
+        case StepSkipped(at_s, step, reason):
+            note = Note(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
+            if step.candidate:
+                state = replace(state, skipped=(*state.skipped, step.candidate))
+        case RoundDiscarded(at_s, number, reason):
+            note = Note(at_s, "discarded", f"round {number} does not count: {reason}")
+        case RunEnded(at_s, outcome, text):
+            note = Note(at_s, "end", text)
+            share = 1.0 if outcome in ("finished", "time-up") else state.run_fraction
+            state = replace(state, outcome=outcome, ending=text, left_s=0.0, run_fraction=share)
+    return state if note is None else _log(state, note)
+
+
+def _log(state: RunState, entry: Entry) -> RunState:
+    return replace(state, log=(*state.log[-LOG_ENTRIES + 1 :], entry))

@@ -1,0 +1,273 @@
+"""Third step: which filesystems, with which options, and what one cannot do without."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input
+
+from fswizard.errors import FswizardError
+from fswizard.model.filesystem import Candidate
+from fswizard.model.judgement import Need
+from fswizard.model.units import duration_text, size_text
+from fswizard.tui.candidates import candidate_row, explain_candidate, need_table
+from fswizard.tui.drawing import cut, fit, lines, text, tick
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.threads import tell
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+
+NEED = "need:"
+
+
+class FilesystemsScreen(StepScreen):
+    """Candidates to tick, explained as they are highlighted."""
+
+    STEP = "filesystems"
+    QUESTION = "Which filesystems are to be compared?"
+    HELP = (
+        "Tick what you would consider. Two to four candidates are a good number: each one more takes its share of "
+        "the time.\n\n"
+        "A candidate is a filesystem with options; ext4 against ext4:noatime is a comparison like any other. "
+        "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
+        "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
+        "Ratios are made against the baseline; b makes the highlighted candidate the baseline.\n\n"
+        "What you cannot do without is at the end of the list (n). Candidates that lack it are left out."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "options", "options"),
+        Binding("a", "type", "add"),
+        Binding("b", "baseline", "baseline"),
+        Binding("n", "needs", "needs"),
+    ]
+
+    def body(self) -> ComposeResult:
+        with Horizontal(classes="split"):
+            with Vertical(classes="left"):
+                yield Input(placeholder="such as btrfs:noatime,compress=zstd:1", id="own")
+                yield Rows(id="candidates", ticks=True, keeps=True)
+                yield Canvas(id="below", classes="panel brief")
+            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        known = self.wizard.known
+        self._reasons: dict[str, str] = {}
+        self._listed: tuple[str, ...] = ()
+        self._hurried = False
+        self._looking = len(known.available) < len(known.catalogue)
+        if self.wishes.drive is not None:
+            found = self.wizard.backend.suggestions(self.wishes.drive)
+            self._reasons = {item.candidate_name: item.reason for item in found}
+        if not self.wishes.candidates and self.wishes.recipe is not None:
+            self.wizard.wish(candidates=tuple(self._usable(self.wishes.recipe.candidates or ("ext4", "xfs", "btrfs"))))
+        self.query_one("#own").display = False
+        self.query_one(".panel").border_title = "About it"
+        self._fill()
+        self._estimate()
+        self.query_one("#candidates").focus()
+        if self._looking:
+            self._look()
+
+    @work(thread=True, exclusive=True)
+    def _look(self) -> None:
+        self.wizard.known.look_for_availability()
+        tell(self, self._looked)
+
+    def _looked(self) -> None:
+        self._looking = False
+        self.wizard.wish(candidates=tuple(self._usable(self.wishes.candidates)))
+        self._fill()
+        self._estimate()
+        if self._hurried:
+            self.action_forward()
+
+    def _usable(self, names: tuple[str, ...]) -> list[str]:
+        return [name for name in names if self.wizard.known.usable(name.partition(":")[0])]
+
+    # The list
+
+    def _fill(self) -> None:
+        known = self.wizard.known
+        others = [name for name in self.wishes.candidates if name not in known.catalogue or not self._listed]
+        self._listed = tuple(dict.fromkeys((*self._listed, *others, *self._reasons)))  # nothing moves when it is ticked
+        first = self._listed
+        rest = [name for name in known.catalogue if name not in first]
+        rows = [headline("compare", "Compare")]
+        rows += [self._row(name) for name in first if known.usable(name.partition(":")[0])]
+        rows += [gap("before-others"), headline("others", "Others that can be made here")]
+        rows += [self._row(name) for name in rest if known.usable(name)]
+        rows += [gap("before-needs"), headline("needs", "I cannot do without")]
+        rows += [Row(NEED + need.name, _need_row(need, need.name in self.wishes.needs)) for need in self._needs]
+        impossible = [name for name in (*first, *rest) if not known.usable(name.partition(":")[0])]
+        if impossible:
+            rows += [gap("before-impossible"), headline("impossible", "Not possible on this machine")]
+            rows += [self._row(name) for name in impossible]
+        self.query_one("#candidates", Rows).rows = tuple(rows)
+        self._explain()
+
+    @property
+    def _needs(self) -> tuple[Need, ...]:
+        return self.wizard.backend.needs()
+
+    def _row(self, name: str) -> Row:
+        candidate = self.wizard.backend.parse_candidate(name)
+        usable = self.wizard.known.usable(candidate.filesystem.name)
+        lacks = [need for need in self.wishes.needs if not _has(candidate, need)]
+        note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
+        return Row(
+            name,
+            candidate_row(
+                candidate,
+                ticked=name in self.wishes.candidates,
+                usable=usable,
+                note=note,
+                baseline=name == self.wishes.against,
+            ),
+        )
+
+    @on(Rows.Chosen, "#candidates")
+    def _explain(self) -> None:
+        key = self.query_one("#candidates", Rows).key
+        if not key:
+            return
+        if key.startswith(NEED):
+            need = next(need for need in self._needs if need.name == key.removeprefix(NEED))
+            candidates = self.wizard.known.candidates(self.wishes)
+
+            def draw(width: int) -> Content:
+                title = text((need.name, "bold"), f": {need.title}.")
+                return lines((title, Content(""), need_table(candidates, need.name, width)))
+
+            self.query_one("#about", Canvas).show(draw)
+            self.query_one("#below", Canvas).show(draw)
+            return
+        candidate = self.wizard.backend.parse_candidate(key)
+        available = self.wizard.known.available.get(candidate.filesystem.name)
+        reason = self._reasons.get(key, "")
+        self.query_one("#about", Canvas).show(lambda width: explain_candidate(candidate, available, reason, width))
+        self.query_one("#below", Canvas).show(
+            lambda width: explain_candidate(candidate, available, reason, width, brief=True)
+        )
+
+    @on(Rows.Ticked, "#candidates")
+    def _tick(self, event: Rows.Ticked) -> None:
+        key = event.key
+        if key.startswith(NEED):
+            need = key.removeprefix(NEED)
+            self.wizard.wish(needs=_toggled(self.wishes.needs, need))
+        elif self.wizard.known.usable(key.partition(":")[0]):
+            self.wizard.wish(candidates=_toggled(self.wishes.candidates, key))
+        self._fill()
+        self._estimate()
+
+    def _estimate(self) -> None:
+        count = len(self.wishes.candidates)
+        if count == 0:
+            self.say("Tick at least one. ", ("space", "bold $primary"), " ticks.")
+            return
+        estimate = self.wizard.backend.estimate(self.wishes)
+        lacking = sum(
+            any(not _has(candidate, need) for need in self.wishes.needs)
+            for candidate in self.wizard.known.candidates(self.wishes)
+        )
+        self.say(
+            (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
+            f" · about {duration_text(estimate.seconds)} for three rounds · writes up to "
+            f"{size_text(estimate.writes_bytes)}",
+            (f" · {lacking} without what you need" if lacking else "", "$warning"),
+        )
+
+    # Keys
+
+    def _highlighted(self) -> Candidate | None:
+        key = self.query_one("#candidates", Rows).key
+        if not key or key.startswith(NEED):
+            return None
+        return self.wizard.backend.parse_candidate(key)
+
+    def action_options(self) -> None:
+        if (candidate := self._highlighted()) is not None:
+            self.wizard.push_screen(OptionsScreen(candidate), self._add)
+
+    def _add(self, name: str | None) -> None:
+        if not name:
+            return
+        self._listed = tuple(dict.fromkeys((*self._listed, name)))
+        if self.wizard.known.usable(name.partition(":")[0]) and name not in self.wishes.candidates:
+            self.wizard.wish(candidates=(*self.wishes.candidates, name))
+        self._fill()
+        self._estimate()
+        self.query_one("#candidates", Rows).highlight(name)
+
+    def action_baseline(self) -> None:
+        candidate = self._highlighted()
+        if candidate is not None and candidate.name in self.wishes.candidates:
+            self.wizard.wish(baseline=candidate.name)
+            self._fill()
+
+    def action_needs(self) -> None:
+        self.query_one("#candidates", Rows).highlight(NEED + self._needs[0].name)
+
+    def action_type(self) -> None:
+        box = self.query_one("#own", Input)
+        box.value = ""
+        box.display = True
+        box.focus()
+
+    @on(Input.Submitted, "#own")
+    def _typed(self, event: Input.Submitted) -> None:
+        typed = event.value.strip()
+        if typed:
+            try:
+                name = self.wizard.backend.parse_candidate(typed).name
+            except FswizardError as error:
+                self.complain(error)
+                return
+            self._close_box()
+            self._add(name)
+        else:
+            self._close_box()
+
+    def _close_box(self) -> None:
+        self.query_one("#own").display = False
+        self.query_one("#candidates").focus()
+
+    def action_back(self) -> None:
+        if self.query_one("#own").display:
+            self._close_box()
+            self._estimate()
+        else:
+            super().action_back()
+
+    def action_forward(self) -> None:
+        if self._looking:
+            self._hurried = True
+            self.say("Looking which of them can be made here …")
+        elif self.wishes.candidates:
+            self.wizard.go_on()
+        else:
+            self.say(("✗ ", "bold $error"), "Tick at least one candidate: ", ("space", "bold $primary"), " ticks.")
+
+
+def _has(candidate: Candidate, need: str) -> bool:
+    feature = candidate.filesystem.feature(need)
+    return feature is not None and feature.present
+
+
+def _toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(other for other in names if other != name) if name in names else (*names, name)
+
+
+def _need_row(need: Need, ticked: bool) -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        name = fit((need.name, "bold"), 18)
+        return text(("▌" if on else " ", "$primary"), tick(ticked), " ", name, (cut(need.title, width - 24), "$muted"))
+
+    return draw

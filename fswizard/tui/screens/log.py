@@ -1,0 +1,105 @@
+"""Every program that ran, with its whole output."""
+
+from __future__ import annotations
+
+import shlex
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from fswizard.model.text import safe_lines
+from fswizard.model.units import duration_text
+from fswizard.tui.drawing import lines, text, wrap
+from fswizard.tui.live import log_line
+from fswizard.tui.running import Running
+from fswizard.tui.runstate import Command, Entry
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.rows import Draw, Row, Rows
+
+SHOWN = 400
+"""Entries that the window lists: the newest."""
+
+
+class LogScreen(ModalScreen[None]):
+    """The log at the left or on top, the highlighted entry's output beside or below it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back"),
+        Binding("l", "dismiss", "back", show=False),
+        Binding("pageup", "page(-1)", "scroll output", key_display="PgUp"),
+        Binding("pagedown", "page(1)", "scroll output", key_display="PgDn"),
+        Binding("end", "newest", "newest"),
+    ]
+
+    def __init__(self, running: Running) -> None:
+        super().__init__()
+        self._held = running
+        self._listed: tuple[Entry, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="window full") as window:
+            window.border_title = "Log"
+            with Horizontal(id="log"):
+                yield Rows(id="log-entries", keeps=True)
+                yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._fill()
+        self.action_newest()
+        self.query_one(Rows).focus()
+        self.set_interval(0.5, self._fill)
+
+    def _fill(self) -> None:
+        entries = self._held.state.log[-SHOWN:]
+        if entries is self._listed or entries == self._listed:
+            return
+        rows = self.query_one(Rows)
+        follows = rows.highlighted is None or rows.highlighted >= len(self._listed) - 1
+        self._listed = entries
+        first = len(self._held.state.log) - len(entries)
+        rows.rows = tuple(Row(f"{first + number}", _row(entry)) for number, entry in enumerate(entries))
+        if follows:
+            self.action_newest()
+
+    @on(Rows.Chosen)
+    def _show(self) -> None:
+        number = self.query_one(Rows).highlighted
+        if number is not None and number < len(self._listed):
+            entry = self._listed[number]
+            self.query_one("#output", Canvas).show(lambda width: _output(entry, width))
+
+    def action_newest(self) -> None:
+        rows = self.query_one(Rows)
+        if rows.rows:
+            rows.highlight(rows.rows[-1].key)
+
+    def action_page(self, direction: int) -> None:
+        area = self.query_one("#outputs")
+        area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
+
+
+def _row(entry: Entry) -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        return text(("▌" if on else " ", "$primary"), log_line(entry, width - 1))
+
+    return draw
+
+
+def _output(entry: Entry, width: int) -> Content:
+    if not isinstance(entry, Command):
+        return lines([*wrap((entry.text, "bold"), width), Content(""), *_lines(entry.details, width)])
+    ended = "running" if entry.exit_code is None else f"exit {entry.exit_code} after {duration_text(entry.seconds)}"
+    who = "as root" if entry.as_root else "as you"
+    rows = [*wrap((shlex.join(entry.argv), "bold"), width), text((f"{who}, {ended}", "$muted")), Content("")]
+    return lines([*rows, *(_lines(entry.output, width) or [text(("It printed nothing.", "$faint"))])])
+
+
+def _lines(words: str, width: int) -> list[Content]:
+    return [line for part in safe_lines(words).expandtabs(4).splitlines() for line in Content(part).fold(max(1, width))]

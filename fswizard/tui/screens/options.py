@@ -1,0 +1,88 @@
+"""A window with the options of a filesystem: each one explained as it is highlighted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from fswizard.errors import FswizardError
+from fswizard.model.filesystem import Candidate
+from fswizard.tui.candidates import conflicts, option_row, option_tokens, option_words, options_of
+from fswizard.tui.drawing import lines, text, wrap
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.rows import Row, Rows
+
+if TYPE_CHECKING:
+    from fswizard.tui.app import FswizardApp
+
+
+class OptionsScreen(ModalScreen[str | None]):
+    """Dismissed with the short name of the candidate that was put together."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "compare this"),
+        Binding("escape", "dismiss", "back"),
+    ]
+
+    def __init__(self, candidate: Candidate) -> None:
+        super().__init__()
+        self._filesystem = candidate.filesystem
+        self._options = dict(option_tokens(candidate.filesystem))
+        self._options |= dict(options_of(candidate))
+        self._ticked = {name for name, _ in options_of(candidate)}
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="window tall") as window:
+            window.border_title = f"Options of {self._filesystem.title}"
+            yield Static(id="name", markup=False)
+            yield Rows(ticks=True, id="options")
+            yield Canvas(id="words")
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._fill()
+        self.query_one(Rows).focus()
+
+    def _fill(self) -> None:
+        self.query_one(Rows).rows = tuple(
+            Row(token, option_row(token, option, token in self._ticked)) for token, option in self._options.items()
+        )
+        self.query_one("#name", Static).update(text("compare  ", (self._short_name, "bold $primary")))
+
+    @property
+    def _short_name(self) -> str:
+        chosen = [token for token in self._options if token in self._ticked]
+        return self._filesystem.name + (":" + ",".join(chosen) if chosen else "")
+
+    @on(Rows.Ticked)
+    def _tick(self, event: Rows.Ticked) -> None:
+        token, option = event.key, self._options[event.key]
+        if token in self._ticked:
+            self._ticked.discard(token)
+        else:
+            self._ticked = {other for other in self._ticked if not conflicts(option, self._options[other])} | {token}
+        self._fill()
+
+    @on(Rows.Chosen)
+    def _explain(self, event: Rows.Chosen) -> None:
+        option = self._options[event.key]
+
+        def draw(width: int) -> Content:
+            source = text((f"Source: {option.source}", "$faint")) if option.source else Content("")
+            return lines([*wrap(option_words(option), width), *wrap(source, width)])
+
+        self.query_one("#words", Canvas).show(draw)
+
+    def action_accept(self) -> None:
+        try:
+            self.dismiss(cast("FswizardApp", self.app).backend.parse_candidate(self._short_name).name)
+        except FswizardError as error:
+            self.query_one("#name", Static).update(text(("✗ ", "bold $error"), error.message, " ", error.hint))

@@ -1,0 +1,266 @@
+"""First step: what would you like to know?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Static
+
+from fswizard.errors import FswizardError
+from fswizard.model.units import duration_text, size_text
+from fswizard.tui.drawing import cut, facts, fit, lines, text
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.history import when
+from fswizard.tui.threads import tell
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.wishes import Purpose, Wishes
+
+if TYPE_CHECKING:
+    from fswizard.bench.journal import Leftover
+    from fswizard.results import Entry
+
+PURPOSES: dict[Purpose, tuple[str, str, str]] = {
+    "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
+    "desktop-ssd": ("◉", "Desktop SSD", "System and home on one fast disk"),
+    "compare": ("⇄", "Compare what I have", "What is mounted, as it is: no formatting, no root"),
+    "smr": ("◆", "Is this disk SMR?", "Before or after buying, with the evidence"),
+    "own": ("✎", "My own choice", "Any disk, any filesystems and options, any recipe"),
+}
+WORDMARK = (
+    "▄▀▀ ▄▀▀ █   █ █ ▀▀▀█ ▄▀▀▄ █▀▀▄ █▀▀▄",
+    "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
+    "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
+)
+Facts = tuple[tuple[str, str], ...]
+EARLIER = 4
+"""Earlier results that are listed here; the history has them all."""
+
+
+class PurposeScreen(StepScreen):
+    """Four ways in, one's own, and what was done before."""
+
+    STEP = "purpose"
+    QUESTION = "What would you like to know?"
+    HELP = (
+        "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
+        "by measuring on that disk.\n\n"
+        "Choose what it is about and press Enter. Pressing Enter on every screen takes the choices that are "
+        "made for you and gets from here to a recommendation.\n\n"
+        "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
+        "that is removed afterwards. Making and mounting them needs root; comparing what is mounted does not."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", "history")]
+
+    def body(self) -> ComposeResult:
+        with Horizontal(classes="split"):
+            yield Rows(id="purposes", keeps=True)
+            yield Canvas(id="about", classes="panel")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._entries: tuple[Entry, ...] = ()
+        self._leftovers: tuple[Leftover, ...] = ()
+        self._resumable: tuple[Entry, ...] = ()
+        self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
+        self.query_one("#about").border_title = "What this does"
+        self.mount(Static(_wordmark(), id="wordmark", markup=False), before="#heading")
+        self._fill()
+        rows = self.query_one("#purposes", Rows)
+        rows.highlight(self.wishes.purpose)
+        rows.focus()
+        self._look_back()
+
+    @work(thread=True, exit_on_error=False)
+    def _look_back(self) -> None:
+        backend = self.wizard.backend
+        entries, leftovers = backend.history(), backend.leftovers()
+        tell(self, self._show_past, entries, leftovers)
+        resumable = backend.resumable()
+        tell(self, self._show_resumable, resumable)
+
+    def _show_resumable(self, entries: tuple[Entry, ...]) -> None:
+        self._resumable = entries
+        self._fill()
+
+    def _show_past(self, entries: tuple[Entry, ...], leftovers: tuple[Leftover, ...]) -> None:
+        self._entries, self._leftovers = entries, leftovers
+        self._fill()
+
+    def on_resize(self) -> None:
+        self._fill()
+
+    def _fill(self) -> None:
+        airy = self.size.height >= 30
+        rows = []
+        for name in PURPOSES:
+            rows.append(Row(name, _purpose(name)))
+            if airy:
+                rows.append(gap(f"after-{name}"))
+        if self._leftovers:
+            rows.append(headline("left", "Left behind by a run that was killed"))
+            rows += [Row(f"left-{i}", _leftover(item)) for i, item in enumerate(self._leftovers)]
+        if self._resumable:
+            rows.append(headline("resumable", "Go on with a run that was ended early"))
+            rows += [Row(f"resume-{i}", _entry(item, "↻ go on")) for i, item in enumerate(self._resumable)]
+        if self._entries:
+            rows.append(headline("earlier", "Earlier results"))
+            rows += [Row(f"result-{i}", _entry(item)) for i, item in enumerate(self._entries[:EARLIER])]
+        self.query_one("#purposes", Rows).rows = tuple(rows)
+
+    @on(Rows.Chosen, "#purposes")
+    def _explain(self, event: Rows.Chosen) -> None:
+        about = self.query_one("#about", Canvas)
+        number = int(event.key.rpartition("-")[2]) if event.key[-1:].isdigit() else 0
+        if event.key in PURPOSES:
+            pairs = self._about(event.key)
+        elif event.key.startswith("result-"):
+            pairs = _about_entry(self._entries[number])
+        elif event.key.startswith("resume-"):
+            pairs = _about_entry(self._resumable[number])
+        else:
+            pairs = (("Enter", "removes what the run left on the disk. Its figures so far stay in the history."),)
+        about.show(lambda width: facts(pairs, width, label=11))
+
+    @on(Rows.Clicked, "#purposes")
+    def _clicked(self) -> None:
+        self.action_forward()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "back" and super().check_action(action, parameters)
+
+    def action_forward(self) -> None:
+        key = self.query_one("#purposes", Rows).key
+        if key.startswith("result-"):
+            self._open(self._entries[int(key.removeprefix("result-"))])
+        elif key.startswith("resume-"):
+            self._take_up(self._resumable[int(key.removeprefix("resume-"))])
+        elif key.startswith("left-"):
+            self._clean(self._leftovers[int(key.removeprefix("left-"))])
+        elif key in PURPOSES:
+            self._choose(key)
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _take_up(self, entry: Entry) -> None:
+        try:
+            run = self.wizard.backend.take_up(entry.path)
+        except FswizardError as error:
+            tell(self, self.complain, error)
+            return
+        tell(self, self.wizard.take_up, run)
+
+    def _choose(self, purpose: Purpose) -> None:
+        if purpose != self.wishes.purpose or self.wishes.recipe is None:
+            self.wizard.wishes = Wishes(purpose=purpose, recipe=self.wizard.known.recipe_for(purpose))
+        self.wizard.go_on()
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _open(self, entry: Entry) -> None:
+        try:
+            result = self.wizard.backend.load(entry.path)
+        except FswizardError as error:
+            tell(self, self.complain, error)
+            return
+        tell(self, self.wizard.show_result, result, entry.path)
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _clean(self, leftover: Leftover) -> None:
+        try:
+            self.wizard.backend.clean(leftover)
+        except FswizardError as error:
+            tell(self, self.complain, error)
+            return
+        left = tuple(item for item in self._leftovers if item is not leftover)
+        tell(self, self._show_past, self._entries, left)
+        tell(self, self.say, ("✓ ", "bold $success"), "Cleaned up.")
+
+    def _about(self, purpose: Purpose) -> Facts:
+        if purpose == "smr":
+            return (
+                ("Looks at", "what the kernel, smartctl and a table of models say about each disk"),
+                ("Tells", "the verdict, how sure it is, and the evidence, for you to check"),
+                ("Also", "type a model name that you think of buying"),
+                ("Afterwards", "Enter goes on to choosing a filesystem for it"),
+                ("Time", "seconds; the disk is only read from"),
+            )
+        recipe = self.wizard.known.recipe_for(purpose)
+        names = ", ".join(workload.title.lower() for workload in recipe.workloads)
+        writes = sum(workload.writes_bytes for workload in recipe.workloads)
+        pairs = [("For", recipe.why), ("Measures", names)]
+        if purpose == "compare":
+            pairs += [
+                ("Compares", "directories on filesystems that are mounted, as they are"),
+                ("Needs", "no root; nothing is formatted"),
+            ]
+        else:
+            pairs += [
+                ("Compares", ", ".join(recipe.candidates) + ", or what you choose"),
+                ("Needs", f"root once, and {size_text(recipe.image_bytes)} of room for the scratch image"),
+            ]
+        pairs += [
+            ("You lose", "nothing: what is made is removed afterwards"),
+            ("Time", f"up to {duration_text(recipe.minutes * 60)}, less when it is settled before"),
+            ("Writes", f"up to {size_text(writes)} for each candidate in each round"),
+        ]
+        return tuple(pairs)
+
+
+def _purpose(name: Purpose) -> Draw:
+    glyph, title, why = PURPOSES[name]
+
+    def draw(width: int, on: bool) -> Content:
+        mark = text(("▌ " if on else "  ", "$primary"))
+        first = text(mark, (f"{glyph} ", "$primary"), (title, "bold"))
+        second = text(mark, "  ", (cut(why, width - 4), "$muted"))
+        return lines([first, second])
+
+    return draw
+
+
+def _entry(entry: Entry, remark: str = "") -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        leaders = remark or (", ".join(entry.ending.leaders) if entry.ending else "")
+        head = entry.header
+        words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - len(leaders)))
+        return fit(
+            text(
+                ("▌ " if on else "  ", "$primary"),
+                (when(head.started), "$muted"),
+                f"  {words}",
+                (f"  {leaders}" if leaders else "  not finished", "$success" if leaders else "$muted"),
+            ),
+            width,
+        )
+
+    return draw
+
+
+def _about_entry(entry: Entry) -> Facts:
+    head, ending = entry.header, entry.ending
+    return (
+        ("When", when(head.started)),
+        ("Recipe", head.recipe),
+        ("Disk", head.drive or "not known"),
+        ("Candidates", ", ".join(head.candidates)),
+        ("Ended", f"{ending.text} {ending.rounds} rounds." if ending else "It was cut off; what was measured is kept."),
+        ("In front", ", ".join(ending.leaders) if ending and ending.leaders else "nobody yet"),
+    )
+
+
+def _leftover(item: Leftover) -> Draw:
+    where = ", ".join(str(directory) for directory in item.directories)
+
+    def draw(width: int, on: bool) -> Content:
+        words = cut(f"Clean up {size_text(item.size_bytes)} in {where}", width - 4)
+        return text(("▌ " if on else "  ", "$primary"), ("⌫ ", "$warning"), words)
+
+    return draw
+
+
+def _wordmark() -> Content:
+    return lines(text((line, "bold $primary")) for line in WORDMARK)

@@ -1,0 +1,190 @@
+"""Last step: what to take, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Static
+
+from fswizard.errors import FswizardError
+from fswizard.model.filesystem import Candidate
+from fswizard.model.judgement import Findings
+from fswizard.model.result import Result
+from fswizard.tui import outcome
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.threads import tell
+from fswizard.tui.tuning import NEED, WEIGHT, TuningRows
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.rows import Rows
+
+UNFINISHED = ("time-up", "stopped", "cancelled", "failed", "killed")
+
+
+class ResultScreen(StepScreen):
+    """Recommendation, ratios, price, doubts, commands; weights and needs rank anew at once."""
+
+    STEP = "result"
+    HELP = (
+        "Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good, for latencies and durations "
+        "too. The whisker is the interval in which the true ratio lies with 95 % certainty. A tie is a result: the "
+        "two are within 5 % of each other, so choose by features.\n\n"
+        "w changes how much each workload counts, n what you cannot do without: the same figures are ranked anew at "
+        "once, nothing is measured again.\n\n"
+        "c copies the commands. Enter exports the report: as text, Markdown, BBCode for a forum, a web page, a "
+        "picture, a table, or JSON."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "forward", "export"),
+        Binding("up", "line(-1)", "scroll", key_display="↑"),
+        Binding("down", "line(1)", "scroll", key_display="↓"),
+        Binding("w", "weights", "weights"),
+        Binding("n", "needs", "needs"),
+        Binding("c", "copy", "copy"),
+        Binding("g", "go_on", "go on measuring"),
+        Binding("l", "log", "log"),
+        Binding("h", "app.history", "history"),
+    ]
+
+    _findings: Findings | None = None
+    """None until they are worked out: keys are looked at before."""
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="outcome"):
+            yield VerticalScroll(Canvas(id="report"), id="reports", can_focus=False)
+            yield TuningRows(id="tuning", classes="panel")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        result = self._result
+        plan = result.plan
+        tuning = self.query_one(TuningRows)
+        tuning.border_title = "Rank it your way"
+        tuning.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
+        self.query_one("#question", Static).update("Looking at the figures …")
+        self._conclude()
+
+    @property
+    def _result(self) -> Result:
+        assert self.wizard.result is not None
+        return self.wizard.result
+
+    @work(thread=True, exclusive=True, group="conclude")
+    def _conclude(self) -> None:
+        tuning = self.query_one(TuningRows)
+        try:
+            findings = self.wizard.backend.conclude(self._result, tuning.weights, tuning.needs)
+        except FswizardError as error:
+            tell(self, self.complain, error)
+            return
+        tell(self, self._show, findings)
+
+    def _show(self, findings: Findings) -> None:
+        self._findings = findings
+        self._head()
+        self.query_one("#report", Canvas).show(
+            lambda width: outcome.whole(findings, width, spaced=self.size.height >= 44)
+        )
+        self.refresh_bindings()
+
+    def _head(self) -> None:
+        if self._findings is not None:
+            width = max(20, self.query_one("#heading").content_size.width)
+            self.query_one("#question", Static).update(outcome.headline(self._findings, width))
+            self.query_one("#remark", Static).display = False
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._head)
+
+    @on(Rows.Changed)
+    @on(Rows.Ticked)
+    def _tuned(self) -> None:
+        self._conclude()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "log":
+            return self._has_run
+        if action == "go_on":
+            return self._result.outcome in UNFINISHED and self.wizard.result_path is not None
+        if action == "copy":
+            return self._findings is not None and bool(self._findings.advice.commands)
+        return super().check_action(action, parameters)
+
+    @property
+    def _has_run(self) -> bool:
+        running = self.wizard.running
+        return running is not None and running.state.plan.seed == self._result.plan.seed
+
+    def action_line(self, direction: int) -> None:
+        self.query_one("#reports").scroll_relative(y=direction, animate=False)
+
+    def action_weights(self) -> None:
+        self._tune(WEIGHT)
+
+    def action_needs(self) -> None:
+        self._tune(NEED)
+
+    def _tune(self, kind: str) -> None:
+        tuning = self.query_one(TuningRows)
+        self.set_class(True, "-tuning")
+        tuning.focus()
+        tuning.highlight_first(kind)
+
+    def action_back(self) -> None:
+        if self.focused is self.query_one(TuningRows):
+            self.set_class(False, "-tuning")
+            self.set_focus(None)
+        elif self.wizard.running is None or not self._has_run:
+            self.wizard.visit("purpose")
+        else:
+            self.wizard.visit("run")
+
+    def action_copy(self) -> None:
+        if self._findings is not None:
+            self.wizard.copy_to_clipboard("\n".join(self._findings.advice.commands))
+            self.notify("The commands are in the clipboard, where the terminal allows it.")
+
+    def action_go_on(self) -> None:
+        if self.wizard.result_path is not None:
+            self._take_up(self.wizard.result_path)
+
+    @work(thread=True, exclusive=True, group="take-up")
+    def _take_up(self, path: Path) -> None:
+        try:
+            run = self.wizard.backend.take_up(path)
+        except FswizardError as error:
+            tell(self, self._cannot_go_on, error)
+            return
+        tell(self, self.wizard.take_up, run)
+
+    def _cannot_go_on(self, error: FswizardError) -> None:
+        self.notify(f"{error.message} {error.hint}", severity="warning", markup=False)
+
+    def action_log(self) -> None:
+        from fswizard.tui.screens.log import LogScreen
+
+        if self.wizard.running is not None:
+            self.wizard.push_screen(LogScreen(self.wizard.running))
+
+    def action_forward(self) -> None:
+        from fswizard.tui.screens.export import ExportScreen
+
+        if self._findings is not None:
+            self.wizard.push_screen(ExportScreen(self._findings))
+
+
+def _needs(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
+    """Features by which the candidates differ: to ask for another would change nothing."""
+    features = {feature.name for candidate in candidates for feature in candidate.filesystem.features}
+    told = []
+    for name in sorted(features):
+        found = [candidate.filesystem.feature(name) for candidate in candidates]
+        if len({feature is not None and feature.present for feature in found}) == 2:
+            told.append(name)
+    return tuple(told)

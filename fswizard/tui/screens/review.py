@@ -1,0 +1,185 @@
+"""Fifth step: everything that will happen, before it happens."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+
+from fswizard.errors import FswizardError
+from fswizard.model.plan import Plan, PlannedCommand
+from fswizard.model.units import duration_text, size_text
+from fswizard.tui.drawing import bullet, facts, lines, text, wrap
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.threads import tell
+from fswizard.tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from fswizard.bench.privilege import State
+
+ROOT = {
+    "root": "The program runs as root; the workloads themselves run without special rights.",
+    "sudo": "sudo is used once, for formatting and mounting; everything else runs as you.",
+    "sudo-asks": "sudo asks for your password once, before the run begins; it is used for formatting and mounting.",
+    "none": "Root is needed for formatting and mounting, and sudo is not installed.",
+}
+NO_ROOT = (
+    "start fswizard as root, or go back to the first step and choose “Compare what I have”: "
+    "filesystems that are mounted already need no root."
+)
+
+
+class ReviewScreen(StepScreen):
+    """The plan, whole."""
+
+    STEP = "review"
+    QUESTION = "Ready to measure"
+    HELP = (
+        "These are the exact commands of the run. DEVICE, MOUNT and IMAGE stand for names that are known only then; "
+        "commands marked # run as root, those marked $ as you.\n\n"
+        "Formatting happens on the scratch image, never on a disk of yours. The image, its loop device and its mount "
+        "are removed at the end, whatever happens: also when the program is killed.\n\n"
+        "Enter starts the run."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "forward", "start"),
+        Binding("up", "line(-1)", "scroll", key_display="↑"),
+        Binding("down", "line(1)", "scroll", key_display="↓"),
+    ]
+
+    def body(self) -> ComposeResult:
+        with Horizontal(classes="split even"):
+            with VerticalScroll(classes="left", can_focus=False):
+                yield Canvas(id="plan")
+                yield Canvas(id="below", classes="narrow-only")
+            yield VerticalScroll(Canvas(id="commands"), classes="panel", can_focus=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._plan: Plan | None = None
+        self._problem: FswizardError | None = None
+        self.query_one(".panel").border_title = "Exact commands"
+        if self.wizard.measuring and self.wizard.running is not None:
+            self._planned(self.wizard.running.state.plan, "root")
+            return
+        if self.wizard.taken_up is not None:
+            self._look_at_rights(self.wizard.taken_up.plan)
+            return
+        self.say("Making the plan …")
+        self._make()
+
+    @work(thread=True, exclusive=True)
+    def _look_at_rights(self, plan: Plan) -> None:
+        tell(self, self._planned, plan, self.wizard.backend.privilege())
+
+    @work(thread=True, exclusive=True)
+    def _make(self) -> None:
+        backend = self.wizard.backend
+        try:
+            plan = backend.make_plan(self.wishes)
+            rights = backend.privilege()
+        except FswizardError as error:
+            tell(self, self._cannot, error)
+            return
+        tell(self, self._planned, plan, rights)
+
+    def _cannot(self, error: FswizardError) -> None:
+        self._problem = error
+        self.say("This cannot be carried out as chosen. ", ("esc", "bold $primary"), " goes back and changes it.")
+        self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
+
+    def _planned(self, plan: Plan, rights: State) -> None:
+        self._plan = plan
+        self.wizard.wish(plan=plan)
+        if self.wizard.measuring:
+            self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
+        elif plan.target.kind != "directory" and rights == "none":
+            self.say(("! ", "bold $warning"), "This needs root, which cannot be had here.")
+        elif self.wizard.taken_up is not None:
+            self.say("An earlier run with this plan goes on where it ended. ", ("⏎", "bold $primary"), " starts it.")
+        else:
+            self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
+        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width))
+        self.query_one("#commands", Canvas).show(lambda width: commands(plan, width))
+        self.query_one("#below", Canvas).show(
+            lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
+        )
+
+    def action_line(self, direction: int) -> None:
+        for area in self.query(VerticalScroll):
+            area.scroll_relative(y=direction, animate=False)
+
+    def action_back(self) -> None:
+        if self.wizard.taken_up is None:
+            super().action_back()
+        else:
+            self.wizard.taken_up = None
+            self.wizard.visit("purpose")
+
+    def action_forward(self) -> None:
+        if self.wizard.measuring:
+            self.wizard.visit("run")
+        elif self._plan is not None:
+            try:
+                self.wizard.begin(self._plan)
+            except FswizardError as error:
+                self.complain(error)
+        elif self._problem is not None:
+            self.complain(self._problem)
+
+
+def plan_words(plan: Plan, rights: State, width: int) -> Content:
+    """What will happen, what will be lost, where files go, how long it takes."""
+    count = len(plan.candidates)
+    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + plan.target.size_bytes
+    image = plan.target.kind != "directory"
+    where = (
+        f"a scratch image of {size_text(plan.target.size_bytes)} in {plan.target.path} "
+        f"({plan.target.host_filesystem or 'filesystem not known'}), removed afterwards"
+        if image
+        else "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
+    )
+    nothing = text(("nothing", "bold $success"), ": no disk or partition of yours is formatted")
+    pairs: list[tuple[str, str | Content]] = [
+        ("You lose", text(("; ".join(plan.losses), "bold $error")) if plan.losses else nothing),
+        ("Where", where),
+        ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
+        ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
+        (
+            "Time",
+            f"about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds; up to "
+            f"{plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}",
+        ),
+        ("Writes", f"up to {size_text(writes)} in {plan.minimum_rounds} rounds"),
+    ]
+    if plan.needs:
+        pairs.append(("Needs", ", ".join(plan.needs)))
+    pairs.append(("Root", ROOT[rights] if image else "is not needed"))
+    if image and rights == "none":
+        missing = [pairs.pop(), ("Instead", NO_ROOT)]
+        return facts([*missing, *pairs], width, label=11)
+    return facts(pairs, width, label=11)
+
+
+def commands(plan: Plan, width: int) -> Content:
+    """Each command; # as root, $ as the user."""
+    return lines(_command(command, width) for command in plan.commands)
+
+
+def _command(command: PlannedCommand, width: int) -> Content:
+    mark = ("#", "bold $warning") if command.as_root else ("$", "bold $success")
+    return bullet(mark, shlex.join(command.argv), width)
+
+
+def _problem(error: FswizardError, width: int) -> Content:
+    rows = [bullet(("✗", "bold $error"), (error.message, "bold"), width)]
+    if error.hint:
+        rows += [Content(""), bullet(("›", "$primary"), error.hint, width)]
+    if error.details:
+        rows += [Content(""), *(line for part in error.details.splitlines() for line in wrap((part, "$muted"), width))]
+    return lines(rows)

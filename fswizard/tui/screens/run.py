@@ -1,0 +1,170 @@
+"""Sixth step: the measurement, live."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widgets import Static
+
+from fswizard.tui import live
+from fswizard.tui.drawing import text
+from fswizard.tui.running import Running
+from fswizard.tui.runstate import RunState
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.widgets.canvas import Canvas
+
+FRAME_S = 0.1
+SPINNER_HZ = 2
+
+
+class RunScreen(StepScreen):
+    """Draws the newest snapshot ten times a second, and only what changed."""
+
+    STEP = "run"
+    HELP = (
+        "Every candidate is made afresh and measured once in each round, in random order. The bars show how much "
+        "better or worse than the baseline it did so far; the whisker is the interval in which the true ratio lies. "
+        "It narrows with every round. A candidate that is proven slower is dropped, and the run ends when nothing "
+        "is open any more or the time is up.\n\n"
+        "space pauses before the next candidate, as a measurement cannot be halted. s leaves the candidate that is "
+        "being measured out of the rest. x stops and keeps what was measured. l shows every program that ran, with "
+        "its whole output.\n\n"
+        "A click on an earlier step, or the command palette, looks around while the run goes on."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "forward", "result"),
+        Binding("space", "pause", "pause"),
+        Binding("s", "skip", "skip"),
+        Binding("l", "log", "log"),
+        Binding("x", "stop", "stop"),
+        Binding("escape", "back", "leave"),
+    ]
+
+    def body(self) -> ComposeResult:
+        yield Canvas(id="progress")
+        with Container(id="measuring"):
+            yield Canvas(id="standing")
+            yield Canvas(id="now")
+        yield Canvas(id="tail")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._frame = -1
+        self._shown: RunState | None = None
+        self._ended = False
+        self.query_one("#now").border_title = "Now"
+        self.query_one("#tail").border_title = "Programs"
+        self._draw()
+        self.set_interval(FRAME_S, self._draw)
+        if self._held.state.ended:
+            self.run_is_over()
+
+    @property
+    def _held(self) -> Running:
+        assert self.wizard.running is not None
+        return self.wizard.running
+
+    def on_resize(self) -> None:
+        self._shown = None
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        held, state = self._held, self._held.state
+        frame = int(self.wizard.clock() * SPINNER_HZ)
+        before, self._shown = self._shown, state
+        if state is before and frame == self._frame:
+            return
+        self._frame = frame
+        if not self._ended:
+            self.query_one("#question", Static).update(live.title(state), layout=False)
+            self.query_one("#remark", Static).update(self._doing(held, frame), layout=False)
+        elapsed_s = held.elapsed_s
+        self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
+        if state is not before:
+            self._draw_figures(state, before)
+
+    def _draw_figures(self, state: RunState, before: RunState | None) -> None:
+        wide, tall = not self.has_class("-narrow"), self.has_class("-tall")
+        height = (12 if self.size.height >= 50 else 6) if wide else 1
+        self.query_one("#now", Canvas).show(lambda width: live.now(state, width, height=height))
+        if before is None or _standing(before) != _standing(state):
+            spaced = wide and tall
+            self.query_one("#standing", Canvas).show(lambda width: live.standing(state, width, spaced=spaced))
+        if before is None or before.log is not state.log:
+            tail = self.query_one("#tail", Canvas)
+            tail.show(lambda width: live.tail(state, width, tail.content_size.height))
+
+    def _doing(self, running: Running, frame: int) -> Content:
+        width = max(20, self.query_one("#remark").content_size.width)
+        if running.stopping:
+            words = running.state.step.title if running.state.step else ""
+            return text(("Stopping: ", "bold $warning"), "everything that the run made is removed. ", (words, "$muted"))
+        if running.paused:
+            words = "before the next candidate; the one that runs is finished first. "
+            return text(("Paused ", "bold $warning"), words, ("space", "bold $primary"), " goes on.")
+        return live.doing(running.state, frame, width)
+
+    def run_is_over(self) -> None:
+        """The last event has come, and everything is undone."""
+        self._shown = None
+        self._draw()
+        self._ended = True
+        running, state = self._held, self._held.state
+        self.refresh_bindings()
+        if running.problem is not None:
+            self.query_one("#question", Static).update(text(("✗ ", "bold $error"), running.problem.message))
+            self.say(running.problem.hint or state.ending)
+        elif self.wizard.result is not None and state.outcome in ("finished", "time-up", "stopped"):
+            self.wizard.go_on()
+            return
+        else:
+            self.query_one("#question", Static).update(text("The run has ended"))
+            self.say(state.ending)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        over = self._held.state.ended
+        if action in ("pause", "skip", "stop"):
+            return not over and not self._held.stopping
+        if action == "forward":
+            return over and self.wizard.result is not None
+        return super().check_action(action, parameters)
+
+    def action_pause(self) -> None:
+        self._held.toggle_pause()
+        self._shown = None
+
+    def action_skip(self) -> None:
+        step = self._held.state.step
+        if step is not None and step.candidate:
+            self.notify(f"{step.candidate} is left out of the rest.", markup=False)
+        self._held.skip()
+
+    def action_stop(self) -> None:
+        self.action_back()
+
+    def action_log(self) -> None:
+        from fswizard.tui.screens.log import LogScreen
+
+        self.wizard.push_screen(LogScreen(self._held))
+
+    def action_back(self) -> None:
+        """Leaving ends the run: ask once."""
+        if self._held.stopping:
+            return
+        if self._held.state.ended:
+            super().action_back()
+            return
+        from fswizard.tui.screens.leave import LeaveScreen
+
+        self.wizard.push_screen(LeaveScreen(quitting=False))
+
+
+def _standing(state: RunState) -> tuple[object, ...]:
+    """What the ratios are drawn from, by identity."""
+    return (id(state.plan), id(state.judgement), state.survivors, len(state.failures), len(state.skipped))

@@ -1,0 +1,231 @@
+"""Fourth step: what is measured, how much each part counts, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+
+from fswizard.model.recipe import FileServerJob, FioJob, Recipe, TreeJob, Workload
+from fswizard.model.units import binary_size_text, duration_text, size_text
+from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.widgets.canvas import Canvas, Drawing
+from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.wishes import TIME_BUDGETS_S, WEIGHTS, turned
+
+MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three times", 5.0: "five times"}
+
+
+class WorkloadsScreen(StepScreen):
+    """Recipe, time, and the weight of each workload: left and right change them."""
+
+    STEP = "workloads"
+    QUESTION = "What do you do with it?"
+    HELP = (
+        "A recipe is a set of workloads that stands for a way of using a disk. Left and right change the highlighted "
+        "line: another recipe, more or less time, how much a workload counts.\n\n"
+        "A workload of weight 2 counts twice in the overall ratio; one of weight 0 is left out and takes no time. "
+        "Weights can be changed again beside the result: what was measured is ranked anew.\n\n"
+        "The run ends before its time when everything is settled. No round begins after it."
+    )
+    BINDINGS: ClassVar = []
+
+    def body(self) -> ComposeResult:
+        with Horizontal(classes="split"):
+            with Vertical(classes="left"):
+                yield Rows(id="weights", changes=True, keeps=True)
+                yield Canvas(id="share", classes="wide-only")
+                yield Canvas(id="below", classes="panel brief")
+            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        if self.wishes.recipe is None:
+            self.wizard.wish(recipe=self.wizard.known.recipe_for(self.wishes.purpose))
+        self.query_one(".panel").border_title = "What it stands for"
+        self._fill()
+        rows = self.query_one("#weights", Rows)
+        rows.focus()
+
+    @property
+    def _recipe(self) -> Recipe:
+        assert self.wishes.recipe is not None
+        return self.wishes.recipe
+
+    def _fill(self) -> None:
+        recipe = self._recipe
+        rows = [
+            Row("recipe", _dial("Recipe", recipe.title)),
+            Row("time", _dial("Time", f"up to {duration_text(self.wishes.budget_s)}")),
+            gap("gap"),
+            headline("workloads", "Workloads and how much each one counts"),
+        ]
+        rows += [Row(f"w:{w.name}", _weight_row(w, self.wishes.weight(w.name))) for w in recipe.workloads]
+        self.query_one("#weights", Rows).rows = tuple(rows)
+        workloads = [workload for workload in recipe.workloads if self.wishes.weight(workload.name) > 0]
+        self.query_one("#share", Canvas).show(lambda width: _time_shares(workloads, width))
+        self._estimate()
+        self._explain()
+
+    def _estimate(self) -> None:
+        estimate = self.wizard.backend.estimate(self.wishes)
+        budget_s = self.wishes.budget_s
+        count = len(self.wishes.places if self.wishes.comparing else self.wishes.candidates)
+        warning = ""
+        if estimate.seconds > budget_s:
+            warning = f" · {duration_text(budget_s)} is short for that"
+        self.say(
+            f"{count} candidates · about {duration_text(estimate.seconds)} for three rounds · "
+            f"writes up to {size_text(estimate.writes_bytes)}",
+            (warning, "$warning"),
+        )
+
+    @on(Rows.Chosen, "#weights")
+    def _explain(self) -> None:
+        key = self.query_one("#weights", Rows).key
+        recipe = self._recipe
+        for canvas in self.query("#about, #below").results(Canvas):
+            brief = canvas.id == "below"
+            if key.startswith("w:"):
+                workload = recipe.workload(key.removeprefix("w:"))
+                canvas.show(_workload_words(workload, self.wishes.weight(workload.name), brief))
+            elif key == "time":
+                canvas.show(lambda width: lines(wrap(TIME_WORDS, width)))
+            else:
+                canvas.show(_recipe_words(recipe, brief))
+
+    @on(Rows.Changed, "#weights")
+    def _change(self, event: Rows.Changed) -> None:
+        if event.key == "recipe":
+            self._turn_recipe(event.direction)
+        elif event.key == "time":
+            self.wizard.wish(time_limit_s=turned(TIME_BUDGETS_S, self.wishes.budget_s, event.direction))
+        else:
+            self._turn_weight(event.key.removeprefix("w:"), event.direction)
+        self._fill()
+
+    def _turn_recipe(self, direction: int) -> None:
+        recipes = self.wizard.known.recipes
+        number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
+        self.wizard.wish(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
+
+    def _turn_weight(self, name: str, direction: int) -> None:
+        weight = turned(WEIGHTS, self.wishes.weight(name), direction)
+        weights = {**self.wishes.weights, name: weight}
+        if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
+            self.notify("One workload must count for something.")
+            return
+        self.wizard.wish(weights=weights)
+
+
+TIME_WORDS = (
+    "Rounds are added until every verdict is settled or this time is up; then the round that runs is finished. "
+    "More time makes smaller differences visible. Three rounds are the least that allow a verdict."
+)
+
+
+def _dial(name: str, value: str) -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        return fit(
+            text(
+                ("▌ " if on else "  ", "$primary"),
+                fit((name, "$muted"), 8),
+                arrow(-1, active=on),
+                (f" {cut(value, width - 15)} ", "bold"),
+                arrow(1, active=on),
+            ),
+            width,
+        )
+
+    return draw
+
+
+def _weight_row(workload: Workload, weight: float) -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        position = min(range(len(WEIGHTS)), key=lambda i: abs(WEIGHTS[i] - weight))
+        style = "$faint" if weight == 0 else "bold" if on else ""
+        word = 12 if width >= 56 else 0
+        title = width - 2 - 12 - 5 - word - 2
+        return text(
+            ("▌ " if on else "  ", "$primary"),
+            fit((cut(workload.title, title - 1), style), title),
+            slider(position, len(WEIGHTS), active=on),
+            fit((f"{weight:g}", "bold" if weight else "$faint"), 5, "right"),
+            fit((f"  {MEANING.get(weight, '')}", "$muted"), word) if word else "",
+        )
+
+    return draw
+
+
+def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
+    """Where the time of one candidate in one round goes."""
+    longest = max((workload.seconds for workload in workloads), default=1.0) or 1.0
+    title = min(34, width // 2)
+    rows = [heading("Where the time of a candidate goes, in each round", width)]
+    for workload in workloads:
+        cells = width - 2 - title - 10
+        filled = max(1, round(workload.seconds / longest * cells))
+        rows.append(
+            text(
+                "  ",
+                fit((cut(workload.title, title - 1), "$muted"), title),
+                fit(("▆" * filled, "$primary"), cells),
+                fit((duration_text(workload.seconds), "$muted"), 10, "right"),
+            )
+        )
+    return lines(rows)
+
+
+def _recipe_words(recipe: Recipe, brief: bool) -> Drawing:
+    pairs = [
+        ("Image", f"{size_text(recipe.image_bytes)} of room"),
+        ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
+        ("Candidates", ", ".join(recipe.candidates)),
+        ("From", recipe.source),
+    ]
+
+    def draw(width: int) -> Content:
+        rows = [text((recipe.title, "bold")), *wrap(recipe.why, width)]
+        return lines(rows if brief else [*rows, Content(""), facts(pairs, width, gap=False)])
+
+    return draw
+
+
+def _workload_words(workload: Workload, weight: float, brief: bool) -> Drawing:
+    better = "higher is better" if workload.metric.better == "higher" else "lower is better"
+    pairs = [
+        ("Does", _job(workload)),
+        ("Figure", f"{workload.metric.name.replace('_', ' ')}, {better}"),
+        ("Takes", f"about {duration_text(workload.seconds)} for each candidate in each round"),
+        ("Writes", f"up to {size_text(workload.writes_bytes)}"),
+        ("Counts", MEANING.get(weight, f"{weight:g} times") + (": it is not run" if weight == 0 else "")),
+    ]
+
+    def draw(width: int) -> Content:
+        rows = [text((workload.title, "bold")), *wrap(workload.why, width)]
+        if brief:
+            return lines([*rows, facts(pairs[:1], width, gap=False)])
+        return lines([*rows, Content(""), facts(pairs, width)])
+
+    return draw
+
+
+def _job(workload: Workload) -> str:
+    job = workload.job
+    if isinstance(job, FioJob):
+        words = {"read": "reads in order", "write": "writes in order", "randread": "reads here and there"}
+        kind = words.get(job.rw, "writes here and there" if job.rw == "randwrite" else "reads and writes")
+        parallel = f", {job.jobs} programs" if job.jobs > 1 else ""
+        depth = f", {job.depth} requests at a time" if job.depth > 1 else ""
+        file = binary_size_text(job.size_bytes)
+        return f"fio {kind}, blocks of {binary_size_text(job.block_bytes)}, file of {file}{parallel}{depth}"
+    if isinstance(job, TreeJob):
+        return f"{job.program} of {job.files:,} files, {size_text(job.total_bytes)} together"
+    if isinstance(job, FileServerJob):
+        return f"{job.threads} programs create, append to, read and delete among {job.files:,} files"
+    return job.words

@@ -1,0 +1,46 @@
+"""The terminal, which may go away in the middle: nothing must wait for it then, as a run has to be cleaned up."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class Terminal(LinuxDriver):
+    """Textual's own driver, except that a terminal that hung up is written to and read from no more."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._descriptors = [number for number in (0, 1, 2) if os.isatty(number)]
+        self._lost = False
+        signal.signal(signal.SIGHUP, self._hung_up)
+
+    def _hung_up(self, *signal_told: object) -> None:
+        """Called at once, before anything else can be written: that would be an error from now on."""
+        if not self._lost:
+            self._lost = True
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for descriptor in self._descriptors:
+                os.dup2(nowhere, descriptor)
+            os.close(nowhere)
+            self._app.call_later(self._app.run_action, "app.hang_up")
+
+    def write(self, data: str) -> None:
+        if not self._lost and self._writer_thread is not None and self._writer_thread.is_alive():
+            super().write(data)
+
+    def start_application_mode(self) -> None:
+        """The kernel lets a program that lost its terminal also continue, which Textual takes for a return."""
+        start: Callable[[], None] = super().start_application_mode
+        if not self._lost:
+            start()
+
+    def run_input_thread(self) -> None:
+        try:
+            super().run_input_thread()
+        except OSError:  # the terminal was gone before the signal that tells of it
+            os.kill(os.getpid(), signal.SIGHUP)

@@ -1,0 +1,86 @@
+"""Weights and needs beside a result: sliders and check boxes in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from textual import on
+from textual.content import Content
+
+from fswizard.model.recipe import Workload
+from fswizard.tui.drawing import cut, fit, slider, text, tick
+from fswizard.tui.widgets.rows import Draw, Row, Rows, headline
+from fswizard.tui.wishes import WEIGHTS, turned
+
+WEIGHT = "w:"
+NEED = "n:"
+
+
+class TuningRows(Rows):
+    """Holds the weights and needs as they stand now; posts Rows.Changed and Rows.Ticked after a change."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(ticks=True, changes=True, **arguments)
+        self.weights: dict[str, float] = {}
+        self.needs: tuple[str, ...] = ()
+        self._titles: dict[str, str] = {}
+        self._known: tuple[str, ...] = ()
+
+    def offer(self, workloads: Sequence[Workload], needs: Sequence[str], known: Sequence[str]) -> None:
+        """Show these workloads with their weights, and the features that may be asked for."""
+        self.weights = {workload.name: workload.weight for workload in workloads}
+        self._titles = {workload.name: workload.title for workload in workloads}
+        self.needs = tuple(needs)
+        self._known = tuple(dict.fromkeys((*needs, *known)))
+        self._fill()
+
+    def highlight_first(self, kind: str) -> None:
+        """Go to the first weight or the first need."""
+        self.highlight(next((row.key for row in self.rows if row.key.startswith(kind)), ""))
+
+    def _fill(self) -> None:
+        rows = [headline("weights", "How much each counts")]
+        rows += [Row(WEIGHT + name, self._slider(name)) for name in self.weights]
+        if self._known:
+            rows.append(headline("needs", "I cannot do without"))
+            rows += [Row(NEED + name, self._tick(name)) for name in self._known]
+        self.rows = tuple(rows)
+
+    def _slider(self, name: str) -> Draw:
+        def draw(width: int, on: bool) -> Content:
+            weight = self.weights[name]
+            position = min(range(len(WEIGHTS)), key=lambda i: abs(WEIGHTS[i] - weight))
+            title = width - 1 - len(WEIGHTS) - 2 - 4
+            return text(
+                ("▌" if on else " ", "$primary"),
+                fit((cut(self._titles[name], title - 1), "" if weight else "$faint"), title),
+                slider(position, len(WEIGHTS), active=on),
+                fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
+            )
+
+        return draw
+
+    def _tick(self, name: str) -> Draw:
+        def draw(width: int, on: bool) -> Content:
+            return fit(text(("▌" if on else " ", "$primary"), tick(name in self.needs), f" {name}"), width)
+
+        return draw
+
+    @on(Rows.Changed)
+    def _turn(self, event: Rows.Changed) -> None:
+        name = event.key.removeprefix(WEIGHT)
+        if name not in self.weights:
+            return
+        weights = {**self.weights, name: turned(WEIGHTS, self.weights[name], event.direction)}
+        if any(weights.values()):
+            self.weights = weights
+            self.redraw()
+
+    @on(Rows.Ticked)
+    def _toggle(self, event: Rows.Ticked) -> None:
+        name = event.key.removeprefix(NEED)
+        if not event.key.startswith(NEED):
+            return
+        self.needs = tuple(n for n in self.needs if n != name) if name in self.needs else (*self.needs, name)
+        self.redraw()

@@ -1,0 +1,139 @@
+"""Says at the start which tests this machine allows, and keeps tests away from the person's own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fswizard.filesystems import availability, catalogue
+from fswizard.system import commands, programs
+
+REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
+"""Set in CI: a test that cannot run for want of something fails instead of being skipped."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Why tests with a marker cannot run here, and how to get what they need."""
+
+    why: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.why}; {self.how}"
+
+
+def _root() -> Lack | None:
+    return None if os.geteuid() == 0 else Lack("not root", "run them as root: sudo make test")
+
+
+def _loop() -> Lack | None:
+    if (lack := _root()) is not None:
+        return lack
+    found = subprocess.run(["losetup", "--find"], capture_output=True, check=False).returncode == 0
+    return None if found else Lack("the kernel offers no loop device", "modprobe loop, or leave the container")
+
+
+def _sudo() -> Lack | None:
+    if commands.find("sudo") is None:
+        return _package("sudo")
+    allowed = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+    return None if allowed else Lack("sudo asks for a password", "run `sudo true` first, or run them as root")
+
+
+def _program(*names: str, package: str) -> Callable[[], Lack | None]:
+    return lambda: _package(package) if any(commands.find(name) is None for name in names) else None
+
+
+def _filesystem(name: str) -> Callable[[], Lack | None]:
+    def look() -> Lack | None:
+        state = availability(catalogue()[name])
+        return _loop() if state.usable else Lack(state.reason.rstrip("."), state.hint)
+
+    return look
+
+
+def _nbd() -> Lack | None:
+    if commands.find("nbdkit") is None or commands.find("nbdfuse") is None:
+        return _package("nbdkit libnbd-bin fuse3")
+    return None if Path("/dev/fuse").exists() else Lack("the kernel offers no /dev/fuse", "modprobe fuse")
+
+
+def _package(names: str) -> Lack:
+    return Lack(f"{names} not installed", " ".join(programs.install_command(names.split())))
+
+
+_VM_PACKAGES = "qemu-system-x86 mmdebstrap genext2fs"
+NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
+    "root": ("needs root", _root),
+    "loop": ("formats and mounts loop devices", _loop),
+    "sudo": ("gets root by sudo without a password", _sudo),
+    "fio": ("measures with fio", _program("fio", package="fio")),
+    "xfs": ("makes XFS", _filesystem("xfs")),
+    "btrfs": ("makes btrfs", _filesystem("btrfs")),
+    "borg": ("backs up with borg", _program("borg", package="borgbackup")),
+    "rsync": ("copies with rsync", _program("rsync", package="rsync")),
+    "git": ("asks git", _program("git", package="git")),
+    "sqlite3": ("works with sqlite3", _program("sqlite3", package="sqlite3")),
+    "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
+    "nbd": ("simulates failing and slow disks", _nbd),
+    "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
+}
+
+
+@cache
+def lack_of(marker: str) -> Lack | None:
+    return NEEDS[marker][1]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests that take minutes, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker, (text, _) in NEEDS.items():
+        config.addinivalue_line("markers", f"{marker}: {text}")
+    config.addinivalue_line("markers", "slow: takes minutes; runs with --slow")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    lacks = {marker: lack_of(marker) for marker in NEEDS}
+    lines = [f"tests on: {', '.join(marker for marker, lack in lacks.items() if lack is None) or 'plain ones only'}"]
+    lines += [f"tests off: {marker} ({lack})" for marker, lack in lacks.items() if lack is not None]
+    if not config.getoption("--slow"):
+        lines.append("tests off: slow (add --slow)")
+    return lines
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
+        pytest.skip("slow: add --slow")
+    for marker in NEEDS:
+        lack = lack_of(marker) if item.get_closest_marker(marker) else None
+        if lack is not None:
+            pytest.skip(f"{marker}: {lack}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail") and not item.get_closest_marker("slow"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although everything is required here: {report.longrepr[2]}"
+    return report
+
+
+@pytest.fixture(autouse=True)
+def _own_directories() -> Iterator[None]:
+    """Results, recipes and caches of a test are its own."""
+    with tempfile.TemporaryDirectory(prefix="fswizard-test-") as home, pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(name, str(Path(home, name.lower())))
+        yield

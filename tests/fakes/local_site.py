@@ -1,0 +1,27 @@
+"""A site that is a directory of this machine: programs run here, as whoever runs the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fswizard.system.commands import LocalProcess, start
+
+
+@dataclass
+class LocalSite:
+    directory: str
+    scratch: str
+    device: str = ""
+    started: list[LocalProcess] = field(default_factory=list)
+    remounts: int = 0
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LocalProcess:
+        process = await start(argv, cwd=cwd or self.directory, env=env)
+        self.started.append(process)
+        return process
+
+    async def remount(self) -> None:
+        self.remounts += 1

@@ -1,0 +1,587 @@
+"""A machine for the wizard: well-known disks, a clock that stands still, and runs that follow a script."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fswizard.bench.journal import Leftover
+from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.filesystems import Availability, parse_candidates
+from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
+from fswizard.model.events import (
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    Stage,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepStarted,
+)
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.plan import Plan, PlannedCommand, Target
+from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
+from fswizard.recipes import parse
+from fswizard.results import Ending, Entry, Header
+from fswizard.stats import decide, judge
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import Place, ThisMachine
+from fswizard.tui.running import Running
+from fswizard.tui.runstate import advance
+from fswizard.tui.wishes import StepName, Wishes
+
+TB = 10**12
+ENVIRONMENT = Environment(
+    "0.1.0",
+    "2026-01-02T03:04:05Z",
+    "6.1.0-18-amd64",
+    "Debian GNU/Linux 12 (bookworm)",
+    "box",
+    "Example CPU",
+    16 << 30,
+    {"fio": "3.33", "mkfs.xfs": "6.1.0"},
+)
+
+ARCHIVE = Drive(
+    "sdb",
+    8_001_563_222_016,
+    model="ST8000AS0002-1NA17Z",
+    serial="Z8400000",
+    kind="hdd",
+    bus="sata",
+    rotational=True,
+    rpm=5980,
+    health="good",
+    temperature_c=34,
+    partitions=(
+        Partition(
+            "sdb1", 1 << 20, 8_001_561_124_864, filesystem="ext4", label="archive", mount_point="/mnt/archive",
+            used_bytes=2_911_000_000_000, free_bytes=5_090_000_000_000,
+            uses=(DriveUse("mounted", "sdb1 is mounted on /mnt/archive"),),
+        ),
+    ),
+    smr=SmrVerdict(
+        "drive-managed",
+        "strong",
+        (
+            Evidence("model-table", "drive-managed", "strong",
+                     "The table of models names ST8000AS0002 as shingled (Seagate Archive HDD data sheet)."),
+            Evidence("smartctl-family", "drive-managed", "strong",
+                     "smartctl's database calls the family “Seagate Archive HDD (SMR)”."),
+            Evidence("trim-absent", "unknown", "weak",
+                     "It offers no TRIM, which for Seagate's shingled disks says nothing."),
+        ),
+        (
+            "Random writes go into a cache of about 20 GB; beyond it they become very slow.",
+            "Metadata in one place helps ext4 here: ext4:packed_meta_blocks.",
+        ),
+    ),
+)  # fmt: skip
+SSD = Drive(
+    "nvme0n1",
+    2_000_398_934_016,
+    model="Samsung SSD 990 PRO 2TB",
+    serial="S7KHNJ0W000000",
+    kind="nvme",
+    bus="nvme",
+    discard=True,
+    health="good",
+    temperature_c=41,
+    partitions=(
+        Partition("nvme0n1p1", 1 << 20, 1 << 30, filesystem="vfat", mount_point="/boot/efi",
+                  used_bytes=8_000_000, free_bytes=1_060_000_000),
+        Partition("nvme0n1p2", 1 << 30, 512 << 30, filesystem="ext4", label="system", mount_point="/",
+                  used_bytes=210_000_000_000, free_bytes=312_000_000_000),
+        Partition("nvme0n1p3", 513 << 30, 1_449_000_000_000, filesystem="btrfs", label="home", mount_point="/home",
+                  used_bytes=930_000_000_000, free_bytes=519_000_000_000),
+    ),
+    smr=SmrVerdict("not-a-hard-disk", "certain"),
+)  # fmt: skip
+BRIDGED = Drive(
+    "sdc",
+    256_060_514_304,
+    model="ASMT109x- Safe",
+    kind="unknown",
+    bus="usb",
+    bridge="ASMedia ASM1153E",
+    removable=True,
+    smr=SmrVerdict(
+        "unknown",
+        "weak",
+        (Evidence("bridge", "unknown", "weak", "The USB bridge answers instead of the disk."),),
+        ("Ask through the bridge: smartctl -d sat -i /dev/sdc",),
+    ),
+)
+HOSTILE = replace(
+    BRIDGED, name="sdd", model="[/b] [@click=app.quit]x\\x1b]52;c;aGk=\\x07\\u202egpj", partitions=(
+        Partition("sdd1", 1 << 20, 200 * 10**9, filesystem="ext4", label="[red]$(reboot)", mount_point="/media/[/]"),
+    ),
+)  # fmt: skip
+
+
+_FIO = """
+[[workload]]
+name = "{name}"
+title = "{title}"
+engine = "fio"
+metric = "{metric}"
+weight = {weight}
+why = "{why}"
+rw = "{rw}"
+block = "{block}"
+size = "512M"
+seconds = 5
+depth = 4
+"""
+_TREE = """
+[[workload]]
+name = "{operation}-folder"
+title = "{title}"
+engine = "tree"
+metric = "duration"
+weight = {weight}
+why = "{why}"
+operation = "{operation}"
+shape = "mixed"
+files = 4000
+total = "512M"
+"""
+_LARGE = _FIO.format(
+    name="large-files", title="Storing large files", metric="throughput", weight=2, rw="write", block="1M",
+    why="A new file is written once, in large blocks past the page cache, then fsync.",
+)  # fmt: skip
+_BACK = _FIO.format(
+    name="read-back", title="Reading large files back", metric="throughput", weight=2, rw="read", block="1M",
+    why="Restoring from the archive.",
+)  # fmt: skip
+_SMALL = _FIO.format(
+    name="random-write", title="Scattered small writes", metric="iops", weight=1, rw="randwrite", block="4K",
+    why="What a database asks of its disk.",
+)  # fmt: skip
+_COPY = _TREE.format(
+    operation="copy", title="Copying a folder of mixed files", weight=1,
+    why="A project or a photo collection copied with cp -a, cold.",
+)  # fmt: skip
+_DELETE = _TREE.format(
+    operation="delete", title="Deleting that folder", weight=0.5, why="Tidying up: rm -rf of the copy.",
+)  # fmt: skip
+
+
+def _recipe(name: str, title: str, minutes: int, image: str, *workloads: str) -> Recipe:
+    """A recipe that does not change when the shipped ones do, so that pictures of it stay the same."""
+    why = "Large files come in rarely and stay; a backup is read back once in a while."
+    head = f'schema = 1\nname = "{name}"\ntitle = "{title}"\nwhy = "{why}"\nminutes = {minutes}\nimage = "{image}"\n'
+    return parse(head + 'candidates = ["ext4", "xfs", "btrfs"]\n' + "".join(workloads), f"{name}.toml")
+
+
+RECIPES = (
+    _recipe("archive-disk", "Archive disk", 15, "5G", _LARGE, _BACK, _SMALL, _COPY, _DELETE),
+    _recipe("desktop-ssd", "Desktop SSD", 8, "4G", _LARGE, _SMALL, _COPY),
+    _recipe("quick", "Quick look", 3, "2G", _LARGE, _SMALL),
+)
+
+
+class FakeMachine(ThisMachine):
+    """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted."""
+
+    def __init__(
+        self,
+        *,
+        drives: tuple[Drive, ...] = (ARCHIVE, SSD, BRIDGED),
+        privilege: str = "root",
+        earlier: bool = True,
+        leftovers: tuple[Leftover, ...] = (),
+        event_s: float = 0.0,
+        fails: FswizardError | None = None,
+        rounds: int = 4,
+    ) -> None:
+        self.drives = drives
+        self.rights = privilege
+        self.earlier = earlier
+        self.left = list(leftovers)
+        self.event_s = event_s
+        self.fails = fails
+        self.rounds = rounds
+        self.plans: list[Plan] = []
+        self.sessions: list[FakeSession] = []
+        self.cleaned: list[Leftover] = []
+
+    def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+        shown = None
+        while not stopped():
+            if self.drives is not shown:
+                shown = self.drives
+                yield tuple(replace(d, health="", temperature_c=None, pending="asking smartctl") for d in shown)
+            time.sleep(0.02)
+
+    def details(self, drive: Drive) -> Drive:
+        return next(known for known in self.drives if known.name == drive.name)
+
+    def place(self, drive: Drive | None) -> Place:
+        if drive is None or drive.name == "sdb":
+            return Place("/mnt/archive", "ext4", 5_090_000_000_000, "sdb")
+        if drive.name == "nvme0n1":
+            return Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1")
+        remark = f"There is no mounted filesystem on {drive.name} ({drive.model}) that you can write to."
+        return Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1", remark)
+
+    def named_place(self, directory: str) -> Place:
+        if not directory.startswith("/"):
+            raise UsageError(f"{directory} is not a directory.", "Name a directory that exists.")
+        return Place(directory, "ext4", 312_000_000_000, "nvme0n1")
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        return RECIPES
+
+    def mounted(self) -> tuple[Place, ...]:
+        return (
+            Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1"),
+            Place("/var/tmp", "ext4", 312_000_000_000, "nvme0n1"),
+            Place("/mnt/archive", "ext4", 5_090_000_000_000, "sdb"),
+        )
+
+    def availability(self, filesystem: Filesystem) -> Availability:
+        usable = {"ext4": "1.47.0", "xfs": "6.1.0", "btrfs": "6.2", "ext2": "1.47.0", "ext3": "1.47.0"}
+        if filesystem.name in usable:
+            return Availability(True, version=usable[filesystem.name])
+        if filesystem.unmeasurable:
+            return Availability(False, filesystem.unmeasurable)
+        return Availability(False, f"{filesystem.mkfs_program} is not installed.", "sudo apt install it")
+
+    def make_plan(self, wishes: Wishes) -> Plan:
+        if self.fails is not None:
+            raise self.fails
+        plan = plan_for(self, wishes)
+        self.plans.append(plan)
+        return plan
+
+    def privilege(self) -> Any:
+        return self.rights
+
+    def authorise(self) -> None:
+        if self.rights == "none":
+            raise Missing("Making and mounting filesystems needs root, and sudo is not installed.")
+        self.rights = "sudo"
+
+    def open_session(self, plan: Plan) -> FakeSession:
+        session = FakeSession(plan, self.rounds, self.event_s)
+        self.sessions.append(session)
+        return session
+
+    def resumable(self) -> tuple[Entry, ...]:
+        return self.history()[1:]
+
+    def take_up(self, path: Path) -> FakeSession:
+        if path.name != "old.jsonl":
+            raise UsageError("This run is complete: more rounds would not settle more.")
+        session = self.open_session(plan_for(self, chosen()))
+        session.path = path
+        return session
+
+    def history(self) -> tuple[Entry, ...]:
+        if not self.earlier:
+            return ()
+        header = Header(1, "2025-12-31T18:20:00Z", "quick", "image", ("ext4", "xfs", "btrfs"), "Samsung SSD 990 PRO")
+        older = replace(header, started="2025-11-02T09:41:00Z", recipe="archive-disk", drive="ST8000AS0002-1NA17Z")
+        return (
+            Entry(Path("/results/new.jsonl"), header, Ending(171.0, "finished", "All tie.", ("xfs", "ext4"), 5)),
+            Entry(Path("/results/old.jsonl"), older, None),
+        )
+
+    def load(self, path: Path) -> Result:
+        for session in self.sessions:
+            if session.path == path:
+                return session.result
+        return finished_result(self)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        return tuple(self.left)
+
+    def clean(self, leftover: Leftover) -> None:
+        self.left.remove(leftover)
+        self.cleaned.append(leftover)
+
+
+class FakeSession:
+    """Tells the events of a script."""
+
+    def __init__(self, plan: Plan, rounds: int, event_s: float) -> None:
+        self.plan = plan
+        self.path = Path(f"/results/{plan.recipe.name}.jsonl")
+        self.error: FswizardError | None = None
+        self.result = Result(ENVIRONMENT, plan)
+        self._going = asyncio.Event()
+        self._going.set()
+        self.undone = False
+        self.skipped = 0
+        self._rounds = rounds
+        self._event_s = event_s
+        self._stopped = asyncio.Event()
+
+    @property
+    def paused(self) -> bool:
+        return not self._going.is_set()
+
+    def pause(self) -> None:
+        self._going.clear()
+
+    def resume(self) -> None:
+        self._going.set()
+
+    def skip(self) -> None:
+        self.skipped += 1
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._going.set()
+
+    async def events(self) -> AsyncIterator[Event]:
+        at_s = 0.0
+        try:
+            for event in script(self.plan, self._rounds):
+                await self._going.wait()
+                await asyncio.sleep(self._event_s)
+                if self._stopped.is_set():
+                    break
+                self.result = kept(self.result, event)
+                at_s = event.at_s
+                yield event
+            else:
+                return
+            step = Step(9999, "clean", "detaching and removing the image")
+            yield StepStarted(at_s + 0.1, step)
+            await asyncio.sleep(self._event_s)
+            ended = RunEnded(at_s + 0.4, "stopped", "It was ended before it was complete; what was measured is kept.")
+            self.result = kept(self.result, ended)
+            yield ended
+        finally:
+            self.undone = True
+
+
+SPEED = {"ext4": 1.0, "xfs": 1.17, "btrfs": 0.93, "nilfs2": 0.5}
+TILT = {"xfs": (1.06, 1.02, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
+
+
+def figure(candidate: Candidate, workload: Workload, number: int, chance: random.Random) -> float:
+    """A value that repeats: what the filesystem is like at this workload, with 2 % of noise."""
+    known = TILT.get(candidate.filesystem.name, (1.0,))
+    tilt = known[number % len(known)] * (1.01 if "noatime" in candidate.mount_options else 1.0)
+    base = {"B/s": 188e6, "1/s": 2_300.0, "s": 4.2}.get(workload.metric.unit, 1.0) * (1 + 0.4 * number)
+    value = base * (tilt if workload.metric.better == "higher" else 1 / tilt)
+    return value * math.exp(chance.gauss(0, 0.02))
+
+
+def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2") -> Iterator[Event]:
+    """The events of a run that goes well, except that `fail` runs out of room."""
+    return _Script(plan, rounds, fail).events()
+
+
+class _Script:
+    def __init__(self, plan: Plan, rounds: int, fail: str) -> None:
+        self.plan = plan
+        self.rounds = rounds
+        self.fail = fail
+        self.chance = random.Random(plan.seed)
+        self.at_s = 0.0
+        self.steps = 0
+        self.result = Result(ENVIRONMENT, plan)
+        self.step = Step(0, "prepare", "")
+        self.total = len(plan.candidates) * rounds * len(plan.recipe.workloads)
+        self.done = 0
+
+    def events(self) -> Iterator[Event]:
+        for event in self._events():
+            self.result = kept(self.result, event)
+            yield event
+
+    def _events(self) -> Iterator[Event]:
+        yield RunStarted(0.0, self.plan, ENVIRONMENT)
+        if self.plan.target.kind == "image":
+            yield from self._simple("fill", "reserving and filling the scratch image", ("fallocate", "IMAGE"), 6.0)
+            yield self._begin("raw", "asking what the bare device can do", 0, "", "")
+            for workload in self.plan.recipe.workloads:
+                if workload.engine == "fio":
+                    value = (188e6 if workload.metric.unit == "B/s" else 2_400.0) * 1.3
+                    yield self._sample("", 0, workload, value)
+        yield DoubtRaised(self.at_s, Doubt("cache-not-exceeded", "The disk's cache of about 20 GB was not exceeded."))
+        survivors = {candidate.name for candidate in self.plan.candidates}
+        for number in range(1, self.rounds + 1):
+            for candidate in self.plan.candidates:
+                if candidate.name in survivors:
+                    yield from self._trial(candidate, number)
+                    if candidate.filesystem.name == self.fail:
+                        survivors.discard(candidate.name)
+            judgement = judge(self.result)
+            yield RatioUpdated(self.at_s, judgement)
+            decision = decide(judgement, self.plan, survivors)
+            survivors &= set(decision.survivors)
+            if decision.stop:
+                break
+        yield RunEnded(self.at_s, "finished", "One candidate is proven ahead of all others.")
+
+    def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
+        if not candidate.directory:
+            yield from self._simple(
+                "format", f"formatting with {candidate.filesystem.mkfs_program}",
+                candidate.mkfs_command("/dev/loop0", scratch=True), 0.4, number=number, candidate=candidate.name,
+            )  # fmt: skip
+            yield from self._simple(
+                "mount",
+                "mounting",
+                candidate.mount_command("/dev/loop0", "/run/fswizard"),
+                0.1,
+                number=number,
+                candidate=candidate.name,
+            )
+        for position, workload in enumerate(self.plan.recipe.workloads):
+            yield from self._work(candidate, number, position, workload)
+            if candidate.filesystem.name == self.fail:
+                text = "The volume is full: the cleaner could not keep up."
+                yield StepFailed(self.at_s, self.step, Failure(number, candidate.name, workload.name, "ENOSPC", text))
+                return
+
+    def _work(self, candidate: Candidate, number: int, position: int, workload: Workload) -> Iterator[Event]:
+        yield self._begin("workload", workload.title.lower(), number, candidate.name, workload.name)
+        value = figure(candidate, workload, position, self.chance)
+        rate = value if workload.metric.unit != "s" else 90e6
+        unit = "1/s" if workload.metric.unit == "1/s" else "B/s"
+        for tenth in range(1, 11):
+            self.at_s += workload.seconds / 10
+            swing = rate * (0.75 + 0.25 * math.sin(tenth * 0.9 + position) + 0.05 * self.chance.random())
+            yield StepProgressed(
+                self.at_s, self.step.number, tenth / 10, f"{workload.title.lower()}, {tenth * 2} of 20 s",
+                swing, unit, 0.0031, 0.31 + 0.02 * tenth,  # type: ignore[arg-type]
+                (self.done + tenth / 10) / self.total, (self.total - self.done) * 4.0,
+            )  # fmt: skip
+        self.done += 1
+        argv = ("fio", "--output-format=json", f"--name={workload.name}")
+        yield CommandStarted(self.at_s, self.step.number, argv)
+        yield CommandFinished(self.at_s, self.step.number, argv, 0, workload.seconds, '{"fio version": "fio-3.33"}')
+        yield self._sample(candidate.name, number, workload, value)
+        stall = {"ext4": 0.62, "xfs": 0.31, "btrfs": 1.4}.get(candidate.filesystem.name, 0.5)
+        yield SampleTaken(
+            self.at_s, Sample(number, candidate.name, workload.name, "worst_latency", stall, "s", "lower")
+        )
+
+    def _simple(
+        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, *, number: int = 0, candidate: str = ""
+    ) -> Iterator[Event]:
+        yield self._begin(stage, title, number, candidate, "")
+        yield CommandStarted(self.at_s, self.step.number, argv, True)
+        self.at_s += seconds
+        yield CommandFinished(self.at_s, self.step.number, argv, 0, seconds, f"{argv[0]} 1.0\ndone", True)
+
+    def _begin(self, stage: Stage, title: str, number: int, candidate: str, workload: str) -> Event:
+        self.steps += 1
+        self.step = Step(self.steps, stage, title, number, candidate, workload, 4.0)
+        return StepStarted(self.at_s, self.step)
+
+    def _sample(self, candidate: str, number: int, workload: Workload, value: float) -> SampleTaken:
+        metric = workload.metric
+        return SampleTaken(
+            self.at_s,
+            Sample(number, candidate, workload.name, metric.name, value, metric.unit, metric.better, primary=True),
+        )
+
+
+def kept(result: Result, event: Event) -> Result:
+    """What a result file would hold after `event`."""
+    if isinstance(event, SampleTaken):
+        return replace(result, samples=(*result.samples, event.sample))
+    if isinstance(event, StepFailed):
+        return replace(result, failures=(*result.failures, event.failure))
+    if isinstance(event, DoubtRaised):
+        return replace(result, doubts=(*result.doubts, event.doubt))
+    if isinstance(event, RunEnded):
+        return replace(result, outcome=event.outcome, elapsed_s=event.at_s)
+    return result
+
+
+def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
+    """A plan as the real planning makes it, without a look at the machine."""
+    assert wishes.recipe is not None
+    workloads = tuple(replace(w, weight=wishes.weight(w.name)) for w in wishes.recipe.workloads)
+    recipe = replace(wishes.recipe, workloads=tuple(w for w in workloads if w.weight > 0))
+    if wishes.comparing:
+        target = Target("directory", "")
+        known = machine.catalogue()
+        kinds = {"/home/ada": "btrfs"}
+        candidates = tuple(
+            Candidate(f"{kinds.get(place, 'ext4')}@{place}", known[kinds.get(place, "ext4")], directory=place)
+            for place in wishes.places
+        )
+    else:
+        target = Target("image", wishes.directory or "/mnt/archive", recipe.image_bytes, "ext4")
+        candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
+    commands = [PlannedCommand(("fallocate", "--length", "5G", "IMAGE"), text="reserve")]
+    for candidate in candidates:
+        if not candidate.directory:
+            commands += [
+                PlannedCommand(candidate.mkfs_command("DEVICE", scratch=True), as_root=True, text="format"),
+                PlannedCommand(candidate.mount_command("DEVICE", "MOUNT"), as_root=True, text="mount"),
+            ]
+    commands += [
+        PlannedCommand(("fio", "--rw=write", "--bs=1M", "--size=2G", "--direct=1", "--end_fsync=1"), text=w.title)
+        for w in recipe.workloads
+    ]
+    baseline = wishes.against or candidates[0].name
+    return Plan(
+        recipe, candidates, baseline, target, wishes.drive, wishes.needs, wishes.budget_s, seed=7,
+        commands=tuple(commands), seconds_per_trial=sum(w.seconds for w in recipe.workloads) + 2,
+        writes_bytes_per_trial=sum(w.writes_bytes for w in recipe.workloads), preparation_s=20.0,
+    )  # fmt: skip
+
+
+def chosen(**changes: Any) -> Wishes:
+    """Wishes as they stand before the review."""
+    wishes = Wishes(drive=ARCHIVE, recipe=RECIPES[0], candidates=("ext4", "xfs", "btrfs", "ext4:noatime"))
+    return replace(wishes, **changes)
+
+
+def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) -> Running:
+    """A run in the middle of its script."""
+    plan = plan_for(machine, chosen(**changes))
+    if fraction < 1:
+        plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
+    running = Running(FakeSession(plan, machine.rounds, 0.0), plan, lambda: 0.0)
+    events = list(script(plan, machine.rounds))
+    for event in events[: max(1, int(len(events) * fraction))]:
+        running.state = advance(running.state, event)
+    return running
+
+
+def nilfs2() -> tuple[Candidate, ...]:
+    """A candidate that the script lets fail."""
+    return parse_candidates("nilfs2")
+
+
+def finished_result(machine: FakeMachine, **changes: Any) -> Result:
+    """The result of a whole script."""
+    plan = plan_for(machine, chosen(**changes))
+    plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
+    result = Result(ENVIRONMENT, plan)
+    for event in script(plan, 6):
+        result = kept(result, event)
+    return result
+
+
+def app(step: StepName = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:
+    """The wizard at a step, as if everything before had been chosen."""
+    machine = machine or FakeMachine()
+    wishes = chosen(**changes) if step != "purpose" else None
+    running = running_state(machine) if step == "run" else None
+    result = finished_result(machine) if step == "result" else None
+    return FswizardApp(machine, wishes=wishes, start=step, running=running, result=result, clock=lambda: 0.0)

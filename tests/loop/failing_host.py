@@ -1,0 +1,102 @@
+"""An ext4 on a disk that can be made to fail or to hang: nbdkit, nbdfuse and a loop device."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.loop.machine_state import wait_until
+
+
+@dataclass
+class FailingHost:
+    """A mounted filesystem and the means to break what is below it."""
+
+    directory: Path
+    server: subprocess.Popen[bytes]
+    inject: Path
+    disk: Path
+    """The file that is the disk."""
+
+    def fail(self) -> None:
+        """From here on every request of the kind chosen fails with EIO, and nothing is known by heart."""
+        self.inject.touch()
+        descriptor = os.open(self.disk, os.O_RDONLY)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
+
+    def recover(self) -> None:
+        self.inject.unlink(missing_ok=True)
+        self.server.send_signal(signal.SIGCONT)
+
+    def hang(self) -> None:
+        """From here on no request is answered."""
+        self.server.send_signal(signal.SIGSTOP)
+
+
+@contextmanager
+def failing_host(directory: Path, *settings: str, size: str = "800M") -> Iterator[FailingHost]:
+    """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
+    point, host, inject, socket = (directory / name for name in ("disk", "host", "inject", "socket"))
+    point.mkdir()
+    host.mkdir()
+    given = [setting.replace("INJECT", str(inject)) for setting in settings]
+    with ExitStack() as undo:
+        command = ["nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        undo.callback(_end, server)
+        wait_until(socket.exists, 10, "nbdkit listens")
+        fuse = subprocess.Popen(["nbdfuse", str(point), "--unix", str(socket)], stderr=subprocess.DEVNULL)
+        undo.callback(_end, fuse)
+        undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
+        wait_until((point / "nbd").exists, 10, "nbdfuse has mounted")
+        # Direct, so that nothing below is answered from memory.
+        loop = _output("losetup", "--find", "--show", "--direct-io=on", str(point / "nbd"))
+        undo.callback(subprocess.run, ["losetup", "--detach", loop], check=False)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", loop], check=True)
+        subprocess.run(["mount", loop, str(host)], check=True)
+        undo.callback(subprocess.run, ["umount", str(host)], check=False)
+        made = FailingHost(host, server, inject, point / "nbd")
+        undo.callback(made.recover)
+        yield made
+
+
+@contextmanager
+def small_host(directory: Path, size_bytes: int) -> Iterator[Path]:
+    """A filesystem that is quickly full."""
+    host, image = directory / "host", directory / "host.image"
+    host.mkdir()
+    with image.open("wb") as file:
+        file.truncate(size_bytes)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(host)], check=True)
+    try:
+        yield host
+    finally:
+        subprocess.run(["umount", str(host)], check=True)
+
+
+def fill(directory: Path) -> None:
+    """Take the last block of a filesystem."""
+    with (directory / "ballast").open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError:
+                continue
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    os.kill(process.pid, signal.SIGCONT)
+    process.terminate()
+    process.wait(10)
+
+
+def _output(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout.strip()

@@ -1,0 +1,55 @@
+"""A site that is a real filesystem on a loop device, for tests that run as root."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes.local_site import LocalSite
+
+MKFS = {
+    "ext4": ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["mkfs.xfs", "-q"],
+    "btrfs": ["mkfs.btrfs", "-q"],
+}
+
+
+@dataclass
+class LoopSite(LocalSite):
+    filesystem: str = "ext4"
+    remounting: bool = True
+    """False leaves it mounted as it is, such as read-only."""
+
+    async def remount(self) -> None:
+        self.remounts += 1
+        if not self.remounting:
+            return
+        run("umount", self.directory)
+        run("mount", "-t", self.filesystem, f"/dev/{self.device}", self.directory)
+
+
+def run(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@contextmanager
+def loop_site(directory: Path, filesystem: str, size: str) -> Iterator[LoopSite]:
+    """A fresh filesystem of `size` on an image in `directory`; everything is undone at the end."""
+    image, mount, scratch = directory / "image", directory / "mount", directory / "scratch"
+    mount.mkdir()
+    scratch.mkdir()
+    run("fallocate", "--length", size, str(image))
+    device = run("losetup", "--direct-io=on", "--show", "--find", str(image))
+    try:
+        run(*MKFS[filesystem], device)
+        run("mount", "-t", filesystem, device, str(mount))
+        try:
+            yield LoopSite(str(mount), str(scratch), device.removeprefix("/dev/"), filesystem=filesystem)
+        finally:
+            run("umount", str(mount))
+    finally:
+        run("losetup", "--detach", device)
+        image.unlink()

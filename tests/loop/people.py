@@ -1,0 +1,85 @@
+"""Unprivileged users of this machine, made for a test and taken away after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import fswizard
+from fswizard.errors import FswizardError
+from fswizard.system import commands
+
+PASSWORD = "correct horse"
+SYSTEM_PYTHON = "/usr/bin/python3"
+"""The one of the tests may stand where nobody else can reach it."""
+
+
+@dataclass
+class Person:
+    """A user with a copy of the program, as after `git clone`."""
+
+    name: str
+    uid: int
+    gid: int
+    home: Path
+
+    def command(self, script: str, *arguments: str) -> list[str]:
+        """Runs `script` as this person, with nothing of the tests' own rights and environment."""
+        code = f"import sys; sys.path.insert(0, {str(self.home)!r})\n{script}"
+        become = ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--init-groups", "--inh-caps=-all"]
+        clean = ["env", "-i", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/local/bin:/usr/bin:/bin"]
+        return [*become, *clean, SYSTEM_PYTHON, "-c", code, *arguments]
+
+    def run(self, script: str, *arguments: str) -> str:
+        done = subprocess.run(
+            self.command(script, *arguments), capture_output=True, text=True, check=False, cwd=self.home, timeout=60,
+            start_new_session=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@contextmanager
+def person(rule: str) -> Iterator[Person]:
+    """A new user; `rule` is what sudoers says, with `USER` for the name, or empty."""
+    if commands.find("useradd") is None or commands.find("chpasswd") is None:
+        pytest.skip("useradd and chpasswd are not installed")
+    _check_python()
+    name = f"fswiz{secrets.token_hex(3)}"
+    sudoers = Path("/etc/sudoers.d") / name
+    subprocess.run(["useradd", "--create-home", "--base-dir", "/var/tmp", "--shell", "/bin/sh", name], check=True)
+    try:
+        subprocess.run(["chpasswd"], input=f"{name}:{PASSWORD}", text=True, check=True)
+        entry = pwd.getpwnam(name)
+        if rule:
+            sudoers.write_text(rule.replace("USER", name) + "\n")
+            sudoers.chmod(0o440)
+        home = Path(entry.pw_dir)
+        shutil.copytree(Path(fswizard.__file__).parent, home / "fswizard", ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (home, *(home / "fswizard").rglob("*"), home / "fswizard"):
+            os.chown(path, entry.pw_uid, entry.pw_gid)
+        yield Person(name, entry.pw_uid, entry.pw_gid, home)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            sudoers.unlink()
+        subprocess.run(["userdel", "--remove", "--force", name], check=True, capture_output=True)
+
+
+def _check_python() -> None:
+    check = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+    try:
+        good = commands.query(check).exit_code == 0
+    except FswizardError:
+        good = False
+    if not good:
+        pytest.skip(f"{SYSTEM_PYTHON} is absent or older than 3.10")

@@ -1,0 +1,46 @@
+"""Short real runs for tests: a small image, short workloads."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fswizard.bench.planning import Choices, TargetChoice, make_plan
+from fswizard.bench.session import Session
+from fswizard.filesystems import parse_candidates
+from fswizard.model.events import Event
+from fswizard.model.metrics import DURATION, IOPS
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import FioJob, Recipe, TreeJob, Workload
+
+RANDOM_WRITE = Workload(
+    "random-write",
+    "Random writes",
+    "fio",
+    FioJob("randwrite", 4096, 32 << 20, seconds=0.4, depth=4),
+    IOPS,
+    seconds=1.0,
+    writes_bytes=64 << 20,
+)
+COPY_TREE = Workload(
+    "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 200, 2 << 20), DURATION, seconds=0.5,
+    writes_bytes=4 << 20,
+)  # fmt: skip
+SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 512 << 20, 5.0, ("ext4", "xfs"))
+
+
+def short_plan(directory: Path, candidates: str = "ext4; xfs", recipe: Recipe = SHORT, **fields: Any) -> Plan:
+    """A plan for an image in `directory`; `fields` replace those of the plan."""
+    size_bytes = fields.pop("size_bytes", recipe.image_bytes)
+    plan = make_plan(
+        Choices(recipe, parse_candidates(candidates), target=TargetChoice("image", str(directory), size_bytes), seed=1)
+    )
+    return replace(plan, **fields)
+
+
+async def watch(session: Session) -> list[Event]:
+    """Carry out a session to its end."""
+    async with aclosing(session.events()) as events:
+        return [event async for event in events]

@@ -1,0 +1,81 @@
+"""A real terminal around a program: what it shows can be read, its size changed, its connection cut."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Terminal:
+    """The program's controlling terminal, from the person's side."""
+
+    process: subprocess.Popen[bytes]
+    master: int
+    shown: bytearray = field(default_factory=bytearray)
+
+    def read(self, seconds: float) -> str:
+        """Everything shown so far, after some time or at its end."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([self.master], [], [], left)[0]:
+                try:
+                    data = os.read(self.master, 65536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                self.shown += data
+        return self.shown.decode("utf-8", "replace")
+
+    def await_text(self, text: str, limit_s: float = 30.0) -> None:
+        deadline = time.monotonic() + limit_s
+        while text not in self.read(0.1):
+            assert time.monotonic() < deadline, f"never showed {text!r}: {self.read(0)[-2000:]}"
+            assert self.process.poll() is None, self.read(0.2)[-2000:]
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def cut(self) -> None:
+        """The connection drops: the kernel sends SIGHUP and further output is an error."""
+        os.close(self.master)
+        self.master = -1
+
+
+@contextmanager
+def terminal(
+    *arguments: str, size: tuple[int, int] = (80, 24), env: Mapping[str, str] | None = None, before: str = ""
+) -> Iterator[Terminal]:
+    """`fswizard` on a terminal of its own; `before` is a shell command line that starts it, such as nohup."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    argv = [*before.split(), sys.executable, "-m", "fswizard", *arguments]
+    process = subprocess.Popen(
+        argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color", **(env or {})},
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - this process has no threads
+    )  # fmt: skip
+    os.close(slave)
+    made = Terminal(process, master)
+    try:
+        yield made
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if made.master >= 0:
+            os.close(made.master)

@@ -1,0 +1,220 @@
+"""Runs on a device of the person's: a loop device stands for a disk, and passes the same checks as one."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fswizard.bench.planning import Choices, TargetChoice, make_plan
+from fswizard.bench.session import Session
+from fswizard.drives.targets import find_device
+from fswizard.errors import Refused
+from fswizard.filesystems import parse_candidates
+from fswizard.model.events import RunEnded, StepStarted
+from fswizard.model.plan import Plan
+from tests.loop.devices import Bench, Case, run
+from tests.loop.runs import SHORT, watch
+from tests.loop.test_run_command import RECIPE, wait_for
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
+
+DISK_BYTES = 640 << 20
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as undo:
+        yield Bench(tmp_path, undo)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def command(verb: str, recipe: Path, case: Case, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "fswizard", verb, str(recipe), "--target", f"device:{case.path}", *arguments]
+
+
+def fswizard(verb: str, recipe: Path, case: Case, *arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = command(verb, recipe, case, *arguments)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def digest(case: Case) -> str:
+    return hashlib.sha256(case.file.read_bytes()).hexdigest()
+
+
+def signatures(case: Case) -> str:
+    return run("wipefs", "--no-act", case.path) + run("wipefs", "--no-act", str(case.file))
+
+
+def plan(case: Case) -> Plan:
+    serial = find_device(case.path).identifiers[0]
+    target = TargetChoice("device", case.path, serial=serial)
+    return replace(make_plan(Choices(SHORT, parse_candidates("ext4; xfs"), target=target, seed=1)), maximum_rounds=3)
+
+
+def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    output = bench.directory / "result.jsonl"
+    done = fswizard("run", recipe, case, "--erase", str(case.file), "--rounds", "3..3", "--output", str(output))
+    assert done.returncode == 0, done.stderr
+    assert "on the device itself" in done.stdout
+    assert '"outcome": "finished"' in output.read_text()
+    assert signatures(case) == ""
+    for name in ("text", "markdown", "html", "json", "csv"):
+        report = subprocess.run(
+            [sys.executable, "-m", "fswizard", "report", str(output), "--format", name],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert str(case.file) not in report.stdout, "what was typed to confirm stays at home"
+
+
+def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    empty = fswizard("plan", recipe, case)
+    assert empty.returncode == 0, empty.stderr
+    assert "Nothing was found on" in empty.stdout
+    run("mkfs.ext4", "-q", "-L", "archive", case.path)
+    before = digest(case)
+    full = fswizard("plan", recipe, case)
+    assert 'ext4 "archive"' in full.stdout
+    assert "left wiped" in full.stdout
+    assert f"--erase {case.file}" in full.stdout, "the plan says what to type"
+    assert "# mkfs.ext4" in full.stdout
+    assert digest(case) == before
+
+
+@pytest.mark.parametrize("typed", [(), ("--erase", "WD-1234"), ("--erase", "")])
+def test_without_the_right_serial_number_nothing_begins(typed: tuple[str, ...], recipe: Path, bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
+    before = digest(case)
+    output = bench.directory / "result.jsonl"
+    done = fswizard("run", recipe, case, *typed, "--output", str(output))
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert not output.exists()
+    assert digest(case) == before
+
+
+def test_a_mounted_device_is_refused_with_what_uses_it_and_what_to_do(recipe: Path, bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
+    point = bench.mount(case.path)
+    for verb in ("plan", "run"):
+        done = fswizard(verb, recipe, case, "--erase", str(case.file))
+        assert done.returncode == 3
+        assert f"is mounted on {point}" in done.stderr
+        assert f"umount {point}" in done.stderr
+
+
+async def ends_refused(made: Plan, case: Case, words: str) -> None:
+    before = digest(case)
+    session = Session(made, case.file.parent / "result.jsonl", patience_s=0)
+    events = await watch(session)
+    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "failed"
+    assert isinstance(session.error, Refused)
+    assert words in session.error.message
+    assert digest(case) == before
+
+
+async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    made = plan(case)
+    run("mkfs.ext4", "-q", case.path)
+    await ends_refused(made, case, "has changed since the plan was made")
+
+
+async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
+    made = plan(case)
+    bench.mount(case.path, "-o", "ro")
+    await ends_refused(made, case, "is mounted on")
+
+
+async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    made = plan(case)
+    run("losetup", "--detach", case.path)
+    run("losetup", case.path, str(case.file))
+    await ends_refused(made, case, "is not the disk any more that was chosen")
+
+
+async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
+    session = Session(plan(case), bench.directory / "result.jsonl", patience_s=0)
+    session.pause()  # comes to bear when the device is claimed and nothing is written yet
+    watching = asyncio.create_task(watch(session))
+    await asyncio.sleep(4)
+    bench.mount(case.path, "-o", "ro,noload")
+    before = digest(case)
+    session.resume()
+    await watching
+    assert digest(case) == before
+    assert isinstance(session.error, Refused), session.error
+
+
+async def test_a_plan_that_was_never_confirmed_is_not_carried_out(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    made = plan(case)
+    await ends_refused(replace(made, target=replace(made.target, identifier="")), case, "would be lost")
+
+
+async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    made = plan(case)
+    bench.process("flock", case.path, "sh", "-c", "exec 3>&-; echo ready; cat")
+    await ends_refused(made, case, f"has {Path(case.path).name} open")
+
+
+@pytest.mark.parametrize("stage", ["format", "mount", "workload", "check"])
+async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    session = Session(plan(case), bench.directory / "result.jsonl", patience_s=0)
+    async for event in session.events():
+        if isinstance(event, StepStarted) and event.step.stage == stage:
+            session.stop()
+    assert signatures(case) == ""
+
+
+def test_after_sigkill_nothing_is_mounted_and_the_device_is_free(recipe: Path, bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    output = bench.directory / "result.jsonl"
+    argv = command("run", recipe, case, "--erase", str(case.file), "--rounds", "12..12", "--output", str(output))
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(output, '"round": 2')
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    _, alive = psutil.wait_procs(children, timeout=2)
+    assert children and not alive
+    deadline = time.monotonic() + 2
+    while not _free(case.path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _free(case.path)
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert lines, "the result file can be read"
+    subprocess.run([sys.executable, "-m", "fswizard", "clean"], check=True, capture_output=True)
+
+
+def _free(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""A disk that is plugged in or pulled is noticed: loop devices stand in for it."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fswizard.drives import drive_of, inventory, watch
+from fswizard.model.drive import Drive
+
+pytestmark = pytest.mark.loop
+
+
+def attach(image: Path) -> str:
+    image.write_bytes(bytes(16 << 20))
+    command = ["losetup", "--find", "--show", str(image)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def detach(device: str) -> None:
+    subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def test_a_disk_that_comes_and_goes_is_noticed(tmp_path: Path) -> None:
+    seen: list[tuple[Drive, ...]] = []
+    enough = threading.Event()
+    watcher = threading.Thread(target=lambda: seen.extend(_until(enough, seen)), daemon=True)
+
+    def names() -> set[str]:
+        return {drive.model for drive in seen[-1]} if seen else set()
+
+    def await_(present: bool) -> None:
+        deadline = time.monotonic() + 10
+        while (str(tmp_path / "image") in names()) != present:
+            assert time.monotonic() < deadline, "the change was not noticed"
+            time.sleep(0.05)
+
+    watcher.start()
+    await_(False)
+    device = attach(tmp_path / "image")
+    try:
+        await_(True)
+    finally:
+        detach(device)
+    await_(False)
+    enough.set()
+    watcher.join(10)
+    assert not watcher.is_alive()
+
+
+def _until(enough: threading.Event, seen: list[tuple[Drive, ...]]) -> list[tuple[Drive, ...]]:
+    for drives in watch(enough.is_set):
+        seen.append(drives)
+    return []
+
+
+def test_a_mounted_loop_device_says_so_and_is_found_from_its_path(tmp_path: Path) -> None:
+    device = attach(tmp_path / "image")
+    point = tmp_path / "mounted"
+    point.mkdir()
+    try:
+        subprocess.run(["mkfs.ext4", "-q", "-L", "a label", device], check=True)
+        subprocess.run(["mount", device, str(point)], check=True)
+        try:
+            drive = next(drive for drive in inventory() if drive.name == Path(device).name)
+            found = drive_of(str(point / "somewhere"))
+        finally:
+            subprocess.run(["umount", str(point)], check=True)
+    finally:
+        detach(device)
+    (part,) = drive.partitions
+    assert (part.filesystem, part.mount_point) == ("ext4", str(point))
+    assert part.free_bytes
+    assert [use.code for use in drive.uses] == ["mounted"]
+    assert found is not None
+    assert found.name == drive.name

@@ -1,0 +1,314 @@
+"""Faults of devices, space, tools and the environment, each caused for real: nobody is blamed who is not to blame."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fswizard import results
+from fswizard.bench.planning import Choices, TargetChoice, make_plan
+from fswizard.bench.quiet import Clocks
+from fswizard.bench.session import Session
+from fswizard.bench.workloads import fio
+from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken
+from fswizard.model.recipe import TreeJob
+from fswizard.model.result import Result
+from tests.loop.failing_host import failing_host, fill, small_host
+from tests.loop.fault_table import fault
+from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
+from tests.loop.runs import COPY_TREE, RANDOM_WRITE, SHORT, short_plan, watch
+from tests.loop.tiny_run import Run, clean, helper_of, tiny_run
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
+
+MEASURING = "round 1, .*Random writes"
+SMALL = replace(SHORT, workloads=(COPY_TREE,), image_bytes=128 << 20)
+
+
+def assert_ended_by_the_machine(run: Run, words: str) -> Result:
+    """It failed in good order, said why, blamed no candidate and left nothing."""
+    said = run.end(60)
+    assert run.process.returncode == 1, said
+    assert words in said
+    assert "Traceback" not in said
+    result = results.load(run.file)
+    assert result.outcome == "failed"
+    assert result.failures == ()
+    assert_nothing_lives(run.place, [])
+    return result
+
+
+def image_of(run: Run) -> Path:
+    return next(run.place.glob("fswizard-*/image"))
+
+
+@contextmanager
+def standing_in(program: str, script: str, directory: Path) -> Iterator[list[str]]:
+    """A command that runs another where `program`, wherever it is, is a shell script that root owns.
+
+    In a mount namespace of its own: nobody else sees it, and the helper finds it where it looks for root's programs.
+    """
+    found = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")
+    assert found, f"{program} is not installed"
+    real = Path(found).resolve()
+    kept, fake = directory / f"real-{real.name}", directory / f"fake-{real.name}"
+    shutil.copy2(real, kept)
+    fake.write_text(f"#!/bin/sh\n{script.replace('REAL', str(kept))}\n")
+    fake.chmod(0o755)
+    yield ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+           'mount --bind "$0" "$1" && shift && exec "$@"', str(fake), str(real)]  # fmt: skip
+
+
+@fault("device", "the image is truncated under a run", "truncate(2) on the image")
+def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, "--rounds", "3..3") as run:
+        run.await_words(MEASURING)
+        os.truncate(image_of(run), 1 << 20)
+        assert_ended_by_the_machine(run, "changed the size of the scratch image")
+        assert names_in(run.place) == []
+
+
+@fault("device", "the image vanishes under a run", "rm -r of its directory")
+def test_an_image_that_is_removed_ends_the_run(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, "--rounds", "3..3") as run:
+        run.await_words(MEASURING)
+        shutil.rmtree(image_of(run).parent, ignore_errors=True)
+        assert_ended_by_the_machine(run, "The scratch image cannot be read: No such file")
+        assert names_in(run.place) == []
+
+
+@pytest.mark.nbd
+@pytest.mark.parametrize("kind", ["pread-rate", "pwrite-rate"])
+@fault("device", "EIO", "nbdkit --filter=error below the filesystem that holds the image; reads, writes")
+def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_path: Path, kind: str) -> None:
+    settings = ("--filter=error", f"error-{kind}=100%", f"error-{kind.removesuffix('-rate')}-file=INJECT")
+    with failing_host(tmp_path, *settings) as host, tiny_run(
+        tmp_path, "--rounds", "12..12", "--time", "40s", target=f"image:128M@{host.directory}"
+    ) as run:  # fmt: skip
+        run.await_words(MEASURING)
+        host.fail()
+        assert_ended_by_the_machine(run, "The disk under the scratch image cannot be")
+        host.recover()
+
+
+@pytest.mark.nbd
+@fault("device", "I/O hangs", "nbdkit stopped below the filesystem that holds the image; then the run is ended")
+def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(tmp_path: Path) -> None:
+    with failing_host(tmp_path, "--filter=delay") as host, tiny_run(
+        tmp_path, "--rounds", "12..12", target=f"image:128M@{host.directory}"
+    ) as run:  # fmt: skip
+        run.await_words(MEASURING)
+        process_named("fio", helper_of(run))
+        host.hang()
+        time.sleep(1)
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        assert results.load(run.file).plan, "what was measured can be read although the disk hangs"
+        below = descendants(run.process.pid)
+        host.recover()
+        said = run.end(60)
+        assert run.process.returncode == 130, said
+        assert "Traceback" not in said
+        assert_nothing_lives(host.directory, below)
+        clean()
+        assert not list(host.directory.glob("fswizard-*"))
+
+
+@fault("space", "the host filesystem is too small", "an image for a host of 600 MB")
+def test_a_host_without_room_is_refused_beforehand(tmp_path: Path) -> None:
+    with small_host(tmp_path, 600 << 20) as host, tiny_run(tmp_path, target=f"image:128M@{host}") as run:
+        said = run.end()
+        assert run.process.returncode == 2, said
+        assert "must stay free" in said
+        assert not run.file.exists()
+        assert names_in(host) == ["lost+found"]
+
+
+@fault("space", "the host filesystem runs full under a run", "another program takes the last block")
+def test_a_host_that_runs_full_does_not_cost_a_candidate_the_run(tmp_path: Path) -> None:
+    with small_host(tmp_path, 800 << 20) as host, tiny_run(
+        tmp_path, "--rounds", "2..2", target=f"image:128M@{host}"
+    ) as run:  # fmt: skip
+        run.await_words(MEASURING)
+        fill(host)
+        said = run.end(60)
+        result = results.load(run.file)
+        assert "Traceback" not in said
+        assert result.failures == ()
+        assert result.outcome == "finished", "every block of the image was taken before"
+        assert names_in(host) == ["ballast", "lost+found"]
+
+
+@fault("space", "the result file's disk runs full", "a result file on a filesystem whose last block is taken")
+def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp_path: Path) -> None:
+    with small_host(tmp_path, 16 << 20) as host:
+        with tiny_run(tmp_path, "--rounds", "12..12", "--time", "40s", file=host / "result.jsonl") as run:
+            run.await_words(MEASURING)
+            fill(host)
+            said = run.end(90)
+        assert run.process.returncode == 1, said
+        assert "cannot be written: No space left on device" in said
+        assert "Traceback" not in said
+        kept = results.load(host / "result.jsonl")
+        assert [sample for sample in kept.samples if sample.round == 0]
+        assert names_in(run.place) == []
+
+
+@fault("space", "a candidate has no inodes left", "more files than an ext4 of 64 MiB has inodes")
+async def test_a_candidate_without_inodes_is_a_result(tmp_path: Path) -> None:
+    many = replace(COPY_TREE, job=TreeJob("copy", "small-files", 20_000, 20_000))
+    recipe = replace(SHORT, workloads=(many,), image_bytes=64 << 20)
+    plan = short_plan(tmp_path, "ext4", recipe, minimum_rounds=1, maximum_rounds=1)
+    await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    result = results.load(tmp_path / "result.jsonl")
+    assert [failure.kind for failure in result.failures] == ["ENOSPC"]
+
+
+@fault("tools", "mkfs asks a question", "a stand-in for mkfs.xfs that reads standard input")
+@pytest.mark.xfs
+def test_a_mkfs_that_asks_gets_no_answer_and_the_others_go_on(tmp_path: Path) -> None:
+    script = 'printf "Proceed anyway? (y,N) "; read answer && exec REAL "$@"; echo "no answer" >&2; exit 1'
+    with standing_in("mkfs.xfs", script, tmp_path) as under:
+        result = _only_xfs_fails(tmp_path, under)
+    assert "Proceed anyway?" in result.failures[0].details
+    assert result.failures[0].kind == "mkfs"
+
+
+@fault("tools", "mkfs lies", "a stand-in for mkfs.xfs that does nothing and ends with 0")
+@pytest.mark.xfs
+def test_a_mkfs_that_lies_is_found_out_by_the_mount(tmp_path: Path) -> None:
+    with standing_in("mkfs.xfs", "exit 0", tmp_path) as under:
+        assert _only_xfs_fails(tmp_path, under).failures[0].kind == "mount"
+
+
+@fault("tools", "mkfs hangs", "a stand-in for mkfs.xfs that sleeps; then the run is ended")
+@pytest.mark.xfs
+def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
+    with standing_in("mkfs.xfs", "exec sleep 1000", tmp_path) as under, tiny_run(
+        tmp_path, "--candidates", "xfs", "--rounds", "1..1", under=under, target="image:320M@" + str(tmp_path)
+    ) as run:  # fmt: skip
+        run.await_words("formatting with mkfs.xfs")
+        below = [*descendants(run.process.pid), psutil.Process(process_named("sleep", run.process.pid))]
+        run.process.send_signal(signal.SIGINT)
+        said = run.end()
+        assert run.process.returncode == 130, said
+        assert f"fswizard run --resume {run.file}" in said
+        assert_nothing_lives(tmp_path, below)
+        assert not list(tmp_path.glob("fswizard-*"))
+
+
+def _only_xfs_fails(directory: Path, under: list[str]) -> Result:
+    with tiny_run(
+        directory, "--candidates", "ext4; xfs", "--rounds", "1..1", under=under, target=f"image:320M@{directory}"
+    ) as run:  # fmt: skip
+        said = run.end(60)
+        assert run.process.returncode == 0, said
+        result = results.load(run.file)
+        assert {failure.candidate for failure in result.failures} == {"xfs"}
+        assert [sample for sample in result.samples if sample.candidate == "ext4" and sample.primary]
+        assert not list(directory.glob("fswizard-*"))
+        return result
+
+
+@fault("tools", "umount: EBUSY", "a process that enters the helper's mounts and stays there")
+def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, "--rounds", "2..2") as run:
+        run.await_words("round 1, .*: .*mounting")
+        helper = helper_of(run)
+        process_named("fio", helper)
+        mount = next(run.place.glob("fswizard-*/mount"))
+        holder = subprocess.Popen(
+            ["nsenter", "--target", str(helper), "--mount", "sh", "-c", 'cd "$0" && echo in && exec sleep 1000', mount],
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert holder.stdout and holder.stdout.readline() == b"in\n"
+            said = run.end(60)
+        finally:
+            holder.kill()
+            holder.communicate()
+        assert "Traceback" not in said
+        assert "cannot be unmounted: another program uses it" in said
+        assert run.process.returncode == 1, said
+        assert_nothing_lives(run.place, [])
+        assert names_in(run.place) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo \"fio: unrecognized option '--status-interval=250ms'\" >&2; exit 1", "unrecognized option"),
+        ('echo "{not json }}}"; head -c 3000000 /dev/urandom; exit 0', "without having measured anything"),
+        ('echo \'{"jobs": [{"error": "x", "read": [], "write": {"total_ios": -5}}]}\'', "without having measured"),
+        ("exit 127", "exit code 127"),
+    ],
+    ids=["too old", "prints nonsense", "prints wrong types", "broken"],
+)
+@fault("tools", "fio is too old, broken, or prints nonsense", "a stand-in for fio")
+def test_an_fio_that_does_not_work_ends_the_run(tmp_path: Path, script: str, words: str) -> None:
+    with standing_in("fio", f'[ "$1" = --version ] && exec REAL --version\n{script}', tmp_path) as under, tiny_run(
+        tmp_path, "--rounds", "1..1", under=under
+    ) as run:  # fmt: skip
+        assert_ended_by_the_machine(run, "cannot be measured on this machine")
+        assert words in "".join(run.said)
+        assert names_in(run.place) == []
+
+
+@fault("tools", "fio hangs", "a stand-in for fio that sleeps, in a directory; its time limit lowered to 2 s")
+async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "fio"
+    fake.write_text("#!/bin/sh\nexec sleep 1000\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(fio, "_limit_s", lambda job: 2.0)
+    recipe = replace(SHORT, workloads=(RANDOM_WRITE,))
+    plan = replace(
+        make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path)))), minimum_rounds=1, maximum_rounds=1
+    )
+    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    assert isinstance(events[-1], RunEnded)
+    result = results.load(tmp_path / "result.jsonl")
+    assert {failure.kind for failure in result.failures} == {"timed-out"}
+    assert [child.name() for child in psutil.Process().children() if child.name() == "sleep"] == []
+
+
+@fault("environment", "the clock jumps; the machine sleeps", "clocks that jump after the first round")
+@pytest.mark.parametrize(
+    ("asleep_s", "wall_s", "code"),
+    [(100.0, 100.0, "suspended"), (0.0, 3600.0, "clock-jump"), (0.0, -3600.0, "clock-jump")],
+)
+async def test_a_round_in_which_time_jumped_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asleep_s: float, wall_s: float, code: str
+) -> None:
+    real, jumped = Clocks._read, [False]
+
+    def read() -> tuple[float, float, float]:
+        running, asleep, wall = real()
+        return (running, asleep + asleep_s, wall + wall_s) if jumped[0] else (running, asleep, wall)
+
+    monkeypatch.setattr(Clocks, "_read", staticmethod(read))
+    plan = short_plan(tmp_path, "ext4; ext4:noatime", SMALL, minimum_rounds=2, maximum_rounds=2)
+    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    discarded = []
+    async for event in session.events():
+        if isinstance(event, SampleTaken) and event.sample.round == 1:
+            jumped[0] = True
+        if isinstance(event, RoundDiscarded):
+            discarded.append(event.round)
+    assert discarded == [1]
+    result = results.load(tmp_path / "result.jsonl")
+    assert code in [doubt.code for doubt in result.doubts]
+    assert result.outcome == "finished"
+    counted = {sample.round for sample in result.samples if sample.primary and sample.round} - {1}
+    assert counted == {2, 3}, "the rounds that count are two all the same"

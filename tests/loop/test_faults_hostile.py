@@ -1,0 +1,178 @@
+"""Recipes, arguments, result files and tools that mean harm or talk nonsense: refused with a reason, nothing run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.loop.fault_table import fault
+from tests.loop.tiny_run import RECIPE
+
+CONTROL = {chr(number) for number in range(32)} - {"\n"} | {"\x7f", "\u202e", "\u2066"}
+
+
+def fswizard(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fswizard", *arguments], capture_output=True, text=True, check=False, timeout=30,
+        stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})},
+    )  # fmt: skip
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """With exit code 2 and a reason, in harmless text, and without a traceback."""
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 4000
+    assert not CONTROL & set(done.stderr)
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Iterator[Path]:
+    """A file that must never come into being."""
+    path = tmp_path / "canary"
+    yield path
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('exec_prerun = "touch CANARY"', "exec_prerun"),
+        ('filename = "/dev/sda"', "filename"),
+        ('filename = "../../etc/passwd"', "filename"),
+        ('io_engine = "external:CANARY"', "io_engine"),
+        ('rw = "randwrite --exec_prerun=touch CANARY"', "rw"),
+        ('rw = "$(touch CANARY)"', "rw"),
+        ('size = "99999999999999999999T"', "size"),
+        ('block = "-4K"', "block"),
+        ("seconds = 1e308", "seconds"),
+        ("seconds = nan", "seconds"),
+        ("jobs = 999999999999999999999999999999", "jobs"),
+        ('jobs = "4; touch CANARY"', "jobs"),
+        ("depth = true", "depth"),
+        ('name = "../../x"', "name"),
+        ('name = "--output=CANARY"', "name"),
+        ('engine = "shell"', "engine"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+@fault("hostile input", "recipes", "options outside the list, paths, shell text, huge numbers")
+def test_a_hostile_recipe_is_refused_by_file_and_key(tmp_path: Path, canary: Path, line: str, words: str) -> None:
+    key = line.partition(" =")[0]
+    head, mark, workload = RECIPE.partition("[[workload]]")
+    kept = [text for text in workload.splitlines() if not text.startswith(f"{key} =")]
+    recipe = tmp_path / "hostile.toml"
+    recipe.write_text("\n".join([head + mark, *kept, line.replace("CANARY", str(canary))]))
+    assert_refused(fswizard("run", str(recipe), "--target", f"dir:{tmp_path}"), "hostile.toml", words)
+
+
+@fault("hostile input", "10 MB TOML", "a recipe of 10 MB, one nested 100,000 deep, one that is no text")
+def test_a_recipe_that_is_too_large_or_no_text_is_refused(tmp_path: Path) -> None:
+    for name, data in {
+        "large.toml": b"x = 1\n" * 1_700_000,
+        "deep.toml": b"x = " + b"[" * 100_000,
+        "binary.toml": bytes(range(256)) * 40,
+        "terminal.toml": b'schema = 1\nname = "\x1b]52;c;bWluZQ==\x07"\n',
+        "bidi.toml": 'schema = 1\n"\u202eevil" = 1\n'.encode(),
+    }.items():
+        recipe = tmp_path / name
+        recipe.write_bytes(data)
+        assert_refused(fswizard("plan", str(recipe)), name)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--target", "image:1T;touch CANARY@/tmp"),
+        ("--target", "image:99999999999999999999999T@/tmp"),
+        ("--target", "image:1G@/proc"),
+        ("--target", "image:1G@/dev/null"),
+        ("--target", "dir:/nowhere/$(touch CANARY)"),
+        ("--target", "dir:"),
+        ("--target", "dir:" + "x" * 5000),
+        ("--target", "tape:0"),
+        ("--target", "\x1b]0;evil\x07"),
+        ("--candidates", "ext4:noatime --help"),
+        ("--candidates", "xfs:$(touch CANARY)"),
+        ("--candidates", "btrfs:device=/dev/sda"),
+        ("--candidates", "ext4:loop=/dev/sda"),
+        ("--candidates", "../../bin/sh"),
+        ("--candidates", ";;;"),
+        ("--candidates", "\u202eext4"),
+        ("--rounds", "0..99999999999999"),
+        ("--time", "1e999s"),
+        ("--time", "-5m"),
+        ("--weights", "random-write=nan"),
+        ("--weights", "random-write=1e400"),
+        ("--seed", "abc"),
+        ("--need", "\x1b[31m"),
+        ("--output", "/nowhere/x"),
+        ("--resume", "/dev/zero"),
+        ("--resume", "/etc/passwd"),
+        ("--resume", "../../../etc/passwd"),
+    ],
+    ids=lambda value: ascii(" ".join(value))[:40],
+)
+@fault("hostile input", "arguments", "shell text, options within values, paths, control characters, huge numbers")
+def test_hostile_arguments_are_refused(tmp_path: Path, canary: Path, arguments: tuple[str, str]) -> None:
+    option, value = arguments
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(RECIPE)
+    given = (option, value.replace("CANARY", str(canary)))
+    own = () if option in ("--target", "--resume") else ("--target", f"dir:{tmp_path}")
+    if option == "--candidates":
+        own = ("--target", "image:128M@/var/tmp")
+    which = () if option == "--resume" else (str(recipe),)
+    assert_refused(fswizard("run", *which, *own, *given))
+
+
+@fault("text", "control characters in a path", "a directory called ESC ] 52 …, U+202E and [b]")
+def test_a_hostile_directory_is_shown_escaped(tmp_path: Path) -> None:
+    evil = tmp_path / "\x1b]52;c;eA==\x07\u202e[b] x"
+    evil.mkdir()
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(RECIPE)
+    done = fswizard("run", str(recipe), "--target", f"dir:{evil}", "--rounds", "1..1", "--output", str(tmp_path / "r"))
+    assert done.returncode == 0, done.stderr
+    assert not CONTROL & set(done.stdout + done.stderr)
+    assert list(evil.iterdir()) == []
+    for shown in ("text", "markdown", "html", "csv", "json"):
+        text = fswizard("report", str(tmp_path / "r"), "--format", shown).stdout
+        assert text and not (CONTROL - {"\r"}) & set(text)
+
+
+@fault("hostile input", "a symlink in /tmp", "a link to a file where the result is to be made")
+def test_a_result_file_is_no_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (tmp_path / "result.jsonl").symlink_to(precious)
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(RECIPE)
+    done = fswizard("run", str(recipe), "--target", f"dir:{tmp_path}", "--output", str(tmp_path / "result.jsonl"))
+    assert_refused(done, "exists already")
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["head -c 200000 /dev/urandom", "echo '{\"json\": [null, {'", "exit 139", "yes | head -c 20000000",
+     "printf '\\033]0;x\\007'"],
+    ids=["noise", "half an object", "crash", "20 MB", "control characters"],
+)  # fmt: skip
+@fault("tools", "lsblk, blkid, smartctl, udevadm, findmnt print nonsense", "programs of that name on PATH")
+def test_drives_are_listed_whatever_tools_say(tmp_path: Path, script: str) -> None:
+    for name in ("lsblk", "blkid", "smartctl", "udevadm", "findmnt", "wipefs", "zpool"):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    done = fswizard("drives", "--json", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), (list, dict))
+    assert not CONTROL & set(done.stderr)

@@ -1,0 +1,124 @@
+"""Terminals that are tiny, dumb, changing, or gone: no traceback, and a run that is cleaned up."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fswizard import results
+from tests.loop.fault_table import fault
+from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, wait_until
+from tests.loop.terminals import terminal
+from tests.loop.tiny_run import RECIPE, clean, tiny_run
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
+
+ESCAPE = "\x1b"
+
+
+def run_arguments(directory: Path, *more: str) -> list[str]:
+    (directory / "place").mkdir()
+    (directory / "tiny.toml").write_text(RECIPE)
+    target, file = f"image:128M@{directory / 'place'}", str(directory / "result.jsonl")
+    return ["run", str(directory / "tiny.toml"), "--target", target, "--output", file, *more]
+
+
+@fault("terminal", "closed terminal", "`fswizard run` on a pty whose other side is closed")
+def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) -> None:
+    with terminal(*run_arguments(tmp_path, "--rounds", "12..12")) as shown:
+        file = tmp_path / "result.jsonl"
+        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 40, "the first round has begun")
+        below = descendants(shown.process.pid)
+        shown.cut()
+        assert shown.process.wait(20) == 130
+        assert_nothing_lives(tmp_path / "place", below)
+        assert names_in(tmp_path / "place") == []
+        assert results.load(file).outcome == "cancelled"
+
+
+@fault("terminal", "closed terminal", "the same under nohup: it goes on to its end")
+def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
+    with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup") as shown:
+        file = tmp_path / "result.jsonl"
+        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 40, "the first round has begun")
+        shown.cut()
+        shown.process.wait(60)
+        assert results.load(file).outcome == "finished"
+        assert names_in(tmp_path / "place") == []
+    Path("nohup.out").unlink(missing_ok=True)
+
+
+@fault("terminal", "connection dropped", "standard error closed by its reader; the run goes on to its end")
+def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, "--rounds", "1..1") as run:
+        run.await_words("Random writes without")
+        assert run.process.stderr and run.process.stdout
+        run.process.stderr.close()
+        stdout = run.process.stdout.read()
+        assert run.process.wait(60) == 0
+        assert "ext4" in stdout
+        assert results.load(run.file).outcome == "finished"
+        assert names_in(run.place) == []
+
+
+@pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": "dumb", "NO_COLOR": "1"}], ids=["dumb", "no colour"])
+@fault("terminal", "TERM=dumb, NO_COLOR", "`fswizard run` on a pty: plain lines without a control sequence")
+def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: dict[str, str]) -> None:
+    with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), env=env) as shown:
+        text = shown.read(60)
+        assert shown.process.wait(10) == 0, text
+        assert ESCAPE not in text
+        assert "formatting with mkfs.ext4" in text
+        assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["plain", "no colour", "dumb"])
+@pytest.mark.parametrize("size", [(80, 24), (20, 5), (1, 1)], ids=str)
+@fault("terminal", "20x5, 1x1, NO_COLOR, TERM=dumb", "the wizard on a pty, left with Ctrl-Q")
+def test_the_wizard_opens_and_closes(size: tuple[int, int], env: dict[str, str]) -> None:
+    with terminal(size=size, env=env) as shown:
+        shown.read(2.5)
+        assert shown.process.poll() is None, shown.read(0)
+        shown.type("\x11")
+        text = shown.read(5)
+        shown.process.wait(5)
+        assert "Traceback" not in text and "Error" not in text
+
+
+@fault("terminal", "resize storm", "the wizard on a pty that changes its size a hundred times a second")
+def test_a_resize_storm_leaves_the_wizard_usable() -> None:
+    with terminal() as shown:
+        shown.read(2)
+        for columns, rows in itertools.islice(itertools.cycle([(20, 5), (200, 60), (3, 2), (80, 24)]), 200):
+            shown.resize(columns, rows)
+            shown.read(0.01)
+        shown.resize(80, 24)
+        shown.read(1)
+        assert shown.process.poll() is None, shown.read(0)[-2000:]
+        shown.type("\x11")
+        text = shown.read(5)
+        shown.process.wait(5)
+        assert "Traceback" not in text
+
+
+@fault("terminal", "closed terminal", "the wizard on a pty whose other side is closed")
+def test_when_its_terminal_is_closed_the_wizard_is_gone() -> None:
+    with terminal() as shown:
+        shown.read(2)
+        below = descendants(shown.process.pid)
+        shown.cut()
+        shown.process.wait(10)
+        assert not [process for process in below if process.is_running() and process.status() != "zombie"]
+    assert "Nothing was left behind" in clean()
+
+
+@fault("terminal", "no terminal", "the wizard with its output in a pipe")
+def test_without_a_terminal_the_wizard_says_what_to_do_instead() -> None:
+    done = subprocess.run([sys.executable, "-m", "fswizard"], capture_output=True, text=True, check=False, timeout=20)
+    assert done.returncode == 2
+    assert "fswizard run" in done.stderr
+    assert "Traceback" not in done.stderr

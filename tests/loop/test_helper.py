@@ -1,0 +1,399 @@
+"""The privileged helper and its client, with real filesystems on a real loop device."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from fswizard import privileged
+from fswizard.bench import privilege
+from fswizard.bench.helper import Attached, Helper, HelperFailed
+from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.privileged import loop_device
+from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+ROOT = Path(__file__).parents[2]
+
+MKFS = {
+    "ext4": ("-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-O", "inline_data,^dir_nlink"),
+    "xfs": ("-q", "-f", "-K", "-m", "reflink=0", "-n", "size=16k"),
+    "btrfs": ("-q", "-f", "-K", "--csum", "xxhash", "-m", "single"),
+}
+OPTIONS = {"ext4": ("noatime", "commit=30"), "xfs": ("logbsize=256k",), "btrfs": ("noatime", "compress=zstd:1")}
+FILESYSTEMS = [
+    "ext4",
+    pytest.param("xfs", marks=pytest.mark.xfs),
+    pytest.param("btrfs", marks=pytest.mark.btrfs),
+]
+
+
+@pytest_asyncio.fixture
+async def helper() -> AsyncIterator[Helper]:
+    async with Helper.start() as helper:
+        yield helper
+
+
+@pytest_asyncio.fixture
+async def attached(helper: Helper, tmp_path: Path) -> Attached:
+    return await helper.attach(str(make_image(tmp_path)))
+
+
+@pytest_asyncio.fixture
+async def mounted(helper: Helper, attached: Attached, tmp_path: Path) -> str:
+    """The mount point of a fresh ext4."""
+    directory = str(make_mount_point(tmp_path))
+    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    assert (await helper.mount(attached.handle, "ext4", (), directory)).exit_code == 0
+    return directory
+
+
+async def output_of(helper: Helper, *argv: str, cwd: str, **env: str) -> str:
+    return (await (await helper.run(argv, cwd=cwd, env=env)).wait()).output
+
+
+async def until(reached: Callable[[], bool], limit_s: float = 3.0) -> None:
+    """Wait for what the kernel does a moment later."""
+    deadline = asyncio.get_running_loop().time() + limit_s
+    while not reached():
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(filesystem: str, tmp_path: Path) -> None:
+    image, directory = make_image(tmp_path), make_mount_point(tmp_path)
+    async with Helper.start() as helper:
+        attached = await helper.attach(str(image))
+        assert loop_devices_of(image) == [attached.path]
+        for _ in range(2):  # a second time over the first
+            await helper.wipe(attached.handle)
+            assert (await helper.mkfs(attached.handle, filesystem, MKFS[filesystem])).exit_code == 0
+            mounted = await helper.mount(attached.handle, filesystem, OPTIONS[filesystem], str(directory))
+            assert mounted.exit_code == 0, mounted.output
+            table = await output_of(helper, "findmnt", "-no", "FSTYPE,OPTIONS", str(directory), cwd=str(directory))
+            assert table.startswith(filesystem)
+            assert {"nosuid", "nodev"} <= set(table.split()[1].split(","))
+            assert "noatime" in table or filesystem == "xfs"
+            wrote = await (await helper.run(["sh", "-c", "echo hello > file"], cwd=str(directory))).wait()
+            assert wrote.exit_code == 0, wrote.output
+            assert not list(directory.iterdir()), "the host sees the mount"
+            await helper.sync(attached.handle)
+            assert await helper.health(attached.handle, filesystem) == {}
+            assert (await helper.umount(attached.handle)).exit_code == 0
+        await helper.detach(attached.handle)
+        assert not loop_devices_of(image)
+
+
+async def test_mounting_again_finds_what_was_written(helper: Helper, attached: Attached, mounted: str) -> None:
+    await output_of(helper, "sh", "-c", "echo hello > file", cwd=mounted)
+    assert (await helper.umount(attached.handle)).exit_code == 0
+    assert (await helper.mount(attached.handle, "ext4", ("noatime",), mounted)).exit_code == 0
+    assert await output_of(helper, "cat", "file", cwd=mounted) == "hello"
+
+
+async def test_wiping_leaves_nothing_at_either_end(helper: Helper, tmp_path: Path) -> None:
+    image = make_image(tmp_path)
+    size = image.stat().st_size
+    with image.open("r+b") as file:
+        for offset in (0, size - (1 << 20)):
+            file.seek(offset)
+            file.write(b"x" * (1 << 20))
+    attached = await helper.attach(str(image))
+    await helper.wipe(attached.handle)
+    with image.open("rb") as file:
+        for offset in (0, size - (1 << 20)):
+            file.seek(offset)
+            assert not any(file.read(1 << 20))
+
+
+async def test_workloads_have_no_capability_and_cannot_get_one(helper: Helper, mounted: str) -> None:
+    process = await helper.run(["sleep", "60"], cwd=mounted)
+    await until(lambda: Path(f"/proc/{process.pid}/exe").resolve().name == "sleep")
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
+    for capabilities in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(status[capabilities], 16) == 0, capabilities
+    assert status["NoNewPrivs"] == "1"
+    assert set(status["Uid"].split()) == {str(os.getuid())}
+    assert Path(f"/proc/{process.pid}/cwd").readlink() == Path(mounted)
+    await process.kill()
+
+
+async def test_a_workload_of_root_cannot_use_roots_rights(helper: Helper, mounted: str) -> None:
+    for argv in (["umount", mounted], ["mknod", "disk", "b", "7", "0"], ["chown", "1", "."]):
+        failed = await (await helper.run(argv, cwd=mounted)).wait()
+        assert failed.exit_code != 0, argv
+
+
+async def test_a_workload_gets_a_clean_environment(
+    helper: Helper, mounted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_DEBUG", "statistics")
+    given = await output_of(helper, "env", cwd=mounted, TMPDIR=str(tmp_path))
+    names = {line.partition("=")[0] for line in given.splitlines()}
+    assert names == {"PATH", "HOME", "LC_ALL", "TMPDIR"}
+    assert f"TMPDIR={tmp_path}" in given
+    with pytest.raises(Refused, match="LD_PRELOAD"):
+        await helper.run(["true"], cwd=mounted, env={"LD_PRELOAD": "/tmp/evil.so"})
+
+
+async def test_arguments_reach_the_program_as_they_are(helper: Helper, mounted: str) -> None:
+    hostile = ("$(touch evil)", "`id`", "; rm -rf .", "--help", "a\nb", "ü\u202e")
+    process = await helper.run(["printf", "%s\\0", *hostile], cwd=mounted)
+    assert (await process.wait()).stdout.decode().split("\0")[:-1] == list(hostile)
+    assert "evil" not in await output_of(helper, "ls", cwd=mounted)
+
+
+async def test_a_program_is_no_option_of_the_one_that_takes_the_rights_away(helper: Helper, mounted: str) -> None:
+    with pytest.raises(Missing):
+        await helper.run(["--keep-groups", "id"], cwd=mounted)
+
+
+async def test_output_comes_while_the_program_runs_and_whole(helper: Helper, mounted: str) -> None:
+    script = "echo first; sleep 0.5; head -c 3000000 /dev/zero; echo err >&2; exit 3"
+    process = await helper.run(["sh", "-c", script], cwd=mounted)
+    received, first_came = b"", asyncio.get_running_loop().time()
+    async for chunk in process.chunks():
+        if not received:
+            first_came = asyncio.get_running_loop().time()
+        received += chunk
+    finished = await process.wait()
+    assert asyncio.get_running_loop().time() - first_came > 0.3
+    assert received == b"first\n" + bytes(3_000_000)
+    assert (finished.exit_code, finished.stdout, finished.stderr) == (3, b"", b"err\n")
+    assert 0.5 < finished.wall_s < 5
+
+
+async def test_the_end_tells_time_and_processor_time_of_children_too(helper: Helper, mounted: str) -> None:
+    burn = "import time; t = time.process_time()\nwhile time.process_time() < t + 0.3: pass"
+    finished = await (
+        await helper.run(["sh", "-c", f"/usr/bin/python3 -c '{burn}' & sleep 1; wait"], cwd=mounted)
+    ).wait()
+    assert 0.3 <= finished.cpu_s < 0.8
+    assert 1.0 <= finished.wall_s < 3
+
+
+async def test_the_signal_that_ends_a_program_is_told(helper: Helper, mounted: str) -> None:
+    assert (await (await helper.run(["sh", "-c", "kill -TERM $$"], cwd=mounted)).wait()).exit_code == -15
+
+
+async def test_killing_a_program_ends_everything_it_started(helper: Helper, attached: Attached, mounted: str) -> None:
+    escape = "setsid sh -c 'setsid sleep 61 & sleep 62' & exec sleep 63"
+    process = await helper.run(["sh", "-c", escape], cwd=mounted)
+    await asyncio.sleep(0.3)
+    await process.kill()
+    assert (await process.wait()).exit_code == -9
+    assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+async def test_what_a_program_leaves_behind_ends_with_it(helper: Helper, attached: Attached, mounted: str) -> None:
+    finished = await (await helper.run(["sh", "-c", "setsid sleep 61 & exit 0"], cwd=mounted)).wait()
+    assert finished.exit_code == 0
+    assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+async def test_umount_of_something_in_use_fails_and_names_the_user(
+    helper: Helper, attached: Attached, mounted: str
+) -> None:
+    process = await helper.run(["sleep", "60"], cwd=mounted)
+    failed = await helper.umount(attached.handle)
+    assert failed.exit_code != 0
+    assert f"(process {process.pid}): {mounted}" in failed.output
+    await process.kill()
+    await helper.sync(attached.handle)
+    assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached(
+    helper: Helper, attached: Attached, mounted: str
+) -> None:
+    for order in (
+        helper.wipe(attached.handle),
+        helper.mkfs(attached.handle, "ext4", ()),
+        helper.detach(attached.handle),
+        helper.mount(attached.handle, "ext4", (), mounted),
+    ):
+        with pytest.raises(Refused, match="is mounted"):
+            await order
+
+
+async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, attached: Attached) -> None:
+    finished = await helper.mkfs(attached.handle, "ext4", ("-b", "999"))
+    assert finished.exit_code > 0
+    assert "block size" in finished.output
+
+
+async def test_a_mount_without_a_filesystem_fails_and_leaves_the_device_free(
+    helper: Helper, attached: Attached, tmp_path: Path
+) -> None:
+    failed = await helper.mount(attached.handle, "ext4", (), str(make_mount_point(tmp_path)))
+    assert failed.exit_code != 0
+    assert "superblock" in failed.output
+    if os.access("/dev/kmsg", os.R_OK):
+        assert f"({attached.name}): VFS: Can't find ext4 filesystem" in failed.output
+    await helper.detach(attached.handle)
+
+
+@pytest.fixture
+def small_host(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem with less room than the sparse image on it claims: the device fails when that is used up."""
+    directory = tmp_path / "host"
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", directory], check=True)
+    yield directory
+    subprocess.run(["umount", directory], check=True)
+
+
+async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path, tmp_path: Path) -> None:
+    """The program itself ends without any error: its writes stay in memory until later."""
+    image, directory = small_host / "image", str(make_mount_point(tmp_path))
+    with image.open("wb") as file:
+        file.truncate(400 << 20)
+    async with Helper.start() as helper:
+        attached = await helper.attach(str(image))
+        await helper.mkfs(attached.handle, "ext4", ("-q", "-F", "-O", "^has_journal"))
+        assert (await helper.mount(attached.handle, "ext4", (), directory)).exit_code == 0
+        argv = ["dd", "if=/dev/zero", "of=file", "bs=1M", "count=200"]
+        assert (await (await helper.run(argv, cwd=directory)).wait()).exit_code == 0
+        with pytest.raises(HelperFailed) as failed:
+            await helper.sync(attached.handle)
+        reasons = ("syncfs: Input/output error", "syncfs: No space left on device")  # which one is a matter of moments
+        assert failed.value.details in reasons
+        health = await helper.health(attached.handle, "ext4")
+        assert health.get("kernel_errors", 0) == len(helper.kernel_log)
+        assert all(attached.name in line for line in helper.kernel_log)
+        await helper.umount(attached.handle)
+    await until(lambda: not loop_devices_of(image))
+
+
+async def test_an_image_is_attached_once_only(helper: Helper, attached: Attached, tmp_path: Path) -> None:
+    with pytest.raises(HelperFailed, match=f"attached as {attached.name} already"):
+        await helper.attach(str(tmp_path / "image"))
+
+
+@pytest.mark.parametrize("block_bytes", [0, 4096])
+@pytest.mark.parametrize("configure", [loop_device._configure, loop_device._configure_in_steps])
+def test_loop_devices_are_had_from_old_kernels_and_for_disks_of_large_sectors(
+    configure: Callable[[int, int, int], None], block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop_device, "_configure", configure)
+    with make_image(tmp_path).open("r+b") as image:
+        device = loop_device._attach(image.fileno(), block_bytes)
+    sysfs = Path("/sys/block") / device.name
+    assert device.direct_io
+    assert (sysfs / "loop/autoclear").read_text() == "1\n"
+    assert int((sysfs / "queue/logical_block_size").read_text()) == (block_bytes or 512)
+    assert int((sysfs / "size").read_text()) * 512 == (tmp_path / "image").stat().st_size
+    os.close(device.descriptor)  # as when the helper is killed
+
+
+@pytest.fixture
+def installed() -> Iterator[Path]:
+    """A copy where a package would put one: below a directory that is root's alone, without the rest of the program."""
+    top = Path(f"/root/.fswizard-test-{os.getpid()}")
+    copy = top / "fswizard" / "privileged"
+    shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(privilege, "INSTALLED", copy)
+        yield copy
+    shutil.rmtree(top)
+
+
+async def test_an_installed_copy_runs_by_itself(installed: Path, tmp_path: Path) -> None:
+    async with Helper.start() as helper:
+        assert f"{installed}/__main__.py" in Path(f"/proc/{helper_pid()}/cmdline").read_text()
+        assert await output_of(helper, "echo", "hello", cwd=str(tmp_path)) == "hello"
+    assert not list(installed.rglob("__pycache__"))
+
+
+@pytest.mark.parametrize("lost", ["sys_admin", "sys_resource,-mknod,-sys_admin"])
+def test_root_without_the_right_to_mount_is_told_so(lost: str) -> None:
+    script = """
+import asyncio
+from fswizard import privileged
+from fswizard.bench import privilege
+from fswizard.bench.helper import Helper
+async def main():
+    async with Helper.start():
+        print("started")
+try:
+    asyncio.run(main())
+except Exception as error:
+    print(type(error).__name__, error, error.hint, error.details)
+"""
+    argv = ["setpriv", f"--bounding-set=-{lost}", sys.executable, "-c", script]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=ROOT, timeout=20).stdout
+    assert said.startswith("Missing The privileged helper could not be started.")
+    assert "--target dir:" in said
+    assert "Operation not permitted" in said
+
+
+async def test_whoever_stops_waiting_for_a_program_of_the_helper_ends_it(helper: Helper, attached: Attached) -> None:
+    order = asyncio.ensure_future(helper.wipe(attached.handle))
+    await asyncio.sleep(0)
+    order.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await order
+    await asyncio.sleep(0.2)
+    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+
+
+@pytest.fixture
+def stick(tmp_path: Path) -> Iterator[Path]:
+    """Something that is mounted before the helper starts, on a host that shares its mounts as systemd does."""
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "stick"
+    outer.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", outer], check=True)
+    subprocess.run(["mount", "--make-rshared", outer], check=True)
+    inner.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", inner], check=True)
+    yield inner
+    subprocess.run(["umount", "--recursive", outer], check=True)
+
+
+async def test_what_the_person_unmounts_meanwhile_is_unmounted_for_the_helper_too(stick: Path) -> None:
+    """Else a stick that looks unmounted would still be mounted here, with data not yet written to it."""
+    async with Helper.start():
+        table = Path(f"/proc/{helper_pid()}/mountinfo")
+        assert str(stick) in table.read_text()
+        await asyncio.to_thread(lambda: subprocess.run(["umount", stick], check=True))
+        assert str(stick) not in table.read_text()
+
+
+async def test_a_host_that_shares_its_mounts_sees_none_of_the_helpers(stick: Path) -> None:
+    image, directory = make_image(stick), str(make_mount_point(stick))
+    async with Helper.start() as helper:
+        attached = await helper.attach(str(image))
+        await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
+        assert (await helper.mount(attached.handle, "ext4", (), directory)).exit_code == 0
+        assert directory in Path(f"/proc/{helper_pid()}/mountinfo").read_text()
+        assert directory not in Path("/proc/self/mountinfo").read_text()
+    await until(lambda: not loop_devices_of(image))
+
+
+async def test_when_the_helper_dies_everybody_who_waits_is_told(helper: Helper, mounted: str) -> None:
+    process = await helper.run(["sleep", "60"], cwd=mounted)
+    waiting = asyncio.ensure_future(process.wait())
+    await asyncio.sleep(0)
+    os.kill(helper_pid(), 9)
+    with pytest.raises(RunFailed, match="helper ended"):
+        await asyncio.wait_for(waiting, 2)
+    assert [chunk async for chunk in process.chunks()] == []
+    await process.kill()
+    with pytest.raises(RunFailed, match="helper ended"):
+        await helper.run(["true"], cwd=mounted)
+
+
+def helper_pid() -> int:
+    """Of the helper that this test started: child of `unshare`, which is our own child."""
+    namespaces = [pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text().strip() == "unshare"]
+    return children(namespaces[-1])[0]

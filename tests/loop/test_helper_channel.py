@@ -1,0 +1,180 @@
+"""The channel takes whatever comes: what is no request is answered with an error and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION
+from tests.loop.channel import Channel, attached, children, make_image, make_mount_point
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+MESSAGES = 100_000
+SEED = 20260101
+
+HOSTILE: list[Any] = [
+    None, True, -1, 2, 1.5, 10**17, "", "1", "x" * 5000, "../../etc/passwd", "/etc/passwd", "/dev/sda", "/proc/1/mem",
+    "a\nb", "a\0b", "\ud800", "\u202e", "$(reboot)", "`id`", "--help", [], {}, [[]], [None], ["\0"], {"a": 1},
+    {"a": []},
+]  # fmt: skip
+
+
+def requests(image: Path, mount_point: Path) -> dict[str, dict[str, Any]]:
+    """One of each verb, all right but for what the test does to it."""
+    return {
+        "hello": {},
+        "attach": {"image": str(image)},
+        "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
+        "wipe": {"handle": 1},
+        "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
+        "mount": {"handle": 1, "filesystem": "ext4", "options": [], "directory": str(mount_point)},
+        "umount": {"handle": 1},
+        "detach": {"handle": 1},
+        "health": {"handle": 1, "filesystem": "ext4"},
+        "sync": {"handle": 1},
+        "run": {"argv": ["touch", str(mount_point / "evil")], "cwd": str(mount_point), "env": {}},
+        "kill": {"job": 1},
+    }
+
+
+def without_field(random: random.Random, message: dict[str, Any]) -> bytes:
+    del message[random.choice([name for name in message if name != "id" or len(message) == 1])]
+    return json.dumps(message).encode()
+
+
+def with_further_field(random: random.Random, message: dict[str, Any]) -> bytes:
+    message[random.choice(["device", "force", "ID", "__class__", "", "image "])] = random.choice(HOSTILE)
+    return json.dumps(message).encode()
+
+
+def with_unknown_verb(random: random.Random, message: dict[str, Any]) -> bytes:
+    verbs = ["exec", "Wipe", "wipe ", "__init__", "carry_out", "_wipe", "", "mkfs\0", *map(str, HOSTILE)]
+    message["verb"] = random.choice([*verbs, *HOSTILE[:6], ["wipe"], {"wipe": 1}])
+    return json.dumps(message).encode()
+
+
+def with_hostile_value(random: random.Random, message: dict[str, Any]) -> bytes:
+    """Nothing hostile is the image, and where it happens to be a right value, another wrong one stands in."""
+    right: dict[str, list[Any]] = {"options": [[]], "arguments": [[]], "env": [{}], "id": [2, 10**17, 1], "job": [2]}
+    name = random.choice([name for name in message if name != "verb"])
+    value = random.choice(HOSTILE)
+    message[name] = "wrong" if value in right.get(name, []) else value
+    return json.dumps(message).encode()
+
+
+def cut_off(random: random.Random, message: dict[str, Any]) -> bytes:
+    line = json.dumps(message).encode()
+    return line[: random.randrange(1, len(line))]
+
+
+def noise(random: random.Random, message: dict[str, Any]) -> bytes:
+    return random.randbytes(random.randrange(1, 200)).replace(b"\n", b" ")
+
+
+def other_json(random: random.Random, message: dict[str, Any]) -> bytes:
+    return random.choice(
+        [
+            b"[" * 50_000,
+            b'{"a":' * 20_000,
+            b"9" * 10_000,
+            b'{"id":' + b"9" * 5000 + b',"verb":"hello"}',
+            b'{"id":NaN,"verb":"hello"}',
+            b'{"id":1e3,"verb":"hello"}',
+            b'{"id":1,"id":2,"verb":"wipe","handle":1}',
+            b'{"id":1,"verb":"hello","verb":"wipe","handle":1}',
+            b'\xef\xbb\xbf{"id":1,"verb":"hello"}',
+            b'{"id":1,"verb":"hell\xff"}',
+            b'{"id":1,"verb":"hello"} {"id":2,"verb":"hello"}',
+            b"null",
+            b'"wipe"',
+            b"[]",
+            b"{}",
+            b"",
+            b"\r",
+            b"\0" * 100,
+        ]
+    )
+
+
+DEFECTS: list[Callable[[random.Random, dict[str, Any]], bytes]] = [
+    without_field, with_further_field, with_unknown_verb, with_hostile_value, cut_off, noise, other_json,
+]  # fmt: skip
+
+
+def test_a_hundred_thousand_broken_messages_change_nothing(tmp_path: Path) -> None:
+    image, mount_point = make_image(tmp_path, 64 << 20), make_mount_point(tmp_path)
+    image.write_bytes(os.urandom(1 << 20) * 64)
+    content = image.read_bytes()
+    dice = random.Random(SEED)
+    with attached(image) as (channel, _):
+        descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
+        templates = requests(image, mount_point)
+        assert templates.keys() == VERBS.keys()
+        lines = []
+        for number in range(MESSAGES):
+            verb = dice.choice(list(templates))
+            message = {"id": number, "verb": verb, **templates[verb]}
+            defect = dice.choices(DEFECTS, weights=[20, 20, 20, 40, 10, 10, 0.5])[0]
+            lines.append(defect(dice, message))
+        for line, answer in zip(lines, channel.send_all(lines)):
+            assert "error" in answer, (line, answer)
+        assert channel.ask("hello")["ok"]["protocol"] == VERSION
+        assert children(channel.helper_pid) == []
+        assert str(tmp_path) not in Path(f"/proc/{channel.helper_pid}/mountinfo").read_text()
+        assert len(os.listdir(f"/proc/{channel.helper_pid}/fd")) == descriptors
+        assert image.read_bytes() == content
+        assert not list(mount_point.iterdir())
+
+
+@pytest.mark.parametrize("length", [MAXIMUM_LINE_BYTES + 1, 3 * MAXIMUM_LINE_BYTES, 20 * MAXIMUM_LINE_BYTES])
+def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read(length: int) -> None:
+    with Channel() as channel:
+        padding = b" " * (length - len(b'{"id":7,"verb":"hello"}'))
+        answers = list(channel.send_all([b'{"id":7,"verb":"hello"' + padding + b"}", b'{"id":8,"verb":"hello"}']))
+        assert answers[0]["id"] is None
+        assert answers[0]["error"]["code"] == "invalid"
+        assert answers[1]["id"] == 8
+        assert "ok" in answers[1]
+
+
+def test_a_line_may_be_as_long_as_the_limit_and_come_in_pieces() -> None:
+    with Channel() as channel:
+        line = b'{"id":7,"verb":"hello"'.ljust(MAXIMUM_LINE_BYTES - 1) + b"}\n"
+        assert channel.process.stdin
+        for start in range(0, len(line), 100_003):
+            channel.process.stdin.write(line[start : start + 100_003])
+            channel.process.stdin.flush()
+        assert "ok" in channel.receive()
+
+
+def test_a_client_that_does_not_read_delays_no_program(tmp_path: Path) -> None:
+    """How long a program took is measured rightly although its output waits."""
+    with Channel() as channel:
+        argv = ["sh", "-c", "head -c 5000000 /dev/zero; sleep 0.2"]
+        channel.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(tmp_path), "env": {}}).encode())
+        time.sleep(1.5)
+        while "ended" not in (message := channel.receive()):
+            pass
+        assert message["ended"]["wall_s"] < 1
+
+
+def test_a_client_that_never_reads_is_not_listened_to_for_ever(tmp_path: Path) -> None:
+    """What waits for it is bounded, and all comes once it reads."""
+    with Channel() as channel:
+        argv = ["head", "-c", "60000000", "/dev/zero"]
+        channel.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(tmp_path), "env": {}}).encode())
+        time.sleep(1)
+        memory = Path(f"/proc/{channel.helper_pid}/status").read_text()
+        assert int(memory.split("VmRSS:")[1].split()[0]) < 64 << 10
+        received = 0
+        while "ended" not in (message := channel.receive()):
+            received += len(message.get("data", "")) * 3 // 4
+        assert received >= 60_000_000

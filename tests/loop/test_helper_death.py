@@ -1,0 +1,149 @@
+"""Whatever is killed: within two seconds no mount, no loop device, no process is left, and the host saw no mount."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+ROOT = Path(__file__).parents[2]
+LIMIT_S = 2.0
+
+CLIENT = """
+import asyncio, sys
+from fswizard.bench.helper import Helper
+
+async def main(image, directory, stage):
+    async with Helper.start() as helper:
+        attached = await helper.attach(image)
+        if stage != "attached":
+            await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
+            await helper.mount(attached.handle, "ext4", (), directory)
+            write = "setsid sleep 1000 & while :; do dd if=/dev/zero of=file bs=1M count=50 status=none; done"
+            process = await helper.run(["sh", "-c", write], cwd=directory)
+            print(process.pid, flush=True)
+            await process.wait()
+            print("workload ended", flush=True)
+        else:
+            print(0, flush=True)
+        await asyncio.sleep(1000)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@dataclass
+class Run:
+    client: subprocess.Popen[str]
+    image: Path
+    workload: int
+
+    @property
+    def namespaces(self) -> int:
+        return children(self.client.pid)[0]
+
+    @property
+    def helper(self) -> int:
+        return children(self.namespaces)[0]
+
+    def everybody(self) -> set[int]:
+        """The client and all that came of it."""
+        found, new = set[int](), {self.client.pid}
+        while new:
+            found |= new
+            new = {child for pid in new for child in children(pid)}
+        return found
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
+    runs: list[Run] = []
+
+    def start(stage: str) -> Run:
+        image, directory = make_image(tmp_path), make_mount_point(tmp_path)
+        client = subprocess.Popen(
+            [sys.executable, "-c", CLIENT, image, directory, stage],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+        )  # fmt: skip
+        assert client.stdout
+        runs.append(Run(client, image, int(client.stdout.readline())))
+        return runs[0]
+
+    yield start
+    for run in runs:
+        run.client.kill()
+        run.client.communicate()
+
+
+def alive(pids: set[int]) -> list[str]:
+    found = []
+    for pid in pids:
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        if status.rpartition(")")[2].split()[0] not in "ZX":
+            found.append(status[:60])
+    return found
+
+
+def assert_nothing_is_left(run: Run, pids: set[int], since: float) -> None:
+    while (left := alive(pids) + loop_devices_of(run.image)) and time.monotonic() < since + LIMIT_S:
+        time.sleep(0.02)
+    assert not left
+    assert str(run.image.parent) not in Path("/proc/mounts").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=str)
+@pytest.mark.parametrize("stage", ["attached", "writing"])
+def test_when_the_client_is_killed_all_goes_with_it(
+    start: Callable[[str], Run], stage: str, number: signal.Signals
+) -> None:
+    run = start(stage)
+    pids, since = run.everybody(), time.monotonic()
+    assert str(run.image.parent / "mount") not in Path("/proc/mounts").read_text(), "the host sees the mount"
+    run.client.send_signal(number)
+    assert_nothing_is_left(run, pids, since)
+
+
+@pytest.mark.parametrize("victim", ["namespaces", "helper"])
+@pytest.mark.parametrize("stage", ["attached", "writing"])
+def test_when_the_helper_is_killed_all_but_the_client_goes_with_it(
+    start: Callable[[str], Run], stage: str, victim: str
+) -> None:
+    run = start(stage)
+    pids, since = run.everybody() - {run.client.pid}, time.monotonic()
+    os.kill(getattr(run, victim), signal.SIGKILL)
+    assert_nothing_is_left(run, pids, since)
+
+
+def test_when_a_workload_is_killed_the_helper_goes_on(start: Callable[[str], Run]) -> None:
+    run = start("writing")
+    os.kill(run.workload, signal.SIGKILL)
+    assert run.client.stdout
+    assert run.client.stdout.readline() == "workload ended\n"
+    assert run.client.poll() is None
+    assert children(run.helper) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=str)
+def test_the_helper_leaves_it_to_the_client_what_a_signal_means(
+    start: Callable[[str], Run], number: signal.Signals
+) -> None:
+    run = start("writing")
+    os.kill(run.helper, number)
+    time.sleep(0.2)
+    assert alive({run.helper, run.workload}) != []
+    assert len(alive({run.helper, run.workload})) == 2
+    assert os.getpgid(run.namespaces) != os.getpgid(run.client.pid), "the terminal's signals would reach it"

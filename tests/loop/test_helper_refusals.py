@@ -1,0 +1,248 @@
+"""What the helper refuses although it could do it, and that nothing was changed by asking."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loop.channel import PROGRAM, Channel, attached, loop_devices_of, make_image, make_mount_point
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+SIZE = 64 << 20
+NOBODY = 65534
+
+
+def refused(answer: dict[str, Any], *words: str) -> None:
+    assert "error" in answer, f"not refused: {answer}"
+    assert answer["error"]["code"] in ("refused", "invalid", "missing"), answer
+    assert all(word in answer["error"]["text"] for word in words), answer
+
+
+def symlink(directory: Path) -> Path:
+    make_image(directory, SIZE)
+    (directory / "link").symlink_to("image")
+    return directory / "link"
+
+
+def hard_link(directory: Path) -> Path:
+    image = make_image(directory, SIZE)
+    os.link(image, directory / "second")
+    return image
+
+
+def foreign(directory: Path) -> Path:
+    image = make_image(directory, SIZE)
+    os.chown(image, NOBODY, NOBODY)
+    return image
+
+
+def directory_itself(directory: Path) -> Path:
+    return directory
+
+
+def pipe(directory: Path) -> Path:
+    os.mkfifo(directory / "pipe")
+    return directory / "pipe"
+
+
+def unix_socket(directory: Path) -> Path:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(directory / "socket"))
+    return directory / "socket"
+
+
+def block_device(directory: Path) -> Path:
+    os.mknod(directory / "disk", 0o060600, os.makedev(7, 0))
+    return directory / "disk"
+
+
+def too_small(directory: Path) -> Path:
+    return make_image(directory, SIZE - 1)
+
+
+def absent(directory: Path) -> Path:
+    return directory / "absent"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (symlink, "symbolic links"),
+        (hard_link, "2 names"),
+        (foreign, "belongs to user 65534"),
+        (directory_itself, "directory"),
+        (pipe, "no regular file"),
+        (unix_socket, "No such device"),
+        (block_device, "no regular file"),
+        (too_small, "smaller than 64 MiB"),
+        (absent, "No such file"),
+    ],
+)
+def test_an_image_is_a_regular_file_of_the_persons_own(
+    make: Callable[[Path], Path], words: str, tmp_path: Path
+) -> None:
+    image = make(tmp_path)
+    with Channel() as channel:
+        refused(channel.ask("attach", image=str(image)), words)
+    assert not loop_devices_of(tmp_path / "image")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Channel, int, Path]]:
+    image = make_image(tmp_path_factory.mktemp("shared"), SIZE)
+    image.write_bytes(os.urandom(1 << 20) * 64)
+    with attached(image) as (channel, handle):
+        yield channel, handle, image
+
+
+@pytest.fixture
+def volume(shared: tuple[Channel, int, Path], tmp_path: Path) -> Iterator[tuple[Channel, int, Path]]:
+    """A helper, the handle of an image that must not change, and a directory for the test."""
+    channel, handle, image = shared
+    before = digest(image)
+    yield channel, handle, tmp_path
+    assert digest(image) == before, "the image was changed"
+
+
+def digest(image: Path) -> str:
+    return hashlib.sha256(image.read_bytes()).hexdigest()
+
+
+MKFS: dict[str, list[list[str]]] = {
+    "ext4": [
+        ["-d", "/etc"], ["-d", "etc"], ["-J", "device=/dev/sda"], ["-J", "size=4,device=UUID=x"], ["-O", "journal_dev"],
+        ["-z", "undo"], ["-l", "badblocks"], ["-E", "root_owner=0:0"], ["-E", "offset=0"], ["-E", "discard,offset=1"],
+        ["-L", "/etc"], ["-L", "-d"], ["-L", "a b"], ["-L", ""], ["-e", "panic"], ["-M", "x"], ["/dev/sda"], ["--"],
+        ["-E"], ["-qF"], ["-E", "nodiscard\n"], ["-b", "٤٠٩٦"], ["-q", "-F", "1000"], ["-n"], ["-t", "ext2"],
+    ],
+    "xfs": [
+        ["-l", "logdev=/dev/sda"], ["-l", "logdev=sda"], ["-l", "size=64m,logdev=x"], ["-r", "rtdev=/dev/sda"],
+        ["-d", "name=/dev/sda"], ["-d", "file=1"], ["-d", "agcount=4,file"], ["-p", "/etc/passwd"], ["-p", "proto"],
+        ["-c", "options=/etc/passwd"], ["-N"], ["-L", "../x"],
+    ],
+    "btrfs": [
+        ["--rootdir", "/etc"], ["-r", "/etc"], ["-r", "etc"], ["--rootdir=/etc"], ["--shrink"], ["/dev/sda"],
+        ["-d", "raid1"], ["-m", "raid0", "/dev/sda"], ["-L", "a/b"], ["-O", "list-all"], ["-f", "/dev/sda"],
+    ],
+    "f2fs": [["-c", "/dev/sda"], ["-l", "/x"], ["-d", "1"]],
+    "nilfs2": [["-c"], ["-L", "a/b"]],
+    "swap": [[]],
+    "../../bin/sh": [[]],
+    "ext4\0": [[]],
+    "": [[]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "arguments"), [(name, arguments) for name, table in MKFS.items() for arguments in table]
+)
+def test_mkfs_gets_no_argument_that_is_not_on_the_list(
+    filesystem: str, arguments: list[str], volume: tuple[Channel, int, Path]
+) -> None:
+    channel, handle, _ = volume
+    refused(channel.ask("mkfs", handle=handle, filesystem=filesystem, arguments=arguments))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["suid"], ["dev"], ["exec"], ["loop"], ["loop=/dev/loop0"], ["X-mount.mkdir"], ["x-systemd.automount"],
+        ["bind"], ["remount"], ["user"], ["offset=1"], ["journal_path=/dev/sda"], ["journal_dev=0x801"],
+        ["logdev=/dev/sda"], ["device=/dev/sda"], ["errors=panic"], ["noatime,suid"], ["noatime,"], [""],
+        ["uid=0"], ["context=x"],
+        ["fscontext=x"], ["usrjquota=f"], ["test_dummy_encryption"], ["dax"], ["sb=1"], ["-o"], ["noatime\n"], ["move"],
+    ],
+)  # fmt: skip
+def test_mount_gets_no_option_that_is_not_on_the_list(options: list[str], volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, directory = volume
+    mount_point = make_mount_point(directory)
+    answer = channel.ask("mount", handle=handle, filesystem="ext4", options=options, directory=str(mount_point))
+    refused(answer, "not allowed")
+
+
+@pytest.mark.parametrize("filesystem", ["tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs"])
+def test_only_filesystems_that_can_be_made_are_mounted(filesystem: str, volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, directory = volume
+    mount_point = make_mount_point(directory)
+    answer = channel.ask("mount", handle=handle, filesystem=filesystem, options=[], directory=str(mount_point))
+    refused(answer, "no such filesystem")
+
+
+def occupied(directory: Path) -> Path:
+    (directory / "mount" / "file").touch()
+    return directory / "mount"
+
+
+def foreign_directory(directory: Path) -> Path:
+    os.chown(directory / "mount", NOBODY, NOBODY)
+    return directory / "mount"
+
+
+def linked_directory(directory: Path) -> Path:
+    (directory / "link").symlink_to("mount")
+    return directory / "link"
+
+
+def a_file(directory: Path) -> Path:
+    (directory / "file").touch()
+    return directory / "file"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (occupied, "not empty"),
+        (foreign_directory, "belongs to user 65534"),
+        (linked_directory, "Not a directory"),
+        (a_file, "Not a directory"),
+        (absent, "No such file"),
+    ],
+)
+def test_a_mount_point_is_an_empty_directory_of_the_persons_own(
+    make: Callable[[Path], Path], words: str, volume: tuple[Channel, int, Path]
+) -> None:
+    channel, handle, directory = volume
+    make_mount_point(directory)
+    answer = channel.ask("mount", handle=handle, filesystem="ext4", options=[], directory=str(make(directory)))
+    refused(answer, words)
+
+
+@pytest.mark.parametrize("verb", ["wipe", "umount", "detach", "sync"])
+def test_only_what_was_attached_can_be_named(verb: str, volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, _ = volume
+    refused(channel.ask(verb, handle=handle + 1), "no such handle")
+
+
+@pytest.mark.parametrize("verb", ["umount", "sync"])
+def test_what_needs_a_mount_is_refused_without_one(verb: str, volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, _ = volume
+    refused(channel.ask(verb, handle=handle), "not mounted")
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "GCONV_PATH", "BASH_ENV", "A=B", ""])
+def test_a_workload_gets_no_variable_that_is_not_on_the_list(variable: str, tmp_path: Path) -> None:
+    with Channel() as channel:
+        refused(channel.ask("run", argv=["true"], cwd=str(tmp_path), env={variable: "x"}), "is not passed on")
+
+
+def test_a_workload_starts_in_a_directory_of_the_persons_own(tmp_path: Path) -> None:
+    os.chown(tmp_path, NOBODY, NOBODY)
+    with Channel() as channel:
+        refused(channel.ask("run", argv=["true"], cwd=str(tmp_path), env={}), "belongs to user 65534")
+
+
+def test_the_helper_runs_in_namespaces_of_its_own_only() -> None:
+    """Else its mounts would be the machine's, and would stay."""
+    done = subprocess.run(
+        ["/usr/bin/python3", "-I", "-S", "-B", str(PROGRAM)], input=b"", capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert b"namespace" in done.stderr

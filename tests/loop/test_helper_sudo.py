@@ -1,0 +1,247 @@
+"""The helper for somebody who is not root, through sudo."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.loop.channel import children, loop_devices_of
+from tests.loop.people import PASSWORD, Person, person
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo]
+
+CYCLE = """
+import asyncio, os
+from fswizard.bench import privilege
+from fswizard.bench.helper import Helper
+
+async def main(home):
+    image, directory = home + "/image", home + "/mount"
+    os.mkdir(directory)
+    with open(image, "wb") as file:
+        file.truncate(320 << 20)
+    async with Helper.start() as helper:
+        attached = await helper.attach(image)
+        await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
+        print((await helper.mount(attached.handle, "ext4", ("noatime",), directory)).output)
+        {then}
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+WAIT = """
+        process = await helper.run(["sh", "-c", "setsid sleep 1000 & sleep 1000"], cwd=directory)
+        print(process.pid, flush=True)
+        await asyncio.sleep(1000)
+"""
+
+ASK = """
+import asyncio
+from fswizard.bench import privilege
+from fswizard.bench.helper import Helper
+
+async def main():
+    async with Helper.start() as helper:
+        print("works for", helper.uid)
+
+print("before:", privilege.state(), flush=True)
+privilege.authorise()
+print("after:", privilege.state(), flush=True)
+asyncio.run(main())
+"""
+
+INTERRUPTED = """
+import asyncio, signal
+from fswizard.bench.helper import Helper
+
+async def main(home):
+    interrupted = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
+    async with Helper.start() as helper:
+        process = await helper.run(["sh", "-c", "sleep 1; echo workload went on"], cwd=home)
+        print("ready", flush=True)
+        await interrupted.wait()
+        print("the client knows")
+        print((await process.wait()).output)
+        print("helper went on", (await (await helper.run(["true"], cwd=home)).wait()).exit_code)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+EXPLAIN = """
+from fswizard.bench import privilege
+from fswizard.errors import Missing
+try:
+    privilege.authorise()
+except Missing as error:
+    print(privilege.state(), "|", error.message, "|", error.hint)
+"""
+
+
+@pytest.fixture
+def trusted() -> Iterator[Person]:
+    with person("USER ALL=(ALL) NOPASSWD: ALL") as made:
+        yield made
+
+
+@pytest.fixture
+def asked() -> Iterator[Person]:
+    with person("USER ALL=(ALL) ALL") as made:
+        yield made
+
+
+@pytest.fixture
+def nobody() -> Iterator[Person]:
+    with person("") as made:
+        yield made
+
+
+def cycle(then: str) -> str:
+    return CYCLE.replace("{then}", then.strip())
+
+
+def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person) -> None:
+    look = """
+        shell = "id -u; id -g; touch file && stat -c '%U %a' . file; grep -E '^(Uid|Cap|NoNew)' /proc/self/status"
+        print((await (await helper.run(["sh", "-c", shell], cwd=directory)).wait()).output)
+        print(helper.uid, os.listdir(directory), (await helper.umount(attached.handle)).exit_code)
+"""
+    lines = trusted.run(cycle(look), str(trusted.home)).split("\n")
+    assert lines[1:3] == [str(trusted.uid), str(trusted.gid)]
+    assert lines[3:5] == [f"{trusted.name} 700", f"{trusted.name} 644"]
+    assert lines[5].split()[1:] == [str(trusted.uid)] * 4
+    assert [line.split()[1] for line in lines[6:11]] == ["0" * 16] * 5
+    assert lines[11].split() == ["NoNewPrivs:", "1"]
+    assert lines[12] == f"{trusted.uid} [] 0"
+
+
+def test_files_are_opened_with_the_persons_rights(trusted: Person, tmp_path: Path) -> None:
+    """Root could open them, and the person owns them: but the person cannot get there."""
+    image = tmp_path / "image"
+    image.touch()
+    os.truncate(image, 64 << 20)
+    os.chown(image, trusted.uid, trusted.gid)
+    tmp_path.chmod(0o700)
+    attach = f"""
+        try:
+            await helper.attach({str(image)!r})
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+    assert "Refused" in (said := trusted.run(cycle(attach), str(trusted.home)))
+    assert "Permission denied" in said
+    assert not loop_devices_of(image)
+
+
+def test_files_of_others_are_refused(trusted: Person) -> None:
+    image = trusted.home / "foreign"
+    image.touch()
+    os.truncate(image, 64 << 20)
+    image.chmod(0o666)
+    attach = f"""
+        try:
+            await helper.attach({str(image)!r})
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+    assert "belongs to user 0" in trusted.run(cycle(attach), str(trusted.home))
+
+
+@pytest.mark.parametrize("victim", ["client", "sudo", "namespaces", "helper"])
+def test_whatever_is_killed_nothing_is_left(trusted: Person, victim: str) -> None:
+    command = trusted.command(cycle(WAIT), str(trusted.home))
+    client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert client.stdout
+    while not (line := client.stdout.readline()).strip().isdigit():
+        assert line, "the client ended"
+    found, new = set[int](), {client.pid}
+    while new:
+        found |= new
+        new = {child for pid in new for child in children(pid)}
+    named = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in sorted(found, reverse=True)}
+    pids = {"client": client.pid, "sudo": named["sudo"], "namespaces": named["unshare"]}
+    pids["helper"] = children(named["unshare"])[0]
+    pids["program"] = children(children(pids["helper"])[0])[0]
+    gone, since = set(pids.values()) - {client.pid}, time.monotonic()
+    os.kill(pids[victim], signal.SIGKILL)
+    try:
+        while (left := _alive(gone) or loop_devices_of(trusted.home / "image")) and time.monotonic() < since + 2:
+            time.sleep(0.02)
+        assert not left
+    finally:
+        client.kill()
+        client.communicate()
+
+
+def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Person) -> None:
+    said = _on_a_terminal(asked.command(ASK), asked.home, {"assword": PASSWORD})
+    assert "before: sudo-asks" in said
+    assert "after: sudo" in said
+    assert f"works for {asked.uid}" in said
+    assert PASSWORD not in said
+
+
+def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: Person) -> None:
+    said = _on_a_terminal(trusted.command(INTERRUPTED, str(trusted.home)), trusted.home, {"ready": "\x03"})
+    assert "the client knows" in said
+    assert "workload went on" in said
+    assert "helper went on 0" in said
+
+
+def test_a_wrong_password_ends_with_what_can_be_done(asked: Person) -> None:
+    said = _on_a_terminal(asked.command(EXPLAIN), asked.home, {"assword": "wrong"})
+    assert "sudo-asks | Making and mounting filesystems needs root" in said
+    assert "--target dir:" in said
+
+
+def test_without_a_terminal_nothing_is_asked(asked: Person) -> None:
+    assert "Run `sudo -v` in this terminal first" in asked.run(EXPLAIN)
+
+
+def test_who_may_not_use_sudo_is_told_what_works_without(nobody: Person) -> None:
+    said = nobody.run(EXPLAIN)
+    assert "needs root" in said
+    assert "--target dir:" in said
+
+
+def test_a_copy_that_the_person_can_change_is_not_called_trusted(trusted: Person) -> None:
+    look = "from fswizard.bench import privilege; print(privilege.privileged_path())"
+    assert "trusted=False" in trusted.run(look)
+
+
+def _alive(pids: set[int]) -> list[int]:
+    return [
+        pid
+        for pid in pids
+        if Path(f"/proc/{pid}/stat").exists()
+        and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    ]
+
+
+def _on_a_terminal(command: list[str], directory: Path, answers: dict[str, str]) -> str:
+    """What a program shows on a terminal of its own, where each prompt is answered as `answers` says."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(directory)
+        os.execvp(command[0], command)
+    shown, seen = "", 0
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # the terminal's other end is closed
+            break
+        shown += data.decode(errors="replace")
+        for prompt, answer in answers.items():
+            if (at := shown.find(prompt, seen)) >= 0:
+                seen = at + len(prompt)
+                os.write(terminal, answer.encode() + b"\n")
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown

@@ -1,0 +1,152 @@
+"""Every option of the catalogue, formatted and mounted for real; what this kernel refuses is listed as xfail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fswizard.filesystems import availability, catalogue, parse_candidate
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.system import commands
+from fswizard.system.host import kernel_supports
+
+pytestmark = pytest.mark.loop
+
+IMAGE_BYTES = 2 << 30
+MEASURABLE = [filesystem for filesystem in catalogue().values() if not filesystem.unmeasurable]
+MOUNTABLE = [filesystem for filesystem in MEASURABLE if kernel_supports(filesystem.mount_type)]
+ASKING = [filesystem for filesystem in MOUNTABLE if filesystem.name not in ("exfat", "ntfs")]
+"""Whose mkfs asks before it overwrites; the others do not know the question."""
+
+
+def tokens(filesystem: Filesystem) -> Iterator[tuple[str, str]]:
+    """Every option with each of its values, and what it needs beyond an ordinary kernel."""
+    for option in filesystem.mount_options:
+        for value in option.values or ("",):
+            yield (f"{option.name}={value}" if value else option.name), option.needs
+    for mkfs_option in filesystem.mkfs_options:
+        yield mkfs_option.name, mkfs_option.needs
+
+
+EVERY_OPTION = [
+    pytest.param(f"{filesystem.name}:{token}", needs, id=f"{filesystem.name}:{token}")
+    for filesystem in MOUNTABLE
+    for token, needs in tokens(filesystem)
+]
+
+
+@contextmanager
+def loop_device(image: Path, size_bytes: int) -> Iterator[str]:
+    with image.open("wb") as file:
+        file.truncate(size_bytes)
+    device = run(["losetup", "--find", "--show", str(image)]).stdout.strip()
+    try:
+        yield device
+    finally:
+        run(["losetup", "--detach", device])
+        image.unlink()
+
+
+def run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
+
+
+def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:
+    """Format, mount, write, mount again, read; returns the options that the kernel says it mounted with."""
+    directory.mkdir()
+    run(candidate.mkfs_command(device, scratch=True))
+    run(candidate.mount_command(device, str(directory)))
+    try:
+        (directory / "file").write_bytes(b"kept" * 5000)
+    finally:
+        run(["umount", str(directory)])
+    run(candidate.mount_command(device, str(directory)))
+    try:
+        assert (directory / "file").read_bytes() == b"kept" * 5000
+        return run(["findmnt", "--noheadings", "--output", "OPTIONS", str(directory)]).stdout.strip()
+    finally:
+        run(["umount", str(directory)])
+
+
+def require(filesystem: Filesystem) -> None:
+    state = availability(filesystem)
+    if not state.usable:
+        pytest.skip(f"{filesystem.name}: {state.reason} {state.hint}")
+
+
+@pytest.mark.parametrize(("name", "needs"), EVERY_OPTION)
+def test_an_option_works(name: str, needs: str, tmp_path: Path) -> None:
+    candidate = parse_candidate(name)
+    require(candidate.filesystem)
+    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
+        try:
+            make_and_use(candidate, device, tmp_path / "mount")
+        except subprocess.CalledProcessError as error:
+            if not needs:
+                raise AssertionError(f"{error}\n{error.stdout}{error.stderr}") from error
+            said = " ".join(error.stderr.split())
+            pytest.xfail(f"{name} needs {needs}: {said}")
+
+
+@pytest.mark.parametrize("filesystem", MOUNTABLE, ids=lambda filesystem: filesystem.name)
+def test_the_smallest_size_works(filesystem: Filesystem, tmp_path: Path) -> None:
+    require(filesystem)
+    with loop_device(tmp_path / "image", filesystem.minimum_bytes) as device:
+        make_and_use(parse_candidate(filesystem.name), device, tmp_path / "mount")
+
+
+@pytest.mark.parametrize(
+    "filesystem", [fs for fs in MEASURABLE if fs not in MOUNTABLE], ids=lambda filesystem: filesystem.name
+)
+def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesystem, tmp_path: Path) -> None:
+    if commands.find(filesystem.mkfs_program) is None:
+        pytest.skip(f"{filesystem.mkfs_program} is not installed: {filesystem.packages}")
+    names = [filesystem.name, *(f"{filesystem.name}:{option.name}" for option in filesystem.mkfs_options)]
+    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
+        for name in names:
+            run(parse_candidate(name).mkfs_command(device, scratch=True))
+            kind = run(["blkid", "--probe", "--output", "value", "--match-tag", "TYPE", device]).stdout.strip()
+            assert kind == filesystem.name
+    with loop_device(tmp_path / "small", filesystem.minimum_bytes) as device:
+        run(parse_candidate(filesystem.name).mkfs_command(device, scratch=True))
+    pytest.xfail(f"this kernel cannot mount it; not mounted: {', '.join(token for token, _ in tokens(filesystem))}")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ext4:noatime,commit=30", {"noatime", "commit=30"}),
+        ("ext4:data=journal,nodelalloc", {"data=journal", "nodelalloc"}),
+        ("xfs:lazytime,logbsize=256k", {"lazytime", "logbsize=256k"}),
+        ("btrfs:compress=zstd:1,autodefrag", {"compress=zstd:1", "autodefrag"}),
+    ],
+)
+def test_the_kernel_says_that_it_took_the_options(name: str, shown: set[str], tmp_path: Path) -> None:
+    candidate = parse_candidate(name)
+    require(candidate.filesystem)
+    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
+        assert shown <= set(make_and_use(candidate, device, tmp_path / "mount").split(","))
+
+
+@pytest.mark.parametrize("filesystem", ASKING, ids=lambda filesystem: filesystem.name)
+def test_a_command_to_be_copied_leaves_an_existing_filesystem_alone(filesystem: Filesystem, tmp_path: Path) -> None:
+    require(filesystem)
+    command = parse_candidate(filesystem.name).mkfs_command
+    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
+        run(parse_candidate("btrfs" if filesystem.name == "ext4" else "ext4").mkfs_command(device, scratch=True))
+        before = run(["blkid", "--probe", device]).stdout
+        on_a_terminal_answered_no(command(device, scratch=False))
+        assert run(["blkid", "--probe", device]).stdout == before
+
+
+def on_a_terminal_answered_no(argv: Sequence[str]) -> None:
+    leader, follower = os.openpty()
+    os.write(leader, b"n\n")
+    subprocess.run(argv, stdin=follower, stdout=follower, stderr=follower, timeout=60, check=False)
+    os.close(follower)
+    os.close(leader)

@@ -1,0 +1,377 @@
+"""The matrix of devices that must not be formatted: each is refused by the plan or by root, and stays as it was."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.drives.refusals import refusals
+from fswizard.drives.targets import find_device, losses
+from fswizard.errors import FswizardError
+from tests.loop import devices
+from tests.loop.channel import Channel
+from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, lvm_label, raid_superblock, run, write, zfs_label
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
+Row = tuple[str, Callable[[Bench], Case], str, str]
+
+
+def mounted_elsewhere(bench: Bench) -> Case:
+    case = bench.made("mkfs.ext4", "-q")
+    point = bench.directory / "elsewhere"
+    point.mkdir()
+    bench.process("unshare", "--mount", "sh", "-c", f"mount {case.path} {point} && echo ready && cat")
+    return case
+
+
+def mounted(bench: Bench, *options: str) -> Case:
+    case = bench.made("mkfs.ext4", "-q")
+    bench.mount(case.path, *options)
+    return case
+
+
+def bound(bench: Bench) -> Case:
+    """Mounted, and then unmounted where people look: a directory of it stays bound elsewhere."""
+    case = bench.made("mkfs.ext4", "-q")
+    point, bind = bench.directory / "mnt", bench.directory / "bind"
+    point.mkdir()
+    bind.mkdir()
+    run("mount", case.path, str(point))
+    run("mount", "--bind", str(point / "lost+found"), str(bind))
+    bench.undo.callback(run, "umount", str(bind))
+    run("umount", str(point))
+    return case
+
+
+def deleted_mount_point(bench: Bench) -> Case:
+    case = bench.made("mkfs.ext4", "-q")
+    point = bench.directory / "with blank"
+    point.mkdir()
+    run("mount", "-o", "ro", case.path, str(point))
+    bench.undo.callback(run, "umount", str(point))
+    return case
+
+
+def swap(bench: Bench) -> Case:
+    case = bench.made("mkswap")
+    run("swapon", case.path)
+    bench.undo.callback(run, "swapoff", case.path)
+    return case
+
+
+def two_btrfs(bench: Bench) -> tuple[Case, str]:
+    first = bench.disk(BTRFS_SIZE)
+    second = bench.attach(bench.file("second", BTRFS_SIZE))
+    run("mkfs.btrfs", "-q", "-f", "-d", "single", "-m", "single", first.path, second)
+    return first, second
+
+
+def btrfs_second_mounted(bench: Bench) -> Case:
+    first, second = two_btrfs(bench)
+    bench.mount(first.path, "-o", f"device={second}")
+    return Case(second, bench.directory / "second")
+
+
+def btrfs_second_unmounted(bench: Bench) -> Case:
+    _, second = two_btrfs(bench)
+    return Case(second, bench.directory / "second")
+
+
+def loop_on_top(bench: Bench) -> Case:
+    case = bench.disk()
+    bench.attach(Path(case.path))
+    return case
+
+
+def on_a_disk(bench: Bench) -> Case:
+    case = bench.disk()
+    return Case(bench.attach(Path(case.path)), case.file)
+
+
+def opened(bench: Bench, flags: int, part: bool = False) -> Case:
+    case = devices.partition(bench) if part else bench.disk()
+    path = case.path.removesuffix("p1")
+    bench.process(sys.executable, "-c", f"import os; os.open({path!r}, {flags}); {WAIT}")
+    return case
+
+
+def opened_through_another_node(bench: Bench) -> Case:
+    case = bench.disk()
+    node = bench.directory / "node"
+    os.mknod(node, 0o60600, os.stat(case.path).st_rdev)
+    bench.process(sys.executable, "-c", f"import os; os.open({str(node)!r}, os.O_RDWR); {WAIT}")
+    return case
+
+
+def locked(bench: Bench) -> Case:
+    case = bench.disk()
+    descriptor = os.open(case.path, os.O_RDONLY)
+    bench.undo.callback(os.close, descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return case
+
+
+def second_loop(bench: Bench) -> Case:
+    case = bench.disk()
+    bench.attach(case.file)
+    return case
+
+
+def of_a_run(bench: Bench) -> Case:
+    inner = bench.directory / "fswizard-0123456789ab"
+    inner.mkdir()
+    file = Bench(inner, bench.undo).file("image")
+    return Case(bench.attach(file), file)
+
+
+def replaced(bench: Bench) -> Case:
+    """Unplugged, and another one of the same size and name plugged in."""
+    case = bench.disk()
+    before = find_device(case.path).diskseq
+    run("losetup", "--detach", case.path)
+    run("losetup", case.path, str(case.file))
+    return Case(case.path, case.file, claimed={"diskseq": before})
+
+
+def lying(bench: Bench, **claimed: Any) -> Case:
+    case = bench.disk()
+    return Case(case.path, case.file, claimed=claimed)
+
+
+def typed(bench: Bench, text: str) -> Case:
+    case = bench.disk()
+    return Case(case.path, case.file, typed=text)
+
+
+def several_marks(bench: Bench) -> Case:
+    other = bench.file("btrfs", BTRFS_SIZE)
+    run("mkfs.btrfs", "-q", "-f", str(other))
+    with other.open("rb") as file:
+        file.seek(64 << 10)
+        return write(bench.made("mkfs.ext4", "-q"), 64 << 10, file.read(4096))
+
+
+def raid_below_ext4(bench: Bench) -> Case:
+    return write(bench.made("mkfs.ext4", "-q"), SIZE - 8192 & ~4095, raid_superblock(SIZE - 8192 & ~4095))
+
+
+def partition_mounted(bench: Bench) -> Case:
+    part = devices.partition(bench)
+    run("mkfs.ext4", "-q", part.path)
+    bench.mount(part.path)
+    return Case(part.path.removesuffix("p1"), part.file)
+
+
+def not_a_device(bench: Bench, kind: str) -> Case:
+    file = bench.file()
+    paths = {"file": str(file), "absent": "/dev/fswizard-absent", "character": "/dev/null", "directory": "/dev/shm"}
+    return Case(paths[kind], file, claimed={"number": "7:999999"})
+
+
+def not_shown(bench: Bench, shown: str) -> Case:
+    """What udev's database says is older than what lies there."""
+    case = bench.made("mkfs.ext4", "-q")
+    return Case(case.path, case.file, claimed={"shown": shown})
+
+
+MATRIX: tuple[Row, ...] = (
+    ("a filesystem that was not shown", lambda b: not_shown(b, ""), "", "holds ext4, and nothing was shown"),
+    ("another filesystem than was shown", lambda b: not_shown(b, "xfs"), "", "holds ext4, and xfs was shown"),
+    ("mounted", mounted, "mounted", "mounted on"),
+    ("mounted read-only", lambda b: mounted(b, "-o", "ro"), "mounted", "mounted on"),
+    ("mounted under a name with a blank", deleted_mount_point, "mounted", "mounted on"),
+    ("mounted in another namespace", mounted_elsewhere, "mounted-elsewhere", "mounted on"),
+    ("only a directory of it still bound", bound, "mounted", "mounted on"),
+    ("its partition is mounted", partition_mounted, "mounted", "has partitions"),
+    ("swap", swap, "swap", "used as swap"),
+    ("second device of a mounted btrfs", btrfs_second_mounted, "mounted", "btrfs in use"),
+    ("second device of an unmounted btrfs", btrfs_second_unmounted, "", "2 devices of a btrfs"),
+    ("LVM physical volume", lambda b: write(b.disk(), 512, lvm_label()), "lvm-member", "LVM2_member"),
+    ("RAID member, metadata 1.2", lambda b: write(b.disk(), 4096, raid_superblock(4096)), "raid-member", "raid_member"),
+    ("RAID member, metadata 1.1", lambda b: write(b.disk(), 0, raid_superblock(0)), "raid-member", "raid_member"),
+    ("RAID member below a filesystem", raid_below_ext4, "", ""),
+    ("ZFS member", lambda b: write(b.disk(), 0, zfs_label()), "zfs-member", "zfs_member"),
+    ("marks of several filesystems", several_marks, "", ""),
+    ("below another loop device", loop_on_top, "loop", "stands on"),
+    ("a loop device on a disk", on_a_disk, "", "stands on"),
+    ("two loop devices for one file", second_loop, "", "same file"),
+    ("the image of a run of our own", of_a_run, "", "of this program"),
+    ("open for writing", lambda b: opened(b, os.O_RDWR), "open", "open"),
+    ("open for reading", lambda b: opened(b, os.O_RDONLY), "open", "open"),
+    ("open for one alone", lambda b: opened(b, os.O_RDONLY | os.O_EXCL), "open", "in use"),
+    ("open through another node", opened_through_another_node, "", "open"),
+    ("its whole disk is open", lambda b: opened(b, os.O_RDWR, part=True), "open", "open"),
+    ("locked by another program", locked, "", "locked"),
+    ("has a partition", devices.partitioned, "partitioned", "has partitions"),
+    ("ESP", lambda b: devices.partition(b, 0xEF), "system-partition", "boot, reserved"),
+    ("recovery of Windows", lambda b: devices.partition(b, 0x27), "system-partition", "boot, reserved"),
+    ("recovery of a maker", lambda b: devices.partition(b, 0x12), "system-partition", "boot, reserved"),
+    ("read-only", lambda b: b.disk(SIZE, "--read-only"), "read-only", "read-only"),
+    ("too small for anything", lambda b: b.disk(63 << 20), "too-small", "smaller than"),
+    ("no medium in it", lambda b: b.disk(0), "too-small", "smaller than"),
+    ("wrong serial number", lambda b: typed(b, "WD-1234"), "wrong-serial", "not the serial number"),
+    ("serial number in part", lambda b: typed(b, "/tmp"), "wrong-serial", "not the serial number"),
+    ("empty serial number", lambda b: typed(b, ""), "wrong-serial", "not the serial number"),
+    ("blank serial number", lambda b: typed(b, " "), "wrong-serial", "not the serial number"),
+    ("replaced by another of the same name", replaced, "", "not the disk any more"),
+    ("another size than was shown", lambda b: lying(b, size_bytes=SIZE * 2), "", "another size"),
+    ("attachment not known to the kernel", lambda b: lying(b, diskseq=0), "", "not the disk any more"),
+    ("number of no device", lambda b: lying(b, number="8:9999"), "", "no block device"),
+    ("number that leads elsewhere", lambda b: lying(b, number="../../7:0"), "", "no block device"),
+    ("number with a line end", lambda b: lying(b, number="7:0\n"), "", "no block device"),
+    ("a file", lambda b: not_a_device(b, "file"), "error", "no block device"),
+    ("a character device", lambda b: not_a_device(b, "character"), "error", "no block device"),
+    ("a directory", lambda b: not_a_device(b, "directory"), "error", "no block device"),
+    ("nothing", lambda b: not_a_device(b, "absent"), "error", "no block device"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def helper() -> Iterator[Channel]:
+    with Channel() as channel:
+        yield channel
+
+
+@pytest.fixture(scope="module")
+def table(request: pytest.FixtureRequest) -> Iterator[list[tuple[str, str, str]]]:
+    """What was refused and why, printed after the last row."""
+    rows: list[tuple[str, str, str]] = []
+    yield rows
+    plugins = request.config.pluginmanager
+    reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+    assert reporter is not None and capture is not None
+    with capture.global_and_fixture_disabled():
+        reporter.section("devices that are refused: by the plan, which sees less; by root")
+        for what, planned, rooted in rows:
+            reporter.write_line(f"{what:38} {planned or '-':28} {rooted}")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as undo:
+        yield Bench(tmp_path, undo)
+
+
+@pytest.mark.parametrize("row", MATRIX, ids=[row[0] for row in MATRIX])
+def test_it_is_refused_and_stays_as_it_was(
+    row: Row, bench: Bench, helper: Channel, table: list[tuple[str, str, str]]
+) -> None:
+    what, make, code, words = row
+    case = make(bench)
+    before = digest(case.file)
+    planned = plan_side(case)
+    answer = claim(helper, case)
+    if "ok" in answer:
+        helper.ask("detach", handle=answer["ok"]["handle"])
+    assert digest(case.file) == before, "the device was changed"
+    assert answer.get("error", {}).get("code") == "refused", answer
+    assert words in answer["error"]["text"], answer
+    assert code in planned or not code, planned
+    table.append((what, ", ".join(planned), answer["error"]["text"].replace(str(bench.directory), "…")))
+
+
+def plan_side(case: Case) -> list[str]:
+    try:
+        found = find_device(case.path)
+    except FswizardError:
+        return ["error"]
+    serial = found.identifiers[0] if case.typed is None else case.typed
+    return [refusal.code for refusal in refusals(found, serial, minimum_bytes=64 << 20)]
+
+
+def claim(helper: Channel, case: Case) -> dict[str, Any]:
+    return helper.ask("claim", **wanted(case))
+
+
+def wanted(case: Case) -> dict[str, Any]:
+    fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "serial": "x", "shown": ""}
+    if "number" not in case.claimed:
+        found = find_device(case.path)
+        serial = found.identifiers[0] if case.typed is None else case.typed
+        shown = found.properties[found.name].get("ID_FS_TYPE", "")
+        fields = {"number": found.number, "diskseq": found.diskseq, "size_bytes": found.size_bytes}
+        fields |= {"serial": serial, "shown": shown}
+    return {**fields, **case.claimed}
+
+
+def digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_there_are_at_least_forty_rows() -> None:
+    assert len({row[0] for row in MATRIX}) >= 40
+
+
+def test_a_free_device_is_claimed_once_and_released(bench: Bench, helper: Channel) -> None:
+    case = bench.disk()
+    before = digest(case.file)
+    assert plan_side(case) == []
+    assert losses(find_device(case.path))[0].startswith("Nothing was found")
+    claimed = claim(helper, case)["ok"]
+    assert claimed["path"] == case.path
+    with Channel() as second:
+        assert "locked by another program" in claim(second, case)["error"]["text"]
+    assert "ok" in helper.ask("detach", handle=claimed["handle"])
+    again = claim(helper, case)["ok"]
+    helper.ask("detach", handle=again["handle"])
+    assert digest(case.file) == before, "claiming writes nothing"
+
+
+def test_a_partition_is_claimed_and_its_neighbours_are_not_touched(bench: Bench, helper: Channel) -> None:
+    case = devices.partition(bench)
+    table_before = case.file.read_bytes()[: 1 << 20]
+    claimed = claim(helper, case)["ok"]
+    for verb, fields in (("wipe", {}), ("mkfs", {"filesystem": "ext4", "arguments": ["-q"]}), ("wipe", {})):
+        ended = helper.ask(verb, handle=claimed["handle"], **fields)["ended"]
+        assert ended["exit_code"] == 0, ended
+    helper.ask("detach", handle=claimed["handle"])
+    assert case.file.read_bytes()[: 1 << 20] == table_before
+
+
+@pytest.mark.parametrize("kind", ["LUKS", "ext4", "swap that nobody uses", "an empty partition table"])
+def test_what_may_be_given_up_is_listed_as_lost(kind: str, bench: Bench, helper: Channel) -> None:
+    makers: dict[str, Callable[[], Case]] = {
+        "LUKS": lambda: write(bench.disk(), 0, b"LUKS\xba\xbe\0\1".ljust(592, b"\0")),
+        "ext4": lambda: bench.made("mkfs.ext4", "-q", "-L", "archive"),
+        "swap that nobody uses": lambda: bench.made("mkswap"),
+        "an empty partition table": lambda: write(bench.disk(), 510, b"\x55\xaa"),
+    }
+    case = makers[kind]()
+    shown = " ".join(losses(find_device(case.path)))
+    if kind != "an empty partition table":
+        assert {"LUKS": "crypto_LUKS", "ext4": 'ext4 "archive"'}.get(kind, "swap") in shown
+    claimed = claim(helper, case)
+    assert "ok" in claimed, claimed
+    helper.ask("detach", handle=claimed["ok"]["handle"])
+
+
+def test_a_device_that_is_mounted_by_another_program_meanwhile_is_not_written(bench: Bench, helper: Channel) -> None:
+    case = bench.made("mkfs.ext4", "-q")
+    handle = claim(helper, case)["ok"]["handle"]
+    bench.mount(case.path, "-o", "ro")
+    before = digest(case.file)
+    for verb, fields in (("wipe", {}), ("mkfs", {"filesystem": "ext4", "arguments": ["-q", "-F"]})):
+        assert "in use" in helper.ask(verb, handle=handle, **fields)["error"]["text"]
+    assert digest(case.file) == before
+    helper.ask("detach", handle=handle)
+
+
+def test_a_device_that_is_pulled_out_and_replaced_meanwhile_is_not_written(bench: Bench, helper: Channel) -> None:
+    case = bench.disk()
+    handle = claim(helper, case)["ok"]["handle"]
+    other = bench.file("other")
+    run("losetup", "--detach", case.path)  # deferred while the helper holds it, so the name cannot be taken
+    answer = helper.ask("wipe", handle=handle)
+    helper.ask("detach", handle=handle)
+    attached = bench.attach(other)
+    assert digest(other) == hashlib.sha256(bytes(SIZE)).hexdigest(), f"{attached} was written: {answer}"

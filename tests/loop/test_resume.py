@@ -1,0 +1,244 @@
+"""A run that was killed, ended early or ran out of time goes on, in the same file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fswizard import results
+from fswizard.bench import resuming
+from fswizard.bench.resuming import Resumption
+from fswizard.bench.session import Session
+from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.model.events import (
+    Event,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    StepFailed,
+    StepStarted,
+)
+from fswizard.model.result import Result
+from fswizard.results import write_result
+from tests.loop.runs import COPY_TREE, SHORT, short_plan, watch
+from tests.loop.test_run_command import RECIPE, fswizard, start, wait_for
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
+
+QUICK = replace(SHORT, workloads=(COPY_TREE,))
+
+
+async def ended_early(directory: Path, when: Callable[[Event], bool], candidates: str = "ext4; xfs") -> Path:
+    """The file of a run of three rounds that was stopped at the first event that `when` is true of."""
+    path = directory / "result.jsonl"
+    plan = short_plan(directory, candidates, QUICK, minimum_rounds=3, maximum_rounds=3)
+    session = Session(plan, path, patience_s=0)
+    async with aclosing(session.events()) as events:
+        async for event in events:
+            if when(event):
+                session.stop()
+    return path
+
+
+def session_of(found: Resumption) -> Session:
+    return Session(found.plan, found.path, patience_s=0, earlier=found.earlier)
+
+
+def measured_in(number: int, count: int = 1) -> Callable[[Event], bool]:
+    """True of the primary sample number `count` of a round."""
+    seen: list[Event] = []
+
+    def when(event: Event) -> bool:
+        if isinstance(event, SampleTaken) and event.sample.primary and event.sample.round == number:
+            seen.append(event)
+        return len(seen) == count
+
+    return when
+
+
+def cells(result: Result) -> list[tuple[int, str]]:
+    """Round and candidate of each trial that counts."""
+    counting = (s for s in result.samples if s.primary and s.round and s.round not in result.discarded_rounds)
+    return sorted((sample.round, sample.candidate) for sample in counting)
+
+
+def test_a_run_that_was_killed_in_its_second_round_goes_on_to_the_end(tmp_path: Path) -> None:
+    recipe, file = tmp_path / "short.toml", tmp_path / "result.jsonl"
+    recipe.write_text(RECIPE)
+    process = start(recipe, tmp_path, "--rounds", "3..3", "--seed", "7")
+    wait_for(file, '"round": 2')
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    cleaned = fswizard("clean")
+    assert f"fswizard run --resume {file}" in cleaned.stderr
+    assert results.load(file).outcome == "killed"
+
+    resumed = fswizard("run", "--resume", str(file))
+    assert resumed.returncode == 0, resumed.stderr
+    result = results.load(file)
+    assert result.outcome == "finished"
+    assert result.plan.seed == 7
+    assert result.discarded_rounds == (2,)
+    assert cells(result) == [(number, name) for number in (1, 3, 4) for name in ("ext4", "xfs")]
+    ratios = json.loads(fswizard("report", str(file), "--format", "json").stdout)["overall"]
+    assert {ratio["rounds"] for ratio in ratios} == {3}
+    assert "Traceback" not in resumed.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.jsonl", "short.toml"]
+
+    again = fswizard("run", "--resume", str(file))
+    assert again.returncode == 2
+    assert "is complete" in again.stderr
+
+
+async def test_the_round_that_was_interrupted_is_done_anew(tmp_path: Path) -> None:
+    found = resuming.take_up(await ended_early(tmp_path, measured_in(2)))
+    events = await watch(session_of(found))
+    assert isinstance(events[0], RunStarted)
+    assert [event.round for event in events if isinstance(event, RoundDiscarded)] == [2]
+    result = results.load(found.path)
+    assert cells(result) == [(number, name) for number in (1, 3, 4) for name in ("ext4", "xfs")]
+    assert result.outcome == "finished"
+
+
+async def test_rounds_that_were_whole_are_kept(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, lambda event: isinstance(event, RoundFinished) and event.round == 2)
+    await watch(session_of(resuming.take_up(path)))
+    result = results.load(path)
+    assert result.discarded_rounds == ()
+    assert cells(result) == [(number, name) for number in (1, 2, 3) for name in ("ext4", "xfs")]
+
+
+async def test_a_run_that_was_ended_before_anything_was_measured_starts_with_its_first_round(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, lambda event: isinstance(event, StepStarted))
+    await watch(session_of(resuming.take_up(path)))
+    assert len(cells(results.load(path))) == 6
+
+
+async def test_the_file_tells_one_time_line_and_is_whole_after_a_cut(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, measured_in(2))
+    before_s = results.load(path).elapsed_s
+    with path.open("ab") as file:
+        file.write(b'{"type": "Sample", "round": 2, "cand')
+    await watch(session_of(resuming.take_up(path)))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    times = [line["at_s"] for line in lines if "at_s" in line]
+    assert times == sorted(times)
+    assert times[-1] > before_s + 1
+    assert [line["type"] for line in lines].count("Resumption") == 1
+    assert [line["type"] for line in lines].count("RunStarted") == 1
+
+
+async def test_a_resumed_run_that_is_killed_counts_as_killed_and_goes_on_again(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, measured_in(1, 2))
+    lines = path.read_text().splitlines()
+    ending = next(n for n, line in enumerate(lines) if '"Ending"' in line)
+    path.write_text("\n".join([*lines[: ending + 1], '{"type": "Resumption", "at_s": 99.0, "started": ""}']) + "\n")
+    assert results.load(path).outcome == "killed"
+    await watch(session_of(resuming.take_up(path)))
+    assert results.load(path).outcome == "finished"
+
+
+async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, measured_in(2), "ext4; xfs; ext4:noatime")
+    text = path.read_text().replace('"ext4", "ext4:noatime", "xfs"', '"ext4", "xfs"')
+    assert text != path.read_text()
+    failure = (
+        '{"type": "Failure", "round": 1, "candidate": "ext4:noatime", "workload": "", "kind": "mkfs", "text": "No."}'
+    )
+    path.write_text(text + failure + "\n")
+    events = await watch(session_of(resuming.take_up(path)))
+    assert not [event for event in events if isinstance(event, StepFailed)]
+    after = {event.sample.candidate for event in events if isinstance(event, SampleTaken)}
+    assert after == {"ext4", "xfs"}
+
+
+async def test_the_bare_device_is_not_measured_twice(tmp_path: Path) -> None:
+    plan = short_plan(tmp_path, "ext4; xfs", SHORT, minimum_rounds=1, maximum_rounds=1)
+    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    async with aclosing(session.events()) as events:
+        async for event in events:
+            if isinstance(event, SampleTaken) and event.sample.round == 1:
+                session.stop()
+    resumed = await watch(session_of(resuming.take_up(tmp_path / "result.jsonl")))
+    assert not [event for event in resumed if isinstance(event, SampleTaken) and event.sample.round == 0]
+
+
+async def test_the_time_limit_starts_anew_or_is_given(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, measured_in(2))
+    assert resuming.take_up(path).plan.time_limit_s == 300
+    assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
+    refused = fswizard("run", "--resume", str(path), "--seed", "3")
+    assert refused.returncode == 2
+    assert "--seed does not go with --resume" in refused.stderr
+    refused = fswizard("run", "--resume", str(path), "--time", "0s")
+    assert refused.returncode == 2
+
+
+async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(tmp_path: Path) -> None:
+    path = await ended_early(tmp_path, measured_in(1))
+    found = resuming.take_up(path)
+    first, second = session_of(found), session_of(found)
+    async with aclosing(first.events()) as events:
+        await anext(events)
+        with pytest.raises(UsageError, match="still goes on"):
+            resuming.take_up(path)
+        with pytest.raises(UsageError, match="still goes on"):
+            await watch(second)
+    assert results.load(path).outcome == "cancelled"
+
+
+async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
+    directory = tmp_path / "place"
+    directory.mkdir()
+    path = (await ended_early(directory, measured_in(2))).rename(tmp_path / "result.jsonl")
+    result = results.load(path)
+
+    def refusal(changed: Result, kind: type[FswizardError] = UsageError) -> str:
+        file = tmp_path / "changed.jsonl"
+        file.unlink(missing_ok=True)
+        write_result(file, changed)
+        with pytest.raises(kind) as caught:
+            resuming.take_up(file)
+        return caught.value.message
+
+    elsewhere = replace(result.environment, host="somewhere-else")
+    imported = replace(result.environment, source="a table")
+    ext4, xfs = result.plan.candidates
+    hostile = replace(xfs, filesystem=replace(xfs.filesystem, scratch_arguments=(("-d", "file=1,name=/etc/passwd"),)))
+    unknown = replace(xfs, name="nofs")
+    assert "another machine" in refusal(replace(result, environment=elsewhere))
+    assert "imported" in refusal(replace(result, environment=imported))
+    assert "is complete" in refusal(replace(result, outcome="finished"))
+    assert "otherwise" in refusal(replace(result, plan=replace(result.plan, candidates=(ext4, hostile))))
+    renamed = replace(result.plan, candidates=(ext4, unknown))
+    assert "not known" in refusal(replace(result, plan=renamed, samples=(), failures=()))
+    huge = replace(result.plan, target=replace(result.plan.target, size_bytes=1 << 50))
+    assert "must stay free" in refusal(replace(result, plan=huge))
+    no_program = replace(result.plan.commands[0], argv=("no-such-program",))
+    assert "no-such-program" in refusal(replace(result, plan=replace(result.plan, commands=(no_program,))), Missing)
+    shutil.rmtree(directory)
+    with pytest.raises(UsageError, match="is not a directory"):
+        resuming.take_up(path)
+
+
+async def test_the_runs_that_can_go_on_are_listed(tmp_path: Path) -> None:
+    assert resuming.resumable() == ()
+    path = await ended_early(tmp_path, measured_in(1))
+    kept = results.results_directory() / "early.jsonl"
+    kept.parent.mkdir(parents=True)
+    shutil.copy(path, kept)
+    (entry,) = resuming.resumable()
+    assert entry.path == kept
+    events = await watch(session_of(resuming.take_up(kept)))
+    assert isinstance(events[-1], RunEnded)
+    assert resuming.resumable() == ()

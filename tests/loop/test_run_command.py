@@ -1,0 +1,161 @@
+"""`fswizard run` as people call it, with the means by which it may be ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
+
+RECIPE = """
+schema = 1
+name = "short"
+title = "Short"
+why = "For tests."
+minutes = 3
+image = "512M"
+candidates = ["ext4", "xfs"]
+
+[[workload]]
+name = "random-write"
+title = "Random writes"
+engine = "fio"
+metric = "iops"
+rw = "randwrite"
+block = "4K"
+size = "32M"
+seconds = 0.5
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def start(recipe: Path, directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--target", f"image:512M@{directory}"]
+    return subprocess.Popen(
+        [*argv, "--output", str(directory / "result.jsonl"), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(path: Path, words: str) -> None:
+    """Until the result file says `words`."""
+    deadline = time.monotonic() + 60
+    while not (path.exists() and words in path.read_text()):
+        assert time.monotonic() < deadline, f"{words} never came"
+        time.sleep(0.05)
+
+
+def fswizard(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fswizard", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def loops_on(directory: Path) -> list[str]:
+    argv = ["losetup", "--list", "--noheadings", "--output", "BACK-FILE"]
+    listed = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if str(directory) in line]
+
+
+def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_path: Path) -> None:
+    process = start(recipe, tmp_path, "--rounds", "3..3")
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    assert max(map(len, stdout.splitlines())) <= 80
+    assert "xfs" in stdout
+    document = json.loads(fswizard("report", str(tmp_path / "result.jsonl"), "--format", "json").stdout)
+    assert document["schema"] == 1
+    verdicts = {"faster", "slower", "tie", "undecided", "failed"}
+    for ratio in (*document["ratios"], *document["overall"]):
+        assert ratio["verdict"] in verdicts
+        assert ratio["low"] <= ratio["ratio"] <= ratio["high"]
+    rounds = {(s["candidate"], s["round"]) for s in document["samples"] if s["primary"] and s["round"]}
+    assert rounds == {(candidate, number) for candidate in ("ext4", "xfs") for number in (1, 2, 3)}
+    assert document["advice"]["headline"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.jsonl", "short.toml"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_run_in_good_order(recipe: Path, tmp_path: Path, number: signal.Signals) -> None:
+    process = start(recipe, tmp_path, "--rounds", "12..12")
+    wait_for(tmp_path / "result.jsonl", '"round": 2')
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert "xfs" in stdout, "what was measured is reported"
+    assert loops_on(tmp_path) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.jsonl", "short.toml"]
+
+
+def test_after_sigkill_nothing_is_mounted_and_clean_removes_the_image(recipe: Path, tmp_path: Path) -> None:
+    process = start(recipe, tmp_path, "--rounds", "12..12")
+    wait_for(tmp_path / "result.jsonl", '"round": 2')
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    _, alive = psutil.wait_procs(children, timeout=2)
+    assert children and not alive, [child.cmdline() for child in alive]
+    deadline = time.monotonic() + 2
+    while loops_on(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert loops_on(tmp_path) == []
+    assert "fswizard-" not in Path("/proc/self/mounts").read_text()
+
+    report = fswizard("report", str(tmp_path / "result.jsonl"))
+    assert report.returncode == 0, report.stderr
+    assert "xfs" in report.stdout
+    cleaned = fswizard("clean")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert "removed" in cleaned.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.jsonl", "short.toml"]
+    assert "Nothing was left behind" in fswizard("clean").stderr
+
+
+def test_an_existing_result_file_is_not_overwritten(recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "result.jsonl").write_text("precious")
+    process = start(recipe, tmp_path)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode in (1, 2)
+    assert "result.jsonl" in stderr and "Traceback" not in stderr
+    assert (tmp_path / "result.jsonl").read_text() == "precious"
+
+
+def test_directories_are_compared_without_formatting_anything(recipe: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "precious").write_text("mine")
+    argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--rounds", "3..3"]
+    argv += ["--target", f"dir:{tmp_path / 'first'},{tmp_path / 'second'}", "--output", str(tmp_path / "result.jsonl")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "mkfs" not in done.stdout
+    for name in ("first", "second"):
+        assert [path.name for path in (tmp_path / name).iterdir()] == ["precious"]
+
+
+def test_plan_shows_the_exact_commands_and_changes_nothing(recipe: Path, tmp_path: Path) -> None:
+    done = fswizard("plan", str(recipe), "--target", f"image:512M@{tmp_path}", "--candidates", "xfs:noatime")
+    assert done.returncode == 0, done.stderr
+    assert "# mkfs.xfs -q -f -K DEVICE" in done.stdout
+    assert "# mount -t xfs -o noatime DEVICE MOUNT" in done.stdout
+    assert "fio --name=randwrite" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]

@@ -1,0 +1,150 @@
+"""A block device whose every write costs what a model of a disk says: an NBD server, nbdfuse and a loop device.
+
+The server speaks the fixed newstyle handshake and the transmission phase of the NBD protocol
+(https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md), as far as libnbd asks for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+_MAGIC, _OPTION_MAGIC, _REPLY_MAGIC = 0x4E42444D41474943, 0x49484156454F5054, 0x3E889045565A9
+_REQUEST_MAGIC, _SIMPLE_REPLY_MAGIC = 0x25609513, 0x67446698
+_EXPORT_NAME, _ABORT, _GO = 1, 2, 7
+_ACK, _INFO, _UNSUPPORTED = 1, 3, 0x80000001
+_HAS_FLAGS_AND_FLUSH = 0b101
+_READ, _WRITE, _DISCONNECT = 0, 1, 2
+
+
+class Model(Protocol):
+    """What a disk costs."""
+
+    size_bytes: int
+
+    def write_s(self, offset: int, length: int) -> float:
+        """Seconds that a write takes; the model takes note of it."""
+        ...
+
+    def read_s(self, offset: int, length: int) -> float: ...
+
+
+@contextlib.contextmanager
+def attached(model: Model, directory: Path) -> Iterator[str]:
+    """A loop device that behaves like the model; gone afterwards."""
+    path = directory / "nbd.sock"
+    with contextlib.ExitStack() as undo:
+        listener = undo.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(str(path))
+        listener.listen()
+        threading.Thread(target=_serve, args=(listener, model), daemon=True).start()
+        point = directory / "disk"
+        point.mkdir()
+        fuse = subprocess.Popen(["nbdfuse", str(point), "--unix", str(path)], stderr=subprocess.PIPE)
+        undo.callback(_unmount, point, fuse)
+        backing = point / "nbd"
+        _await(backing.exists)
+        device = _run("losetup", "--find", "--show", "--direct-io=on", str(backing)).strip()
+        undo.callback(_run, "losetup", "--detach", device)
+        yield device
+
+
+def _unmount(point: Path, fuse: subprocess.Popen[bytes]) -> None:
+    subprocess.run(["fusermount3", "-u", "-z", str(point)], check=False, stderr=subprocess.DEVNULL)
+    fuse.terminate()
+    fuse.wait(10)
+
+
+def _run(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def _await(condition: object, seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            raise TimeoutError("nbdfuse did not come up")
+        time.sleep(0.02)
+
+
+def _serve(listener: socket.socket, model: Model) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=_talk, args=(connection, model), daemon=True).start()
+
+
+def _talk(connection: socket.socket, model: Model) -> None:
+    with connection, contextlib.suppress(ConnectionError, OSError):
+        if _handshake(connection, model.size_bytes):
+            _transmit(connection, model)
+
+
+def _handshake(connection: socket.socket, size_bytes: int) -> bool:
+    connection.sendall(struct.pack(">QQH", _MAGIC, _OPTION_MAGIC, 0b11))
+    _receive(connection, 4)
+    while True:
+        _, option, length = struct.unpack(">QII", _receive(connection, 16))
+        _receive(connection, length)
+        if option == _EXPORT_NAME:
+            connection.sendall(struct.pack(">QH", size_bytes, _HAS_FLAGS_AND_FLUSH))
+            return True
+        if option == _GO:
+            info = struct.pack(">HQH", 0, size_bytes, _HAS_FLAGS_AND_FLUSH)
+            connection.sendall(struct.pack(">QIII", _REPLY_MAGIC, option, _INFO, len(info)) + info)
+            connection.sendall(struct.pack(">QIII", _REPLY_MAGIC, option, _ACK, 0))
+            return True
+        reply = _ACK if option == _ABORT else _UNSUPPORTED
+        connection.sendall(struct.pack(">QIII", _REPLY_MAGIC, option, reply, 0))
+        if option == _ABORT:
+            return False
+
+
+def _transmit(connection: socket.socket, model: Model) -> None:
+    content: dict[int, bytes] = {}
+    same: dict[bytes, bytes] = {}
+    while True:
+        _, _, kind, handle, offset, length = struct.unpack(">IHHQQI", _receive(connection, 28))
+        if kind == _DISCONNECT:
+            return
+        answer = b""
+        if kind == _WRITE:
+            _store(content, same, offset, _receive(connection, length))
+            time.sleep(model.write_s(offset, length))
+        elif kind == _READ:
+            answer = _load(content, offset, length)
+            time.sleep(model.read_s(offset, length))
+        connection.sendall(struct.pack(">IIQ", _SIMPLE_REPLY_MAGIC, 0, handle) + answer)
+
+
+_PAGE = 4096
+
+
+def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, data: bytes) -> None:
+    """Keeps whole pages, equal ones once: a probe writes the same megabyte again and again."""
+    for start in range(0, len(data), _PAGE):
+        page = data[start : start + _PAGE]
+        content[(offset + start) // _PAGE] = same.setdefault(page, page)
+
+
+def _load(content: dict[int, bytes], offset: int, length: int) -> bytes:
+    first, last = offset // _PAGE, (offset + length - 1) // _PAGE
+    empty = bytes(_PAGE)
+    pages = b"".join(content.get(number, empty) for number in range(first, last + 1))
+    return pages[offset - first * _PAGE :][:length]
+
+
+def _receive(connection: socket.socket, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        if not (part := connection.recv(min(1 << 20, length - len(data)))):
+            raise ConnectionError("the client went away")
+        data += part
+    return bytes(data)

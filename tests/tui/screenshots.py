@@ -1,0 +1,124 @@
+"""Makes screenshots/: the wizard's screens on a recorded real run, as SVG and as PNG for the README.
+
+    python -m tests.tui.screenshots
+
+The disks of the first screens are made up, so that more than this machine's can be seen; run and result are those
+of tests/recorded/runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from fswizard.model.events import RunStarted, StepProgressed
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.running import Running
+from fswizard.tui.runstate import advance
+from fswizard.tui.wishes import Wishes
+from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
+from tests.recording import recorded
+
+FOLDER = Path(__file__).parents[2] / "screenshots"
+RUN = "quick"
+SIZE = (120, 36)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-sync", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+)  # fmt: skip
+VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+SHARE_SHOWN = 0.85
+"""How much of the run the picture of a running one shows done."""
+WEB_FONT = re.compile(r",?\s*url\([^)]*\)\s*format\([^)]*\)")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    asyncio.run(_take_all())
+
+
+class _Machine(FakeMachine):
+    """Plans what was recorded."""
+
+    def make_plan(self, wishes: Wishes) -> Plan:
+        return _started().plan
+
+
+async def _take_all() -> None:
+    for name in ("purpose", "drive", "filesystems", "workloads", "review"):
+        await _take(name, app(name, _Machine()))
+    await _take("run", running())
+    await _take("result", finished())
+    await _take("export", finished(), "enter")
+    await _take("history", app("purpose", FakeMachine()), "h")
+
+
+async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
+    async with wizard.run_test(size=SIZE) as pilot:
+        await pilot.pause(0.5)
+        await pilot.press(*keys)
+        await pilot.pause(0.8)
+        svg = WEB_FONT.sub("", wizard.export_screenshot(title="fswizard"))
+    picture = FOLDER / f"{name}.svg"
+    picture.write_text(svg, "utf-8")
+    _draw(picture)
+
+
+def _draw(picture: Path) -> None:
+    """The SVG as PNG; by a browser, as other programs get the spaces between words wrong."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print(f"{picture}; for a PNG, install one of {', '.join(BROWSERS)}", file=sys.stderr)
+        return
+    drawn = picture.with_suffix(".png")
+    width, height = (round(float(part)) for part in VIEW_BOX.findall(picture.read_text("utf-8"))[0])
+    with tempfile.TemporaryDirectory() as profile:
+        flags = [*BROWSER_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
+        argv = [browser, *flags, f"--screenshot={drawn}", picture.as_uri()]
+        subprocess.run(argv, check=True, capture_output=True, timeout=120)
+    print(drawn)
+
+
+def running() -> FswizardApp:
+    """The wizard in the middle of the recorded run."""
+    events = list(recorded(RUN))
+    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.latency_s]
+    shown = events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]
+    plan = _started().plan
+    running = Running(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
+    for event in shown:
+        running.state = advance(running.state, event)
+    return FswizardApp(FakeMachine(), start="run", running=running, clock=lambda: 0.0)
+
+
+def result() -> Result:
+    """The result of the recorded run."""
+    started = _started()
+    found = Result(replace(started.environment, host=""), started.plan)
+    for event in recorded(RUN):
+        found = kept(found, event)
+    return found
+
+
+def finished() -> FswizardApp:
+    """The wizard at the end of the recorded run."""
+    return FswizardApp(FakeMachine(), start="result", result=result(), clock=lambda: 0.0)
+
+
+def _started() -> RunStarted:
+    started = next(recorded(RUN))
+    assert isinstance(started, RunStarted)
+    return started
+
+
+if __name__ == "__main__":
+    main()

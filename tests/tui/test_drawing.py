@@ -1,0 +1,126 @@
+"""Bars, curves, columns: what stands where."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from fswizard.model.judgement import Ratio
+from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, text
+from fswizard.tui.widgets.graph import graph, nice_top, resample
+from fswizard.tui.widgets.ratios import axis_for, bar, ratio_table
+
+ANY_TEXT = st.text(max_size=60)
+WIDTHS = st.integers(min_value=1, max_value=140)
+
+
+def ratios(*figures: tuple[str, float, float, float, str]) -> tuple[Ratio, ...]:
+    return tuple(Ratio(name, "ext4", "", r, low, high, 5, verdict) for name, r, low, high, verdict in figures)  # type: ignore[arg-type]
+
+
+STANDING = ratios(
+    ("xfs", 1.21, 1.15, 1.28, "faster"), ("ext4", 1.0, 1.0, 1.0, "tie"), ("btrfs", 0.8, 0.7, 0.9, "slower")
+)
+
+
+@given(ANY_TEXT, WIDTHS)
+def test_fitted_text_has_exactly_the_width_asked_for(words: str, width: int) -> None:
+    assert fit(cut(words, width), width).cell_length == width
+
+
+@given(ANY_TEXT, WIDTHS)
+def test_cut_text_is_never_wider_than_its_place_and_never_controls_the_terminal(words: str, width: int) -> None:
+    for shown in (cut(words, width), cut_left(words, width)):
+        assert cell_len(shown) <= max(width, 1)
+        assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in shown)
+
+
+@given(st.lists(ANY_TEXT, min_size=1, max_size=5), st.data())
+def test_columns_stay_in_line_whatever_stands_in_them(cells: list[str], data: st.DataObject) -> None:
+    widths = [data.draw(st.integers(1, 30)) for _ in cells]
+    row = columns([cut(cell, width) for cell, width in zip(cells, widths)], widths)
+    assert row.cell_length == sum(widths) + 2 * (len(widths) - 1)
+
+
+def test_a_meter_fills_in_eighths() -> None:
+    assert meter(0.5, 8).plain == "████    "
+    assert meter(1 / 16, 8).plain == "▌       "
+    assert meter(2.0, 4).plain == "████"
+
+
+def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
+    axis = axis_for(STANDING, 60)
+    one = axis.cell(1.0)
+    better, worse = bar(STANDING[0], axis).plain, bar(STANDING[2], axis).plain
+    assert better.index("├") > one
+    assert better.index("├") < better.index("●") < better.index("┤")
+    assert worse.index("┤") < one
+
+
+def test_an_interval_beyond_the_axis_says_so_with_an_arrow() -> None:
+    wide = ratios(("xfs", 1.02, 0.001, 900.0, "undecided"))
+    drawn = bar(wide[0], axis_for(wide, 60)).plain
+    assert drawn[0] == "◂"
+    assert drawn[-1] == "▸"
+
+
+def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
+    early = (Ratio("xfs", "ext4", "", 1.2, rounds=1),)
+    assert "○" in bar(early[0], axis_for(early, 40)).plain
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.001, 1000), st.floats(1, 50)), min_size=1, max_size=8),
+    st.integers(20, 200),
+)
+def test_every_line_of_the_ratio_table_has_the_same_width(figures: list[tuple[float, float]], width: int) -> None:
+    table = ratio_table(
+        [Ratio(f"c{i}", "c0", "", r, r / spread, r * spread, 5, "undecided") for i, (r, spread) in enumerate(figures)],
+        width,
+        "c0",
+    )
+    assert len({cell_len(line) for line in table.plain.split("\n")}) == 1
+
+
+def test_narrow_places_keep_figure_and_verdict() -> None:
+    narrow = ratio_table(STANDING, 40, "ext4").plain
+    assert "1.21" in narrow
+    assert "▲ faster" in narrow
+    assert "▼ slower" in narrow
+
+
+def test_the_reason_of_a_failure_stands_where_the_bar_would_be() -> None:
+    failed = (*STANDING, Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full"))
+    line = ratio_table(failed, 80, "ext4").plain.splitlines()[-1]
+    assert "volume full" in line
+    assert "✗ failed" in line
+
+
+def test_the_newest_value_of_a_curve_stands_at_the_right() -> None:
+    assert graph([1, 8], 4, 1, top=8).plain == "  ▁█"
+    assert graph([0, 16], 2, 2, top=16).plain == " █\n▁█"
+
+
+@given(st.lists(st.floats(0, 1e12), max_size=300), st.integers(1, 100), st.integers(1, 12))
+def test_a_curve_fills_its_place_exactly(values: list[float], width: int, height: int) -> None:
+    rows = graph(values, width, height).plain.split("\n")
+    assert [len(row) for row in rows] == [width] * height
+    assert len(resample(values, width)) <= width
+
+
+@given(st.floats(1e-6, 1e12))
+def test_the_top_of_an_axis_is_round_and_not_far_above_the_value(value: float) -> None:
+    assert value * 0.999 <= nice_top(value) <= value * 2.01
+
+
+def test_wrapped_words_hang_behind_their_mark_and_their_label() -> None:
+    assert bullet("✓", "one two three", 7).plain == "✓ one\n  two\n  three"
+    assert facts([("Time", "one two three four")], 20, label=6).plain == "Time  one two three\n      four"
+
+
+def test_markup_in_text_from_outside_stays_text() -> None:
+    hostile = "[/b] [@click=app.quit]x[/]"
+    assert text((hostile, "bold")).plain == hostile

@@ -1,0 +1,222 @@
+"""Hostile text, odd terminals, slow machines, floods of events: the wizard stays usable."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.filesystems import Availability
+from fswizard.model.drive import Drive
+from fswizard.model.events import Event, Step, StepProgressed, StepStarted
+from fswizard.model.filesystem import Filesystem
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import Place
+from fswizard.tui.widgets.rows import Rows
+from tests.fakes.wizard import ARCHIVE, HOSTILE, SSD, FakeMachine, FakeSession, app, script
+from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
+
+STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
+
+
+async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
+    async with app("drive", FakeMachine(drives=(HOSTILE, ARCHIVE)), drive=HOSTILE).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "[/b] [@click=app.quit]x")
+        await shows(pilot, "sdd1 “[red]$(rebo")
+        line = next(i for i, row in enumerate(screen_text(pilot.app).splitlines()) if "[/b]" in row)
+        await pilot.click(offset=(25, line))
+        await pilot.pause()
+        assert pilot.app.is_running
+        assert pilot.app.screen.query_one("#drives", Rows).key == "sdd"
+
+
+async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
+    async with app("run").run_test(size=(120, 36)) as pilot:
+        running = wizard(pilot).running
+        assert running is not None
+        entry = replace(running.state.log[-1], output="\x1b]52;c;aGk=\x07 [/b] \u202egpj\tend")  # type: ignore[call-arg]
+        running.state = replace(running.state, log=(*running.state.log[:-1], entry))
+        await pilot.press("l")
+        await shows(pilot, "\\x1b]52;c;aGk=\\x07 [/b] \\u202egpj")
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_size_of_terminal_breaks_a_screen(step: Any) -> None:
+    async with app(step).run_test(size=(20, 5)) as pilot:
+        await at_step(pilot, step)
+        for size in [(20, 5), (1, 1), (40, 10), (80, 12), (300, 100)]:
+            await pilot.resize_terminal(*size)
+            await pilot.press("down", "f1", "escape", "tab")
+            assert pilot.app.is_running
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_storm_of_resizes_leaves_the_screen_whole(step: Any) -> None:
+    async with app(step).run_test(size=(120, 36)) as pilot:
+        await at_step(pilot, step)
+        calm = screen_text(pilot.app).splitlines()[1]
+        for size in [(20, 5), (200, 60), (81, 25), (33, 40), (150, 12), (60, 24)] * 3:
+            await pilot.resize_terminal(*size)
+        await pilot.resize_terminal(120, 36)
+        await pilot.pause()
+        assert screen_text(pilot.app).splitlines()[1] == calm
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_line_is_wider_than_the_terminal_at_80_columns(step: Any) -> None:
+    async with app(step).run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, step)
+        await pilot.pause()
+        lines = screen_text(pilot.app).splitlines()
+        assert len(lines) == 24
+        assert "esc back" in lines[-1] + lines[-2] + lines[-3] or "quit" in lines[-1]
+
+
+class SlowMachine(FakeMachine):
+    """smartctl hangs, and so does looking for room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+
+    def details(self, drive: Drive) -> Drive:
+        self.let_go.wait(20)
+        return super().details(drive)
+
+    def place(self, drive: Drive | None) -> Place:
+        if drive is not None and drive.name == "sdc":
+            self.let_go.wait(20)
+        return super().place(drive)
+
+
+async def test_a_hanging_smartctl_does_not_keep_anybody_from_going_on() -> None:
+    machine = SlowMachine()
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "asking smartctl")
+        await shows(pilot, "a scratch image of")
+        began = time.monotonic()
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert time.monotonic() - began < 2.0
+        machine.let_go.set()
+
+
+async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
+    machine = SlowMachine()
+    began = time.monotonic()
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "asking smartctl")
+        await pilot.press("ctrl+q")
+    assert time.monotonic() - began < 5.0
+    machine.let_go.set()
+
+
+async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_disturbs_nobody() -> None:
+    machine = SlowMachine()
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "asking smartctl")
+        await shows(pilot, "a scratch image of")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        machine.let_go.set()
+        await until(pilot, lambda: len(wizard(pilot).known.details) == 3, "the details")
+        await at_step(pilot, "filesystems")
+        await pilot.press("escape")
+        await shows(pilot, "good, 34 °C")
+
+
+async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def availability(self, filesystem: Filesystem) -> Availability:
+            self.let_go.wait(20)
+            return Availability(filesystem.name == "ext4", "not here")
+
+    machine = Looking()
+    async with app("filesystems", machine, candidates=("ext4", "xfs")).run_test(size=(120, 36)) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("enter")
+        await shows(pilot, "Looking which of them can be made here")
+        machine.let_go.set()
+        await at_step(pilot, "workloads")
+        assert wizard(pilot).wishes.candidates == ("ext4",)
+
+
+async def test_disks_that_come_and_go_change_the_list() -> None:
+    machine = FakeMachine(drives=(ARCHIVE,))
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb"], "one disk")
+        machine.drives = (ARCHIVE, SSD)
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb", "nvme0n1"], "two disks")
+
+
+async def test_smartctl_that_fails_is_told_beside_the_disk() -> None:
+    class Failing(FakeMachine):
+        def details(self, drive: Drive) -> Drive:
+            raise RunFailed("smartctl did not answer within 10 s.")
+
+    async with app("drive", Failing(drives=(ARCHIVE,))).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "smartctl did not answer within 10 s.")
+
+
+class Flood(FakeSession):
+    """Ten thousand events a second."""
+
+    async def events(self) -> Any:
+        events = script(self.plan, 1)
+        yield next(events)
+        yield StepStarted(0.0, Step(1, "workload", "writing", 1, "ext4", self.plan.recipe.workloads[0].name))
+        for number in range(1_000_000):
+            if self._stopped.is_set():
+                return
+            told: Event = StepProgressed(number / 1e4, 1, 0.5, "writing", float(number % 977), run_fraction=0.1)
+            yield told
+            if number % 100 == 99:
+                await asyncio.sleep(0.01)
+
+
+async def test_ten_thousand_events_a_second_leave_room_for_keys() -> None:
+    class Flooded(FakeMachine):
+        def open_session(self, plan: Any) -> FakeSession:
+            self.sessions.append(Flood(plan, 1, 0.0))
+            return self.sessions[-1]
+
+    machine = Flooded()
+    async with FswizardApp(machine).run_test(size=(120, 36)) as pilot:
+        app_ = wizard(pilot)
+        app_.wish(recipe=machine.recipes()[2], candidates=("ext4", "xfs"), drive=ARCHIVE)
+        app_.begin(machine.make_plan(app_.wishes))
+        await at_step(pilot, "run")
+        gaps, last = [], time.monotonic()
+        for _ in range(150):
+            await asyncio.sleep(0.005)
+            now = time.monotonic()
+            gaps.append(now - last)
+            last = now
+        assert app_.running is not None
+        assert len(app_.running.state.rates) > 100
+        gaps.sort()
+        assert gaps[-3] < 0.1, "the loop was kept busy for too long"
+        app_.running.stop()
+        await until(pilot, lambda: app_.running is not None and app_.running.state.ended, "the end", patience_s=5)
+
+
+async def test_a_result_that_cannot_be_read_is_told() -> None:
+    class Broken(FakeMachine):
+        def load(self, path: Any) -> Any:
+            raise FswizardError("new.jsonl is no result.", "Choose another.")
+
+    async with FswizardApp(Broken()).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "Earlier results")
+        await pilot.press("end", "enter")
+        await shows(pilot, "new.jsonl is no result.")
+        await pilot.press("h")
+        await shows(pilot, "2025-12-31")
+        await pilot.press("enter")
+        await shows(pilot, "new.jsonl is no result.")

@@ -1,0 +1,167 @@
+"""The snapshot that the run screen draws, event by event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fswizard.model.events import (
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+)
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.result import Doubt, Failure
+from fswizard.tui.runstate import LOG_ENTRIES, SERIES, Command, Note, RunState, advance
+from tests.builders import make_plan, make_workload
+from tests.fakes.wizard import FakeMachine, chosen, plan_for, script
+from tests.recording import recorded
+
+PLAN = make_plan(("ext4", "xfs"), (make_workload("write"), make_workload("read")))
+
+
+def after(*events: Event) -> RunState:
+    state = RunState(PLAN)
+    for event in events:
+        state = advance(state, event)
+    return state
+
+
+def step(number: int, candidate: str = "ext4", workload: str = "write", round_: int = 1) -> StepStarted:
+    return StepStarted(
+        float(number), Step(number, "workload", f"{workload} on {candidate}", round_, candidate, workload)
+    )
+
+
+def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
+    return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate, run_fraction=0.2, left_s=60.0), **fields)
+
+
+def test_a_step_that_begins_clears_what_the_one_before_told() -> None:
+    state = after(step(1), told(1, 100.0, latency_s=0.1), step(2, workload="read"))
+    assert state.step is not None
+    assert state.step.workload == "read"
+    assert (state.rate, state.latency_s, state.text) == (None, None, "")
+
+
+def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures() -> None:
+    state = after(step(1), told(1, 100.0), step(2, workload="read"), told(2, None))
+    assert state.rates == (100.0,)
+    assert state.measured == 1
+    assert advance(state, told(2, 7.0)).rates == (7.0,)
+
+
+def test_a_curve_does_not_mix_bytes_with_operations() -> None:
+    state = after(step(1), told(1, 100.0), told(1, 5.0, rate_unit="1/s"))
+    assert state.rates == (5.0,)
+    assert state.rate_unit == "1/s"
+
+
+def test_a_curve_keeps_a_bounded_number_of_points() -> None:
+    state = after(step(1), *(told(1, float(value)) for value in range(SERIES + 50)))
+    assert len(state.rates) == SERIES
+    assert state.rates[-1] == SERIES + 49
+
+
+def test_the_share_done_never_runs_backwards() -> None:
+    state = after(step(1), told(1, 1.0, run_fraction=0.5), told(1, 1.0, run_fraction=0.3))
+    assert state.run_fraction == 0.5
+
+
+def test_turns_and_finished_workloads_are_counted_within_the_round() -> None:
+    state = after(step(1), step(2, workload="read"), step(3, "xfs"))
+    assert state.tried == ("ext4", "xfs")
+    assert state.done == ()
+    state = advance(state, step(4, "xfs", "read"))
+    assert state.done == ("write",)
+    state = advance(state, step(5, "xfs", "write", round_=2))
+    assert state.round == 2
+    assert state.tried == ("xfs",)
+
+
+def test_a_program_that_ends_completes_the_line_of_its_start() -> None:
+    argv = ("mkfs.xfs", "/dev/loop0")
+    state = after(
+        CommandStarted(1.0, 1, argv, as_root=True), CommandFinished(1.4, 1, argv, 1, 0.4, "no room", as_root=True)
+    )
+    assert state.log == (Command(1.0, argv, True, 1, 0.4, "no room"),)
+
+
+def test_a_program_whose_start_was_not_told_gets_a_line_of_its_own() -> None:
+    state = after(CommandFinished(1.4, 1, ("sync",), 0, 0.4))
+    assert [entry.argv for entry in state.log if isinstance(entry, Command)] == [("sync",)]
+
+
+def test_the_log_keeps_a_bounded_number_of_lines() -> None:
+    state = after(*(CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)))
+    assert len(state.log) == LOG_ENTRIES
+    assert state.log[-1] == Command(1.0, (str(LOG_ENTRIES + 9),), False, 0, 0.1)
+
+
+def test_every_candidate_stands_in_the_ranking_before_there_are_figures() -> None:
+    assert [(ratio.candidate, ratio.verdict) for ratio in after().standing] == [
+        ("ext4", "undecided"),
+        ("xfs", "undecided"),
+    ]
+
+
+def test_a_candidate_that_fails_is_marked_at_once_and_not_only_after_the_round() -> None:
+    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
+    state = after(step(1, "xfs"), StepFailed(2.0, Step(1, "workload", "", 1, "xfs", "write"), failure))
+    assert [ratio.text for ratio in state.standing if ratio.verdict == "failed"] == ["The volume is full."]
+
+
+def test_dropped_and_skipped_candidates_are_told_apart() -> None:
+    judgement = Judgement(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
+    skipped = StepSkipped(9.5, Step(3, "workload", "", 1, "ext4"), "on request")
+    state = after(RatioUpdated(9.0, judgement), RoundFinished(9.0, 3, ("ext4",)), skipped)
+    assert state.out("xfs") == "dropped"
+    assert state.out("ext4") == "skipped"
+    assert after(RoundFinished(9.0, 3, ("ext4", "xfs"))).out("xfs") == ""
+
+
+def test_a_candidate_that_failed_is_not_called_dropped() -> None:
+    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
+    state = after(StepFailed(2.0, Step(1, "workload", "", 1, "xfs"), failure), RoundFinished(3.0, 1, ("ext4",)))
+    assert state.out("xfs") == ""
+
+
+def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
+    state = after(
+        DoubtRaised(1.0, Doubt("on-battery", "On battery.")),
+        RoundDiscarded(2.0, 2, "suspended"),
+        RunEnded(3.0, "stopped", "Ended on request."),
+    )
+    assert [entry.kind for entry in state.log if isinstance(entry, Note)] == ["doubt", "discarded", "end"]
+    assert state.ended
+    assert state.run_fraction == 0.0, "a run that was stopped is not complete"
+
+
+def test_a_whole_run_ends_complete_with_all_verdicts() -> None:
+    plan = plan_for(FakeMachine(), chosen())
+    state = RunState(plan)
+    for event in script(plan, 4):
+        state = advance(state, event)
+    assert state.outcome == "finished"
+    assert state.run_fraction == 1.0
+    assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in plan.candidates}
+    assert all(entry.exit_code is not None for entry in state.log if isinstance(entry, Command))
+
+
+def test_a_recorded_run_leaves_no_program_open_and_all_of_it_done() -> None:
+    state = RunState(PLAN)
+    for event in recorded("quick"):
+        state = advance(state, event)
+    assert state.outcome in ("finished", "time-up")
+    assert state.round >= state.plan.minimum_rounds
+    assert state.judgement is not None
+    assert [entry for entry in state.log if isinstance(entry, Command) and entry.exit_code is None] == []

@@ -1,0 +1,131 @@
+"""Pictures of every screen, compared with those that were looked at and found good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from fswizard.bench.journal import Leftover
+from tests.fakes.wizard import BRIDGED, HOSTILE, SSD, FakeMachine, app
+from tests.tui.driving import at_step, screen_text, shows, until, wizard
+
+SIZES = [(80, 24), (120, 36)]
+STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
+
+
+def name(size: tuple[int, int]) -> str:
+    return f"{size[0]}x{size[1]}"
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Everything that comes from threads has come."""
+    screen = pilot.app.screen
+    known = wizard(pilot).known
+    await pilot.pause()
+    if screen.id == "_default" or not hasattr(screen, "STEP"):
+        return
+    waits: dict[str, Callable[[], bool]] = {
+        "purpose": lambda: "↻ go on" in _text(pilot),
+        "drive": lambda: bool(known.drives) and not any(drive.pending for drive in known.drives or ()),
+        "filesystems": lambda: len(known.available) == len(known.catalogue),
+        "review": lambda: "starts the run" in _text(pilot) or "not needed" in _text(pilot),
+        "result": lambda: "Looking" not in _text(pilot),
+    }
+    wait = waits.get(screen.STEP)
+    if wait is not None:
+        await until(pilot, wait, "the screen to settle")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause(0.3)
+
+
+def _text(pilot: Pilot[Any]) -> str:
+    return screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=name)
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
+    assert snap_compare(app(step), terminal_size=size, run_before=settled)
+
+
+@pytest.mark.parametrize("step", ("drive", "filesystems", "run", "result"))
+def test_the_light_theme(snap_compare: Any, step: Any) -> None:
+    async def light(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press("f2")
+
+    assert snap_compare(app(step), terminal_size=(120, 36), run_before=light)
+
+
+@pytest.mark.parametrize("step", ("drive", "run", "result"))
+def test_without_colour_the_meaning_is_still_there(
+    snap_compare: Any, monkeypatch: pytest.MonkeyPatch, step: Any
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap_compare(app(step), terminal_size=(80, 24), run_before=settled)
+
+
+WINDOWS = {
+    "help": ("purpose", ["f1"]),
+    "history": ("purpose", ["h"]),
+    "options": ("filesystems", ["o", "down", "space"]),
+    "own": ("filesystems", ["a"]),
+    "leave": ("run", ["escape"]),
+    "log": ("run", ["l"]),
+    "export": ("result", ["enter", "down"]),
+    "tuning": ("result", ["w", "right"]),
+}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=name)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_each_window(snap_compare: Any, window: str, size: tuple[int, int]) -> None:
+    step, keys = WINDOWS[window]
+
+    async def opened(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+        await pilot.pause(0.3)
+
+    assert snap_compare(app(step), terminal_size=size, run_before=opened)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=name)
+def test_places_to_compare(snap_compare: Any, size: tuple[int, int]) -> None:
+    async def looked(pilot: Pilot[Any]) -> None:
+        await shows(pilot, "/home/ada")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+
+    assert snap_compare(app("drive", purpose="compare"), terminal_size=size, run_before=looked)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=name)
+def test_a_disk_that_cannot_be_written_to(snap_compare: Any, size: tuple[int, int]) -> None:
+    machine = FakeMachine(drives=(BRIDGED, SSD))
+    assert snap_compare(app("drive", machine, drive=BRIDGED), terminal_size=size, run_before=settled)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=name)
+def test_hostile_names_are_shown_escaped(snap_compare: Any, size: tuple[int, int]) -> None:
+    machine = FakeMachine(drives=(HOSTILE,))
+    assert snap_compare(app("drive", machine, drive=HOSTILE), terminal_size=size, run_before=settled)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=name)
+def test_what_a_killed_run_left_behind(snap_compare: Any, size: tuple[int, int]) -> None:
+    left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
+    assert snap_compare(app("purpose", FakeMachine(leftovers=(left,))), terminal_size=size, run_before=settled)
+
+
+async def test_the_steps_of_the_pictures_are_the_steps_there_are() -> None:
+    for step in STEPS:
+        async with app(step).run_test(size=(80, 24)) as pilot:  # type: ignore[arg-type]
+            await at_step(pilot, step)

@@ -1,0 +1,159 @@
+"""The program as people start it, in a real terminal: what stands on the screen, and what hanging up does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fswizard.errors import ExitCode
+
+pytestmark = pytest.mark.tmux
+
+PATIENCE_S = 20.0
+FIRST_PICTURE_S = 2.5
+"""Generous, for a machine that does other things too; alone it takes a fifth of that."""
+
+
+class Tmux:
+    """A terminal of its own with the wizard in it."""
+
+    def __init__(self, directory: Path, width: int, height: int) -> None:
+        self.name = f"fswizard-{uuid.uuid4().hex[:8]}"
+        self.directory = directory
+        variables = [f"XDG_{kind}_HOME={directory / kind.lower()}" for kind in ("STATE", "CACHE", "CONFIG")]
+        (directory / "cache").mkdir()
+        code = f"echo $$ > {directory}/pid; exec env {' '.join(variables)} {sys.executable} -m fswizard"
+        command = f"sh -c '{code}'; echo left with $? > {directory}/code"
+        size = ["-x", str(width), "-y", str(height)]
+        self._tmux("new-session", "-d", *size, "-s", self.name, command)
+        self.began = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        return int((self.directory / "pid").read_text())
+
+    @property
+    def alive(self) -> bool:
+        return Path(f"/proc/{self.pid}").exists()
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", self.name, *keys)
+
+    def text(self) -> str:
+        return self._tmux("capture-pane", "-t", self.name, "-p")
+
+    def shows(self, words: str) -> str:
+        """Wait for words on the screen, and return all of it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while words not in (found := self.text()):
+            assert time.monotonic() < deadline, f"in vain waited for “{words}”:\n{found}"
+            time.sleep(0.05)
+        return found
+
+    def ends(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while self.alive:
+            assert time.monotonic() < deadline, f"the program goes on:\n{self.text()}"
+            time.sleep(0.05)
+
+    def hang_up(self) -> None:
+        subprocess.run(["tmux", "kill-session", "-t", self.name], check=False, capture_output=True)
+
+    def _tmux(self, *arguments: str) -> str:
+        return subprocess.run(["tmux", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def open_terminal(tmp_path: Path) -> Iterator[type[Tmux]]:
+    opened: list[Tmux] = []
+
+    def open_(width: int = 80, height: int = 24) -> Tmux:
+        opened.append(Tmux(tmp_path, width, height))
+        return opened[-1]
+
+    yield open_  # type: ignore[misc]
+    for terminal in opened:
+        terminal.hang_up()
+        terminal.ends()
+
+
+def to_a_run(terminal: Tmux) -> None:
+    """By Enter alone, with the quick recipe."""
+    terminal.shows("What would you like to know?")
+    terminal.press("Down", "Down", "Down", "Down", "Enter")
+    terminal.shows("a scratch image of")
+    terminal.press("Enter")
+    terminal.shows("Which filesystems")
+    terminal.press("Enter")
+    terminal.shows("What do you do with it?")
+    terminal.press("Enter")
+    terminal.shows("starts the run")
+    terminal.press("Enter")
+    terminal.shows("space pause")
+    terminal.shows("losetup")
+
+
+def test_the_first_picture_comes_quickly_and_quitting_leaves_the_terminal_as_it_was(
+    open_terminal: type[Tmux], tmp_path: Path
+) -> None:
+    terminal = open_terminal()
+    terminal.shows("What would you like to know?")
+    assert time.monotonic() - terminal.began < FIRST_PICTURE_S
+    terminal.press("C-q")
+    terminal.ends()
+    deadline = time.monotonic() + PATIENCE_S
+    while not (tmp_path / "code").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert (tmp_path / "code").read_text().strip() == f"left with {int(ExitCode.OK)}"
+
+
+def test_real_disks_and_filesystems_are_shown_at_80_columns(open_terminal: type[Tmux]) -> None:
+    terminal = open_terminal()
+    terminal.shows("What would you like to know?")
+    terminal.press("Enter")
+    shown = terminal.shows("Measure on")
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    terminal.shows("a scratch image of")
+    terminal.press("Enter")
+    terminal.shows("[✓] ext4")
+    terminal.press("F1")
+    terminal.shows("─ Help ")
+
+
+def left_behind(directory: Path) -> list[str]:
+    """Mounts, loop devices and images of a run."""
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    backing = [path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")]
+    return [line for line in (*mounts, *backing) if str(directory) in line] + [
+        str(path) for path in (directory / "cache").rglob("fswizard-*")
+    ]
+
+
+@pytest.mark.root
+@pytest.mark.loop
+@pytest.mark.fio
+@pytest.mark.parametrize("how", ["hang up", "TERM", "INT"])
+def test_a_run_is_cleaned_up_when_the_terminal_goes_or_somebody_ends_the_program(
+    open_terminal: type[Tmux], tmp_path: Path, how: str
+) -> None:
+    terminal = open_terminal(120, 36)
+    to_a_run(terminal)
+    if how == "hang up":
+        terminal.hang_up()
+    else:
+        os.kill(terminal.pid, signal.SIGTERM if how == "TERM" else signal.SIGINT)
+    terminal.ends()
+    deadline = time.monotonic() + PATIENCE_S
+    while left_behind(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left_behind(tmp_path)
+    (result,) = (tmp_path / "state").rglob("*.jsonl")
+    assert '"outcome"' in result.read_text().splitlines()[-1]

@@ -1,0 +1,534 @@
+"""Through the wizard by keyboard alone, by mouse, forward, back, and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.bench.journal import Leftover
+from fswizard.errors import ExitCode, Missing, UsageError
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.screens.export import ExportScreen
+from fswizard.tui.screens.leave import LeaveScreen
+from fswizard.tui.screens.log import LogScreen
+from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.screens.result import ResultScreen
+from fswizard.tui.tuning import TuningRows
+from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.stepbar import StepBar
+from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
+from tests.tui.driving import at_step, footer, question, screen_text, shows, until, wizard
+
+SIZE = (100, 32)
+
+
+async def to_the_run(pilot: Pilot[Any]) -> None:
+    """Enter alone, from the first screen to a run."""
+    for step in ("purpose", "drive", "filesystems", "workloads", "review"):
+        await at_step(pilot, step)
+        if step == "drive":
+            await shows(pilot, "a scratch image of")
+        if step == "review":
+            await shows(pilot, "starts the run")
+        await pilot.press("enter")
+    await at_step(pilot, "run")
+
+
+async def test_enter_alone_gets_from_the_start_to_a_recommendation() -> None:
+    machine = FakeMachine()
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        for step in ("purpose", "drive", "filesystems", "workloads", "review"):
+            await at_step(pilot, step)
+            if step == "drive":
+                await shows(pilot, "a scratch image of")
+            if step == "review":
+                await shows(pilot, "starts the run")
+            await pilot.press("enter")
+        await at_step(pilot, "result")
+        await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
+        assert "XFS" in question(pilot.app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the export")
+    assert [plan.recipe.name for plan in machine.plans] == ["archive-disk"]
+    assert [c.name for c in machine.plans[0].candidates] == ["ext4", "xfs", "btrfs"]
+    assert machine.plans[0].drive is not None
+    assert machine.plans[0].drive.name == "sdb", "an archive disk is what archive means"
+    assert machine.sessions[0].undone
+
+
+async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> None:
+    for downs in (0, 1, 2, 4):
+        async with FswizardApp(FakeMachine(event_s=0.01)).run_test(size=SIZE) as pilot:
+            await pilot.press(*["down"] * downs)
+            presses = downs
+            app_ = wizard(pilot)
+            while app_.running is None:
+                before = app_.screen
+                if "scratch image" in screen_text(app_) or "Place" in screen_text(app_):
+                    await pilot.pause()
+                await pilot.press("enter")
+                presses += 1
+                await until(
+                    pilot, lambda b=before, a=app_: a.screen is not b or "…" not in question(a), "the next screen"
+                )
+                await pilot.pause(0.1)
+                assert presses < 12
+            assert presses <= 12
+            app_.leave_now()
+            await until(pilot, lambda a=app_: a.running.state.ended, "the end")
+
+
+async def test_escape_goes_back_step_by_step_and_choices_stay() -> None:
+    async with app("review").run_test(size=SIZE) as pilot:
+        for step in ("review", "workloads", "filesystems", "drive", "purpose"):
+            await at_step(pilot, step)
+            await pilot.press("escape")
+        await at_step(pilot, "purpose")
+        assert wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
+        for step in ("drive", "filesystems"):
+            await pilot.press("enter")
+            await at_step(pilot, step)
+            await pilot.pause()
+        assert wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
+
+
+async def test_finished_steps_can_be_clicked_and_others_not() -> None:
+    async with app("workloads").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "workloads")
+        line = screen_text(pilot.app).splitlines()[1]
+        await pilot.click(StepBar, offset=(line.index("Result") - 3, 0))
+        await at_step(pilot, "workloads")
+        await pilot.click(StepBar, offset=(line.index("Drive") - 3, 0))
+        await at_step(pilot, "drive")
+
+
+async def test_the_mouse_alone_gets_to_a_run() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        await pilot.click("#purposes", offset=(6, 4))
+        await at_step(pilot, "drive")
+        assert wizard(pilot).wishes.purpose == "desktop-ssd"
+        await shows(pilot, "a scratch image of")
+        for step in ("filesystems", "workloads", "review", "run"):
+            if step == "run":
+                await shows(pilot, "starts the run")
+            await pilot.click(KeyBar, offset=(4, 0))
+            await at_step(pilot, step)
+        assert machine.plans[0].drive is not None
+        assert machine.plans[0].drive.name == "nvme0n1"
+        await pilot.click(KeyBar, offset=(footer(pilot.app).index("leave") + 4, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+
+
+async def test_a_click_ticks_a_candidate() -> None:
+    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.click("#candidates", offset=(6, 1))
+        await until(pilot, lambda: wizard(pilot).wishes.candidates == ("xfs",), "ext4 to be taken out")
+
+
+async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() -> None:
+    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("down", "space")
+        assert wizard(pilot).wishes.candidates == ("ext4",)
+        await pilot.press("up", "o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
+        await pilot.press("space")
+        await shows(pilot, "ext4:noatime")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).wishes.candidates == ("ext4", "ext4:noatime")
+        await pilot.press("a", *"btrfs:", *"compress=zstd:1", "enter")
+        await until(
+            pilot, lambda: "btrfs:compress=zstd:1" in wizard(pilot).wishes.candidates, "the candidate that was typed"
+        )
+        await pilot.press("b")
+        assert wizard(pilot).wishes.against == "btrfs:compress=zstd:1"
+        await pilot.press("n", "space")
+        assert wizard(pilot).wishes.needs == ("checksums",)
+        await shows(pilot, "2 without what you need")
+
+
+async def test_options_that_exclude_each_other_untick_each_other() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("o", "space", "down", "space")
+        await shows(pilot, "ext4:relatime")
+        assert "ext4:noatime,relatime" not in screen_text(pilot.app)
+
+
+async def test_an_unsafe_option_is_marked_and_explained() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("o")
+        await shows(pilot, "⚠ unsafe")
+        options = pilot.app.screen.query_one("#options", Rows)
+        options.highlight("nobarrier")
+        await shows(pilot, "unsafe: a crash")
+
+
+async def test_a_candidate_that_does_not_exist_is_explained_and_can_be_mended() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("a", *"xsf", "enter")
+        await shows(pilot, "Did you mean xfs?")
+        assert pilot.app.screen.query_one("#own", Input).has_focus
+        await pilot.press("escape")
+        await until(pilot, lambda: not pilot.app.screen.query_one("#own").display, "the box to close")
+
+
+async def test_a_filesystem_that_cannot_be_made_here_cannot_be_ticked() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: "f2fs" in wizard(pilot).known.available, "what is available")
+        rows = pilot.app.screen.query_one("#candidates", Rows)
+        rows.highlight("f2fs")
+        await pilot.press("space")
+        assert "f2fs" not in wizard(pilot).wishes.candidates
+
+
+async def test_without_candidates_it_does_not_go_on() -> None:
+    async with app("filesystems", candidates=("ext4",)).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("space", "enter")
+        await shows(pilot, "Tick at least one candidate")
+        await at_step(pilot, "filesystems")
+
+
+async def test_weights_time_and_recipe_change_with_left_and_right() -> None:
+    async with app("workloads").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "workloads")
+        await pilot.press("down", "right")
+        assert wizard(pilot).wishes.budget_s == 1200.0
+        await pilot.press("down", "left", "left", "left")
+        assert wizard(pilot).wishes.weights == {"large-files": 0.0}
+        await shows(pilot, "left out")
+        await pilot.press("home", "right")
+        recipe = wizard(pilot).wishes.recipe
+        assert recipe is not None
+        assert recipe.name == "desktop-ssd"
+        assert wizard(pilot).wishes.weights == {}, "weights belong to a recipe"
+
+
+async def test_the_last_workload_cannot_be_left_out() -> None:
+    async with app("workloads").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "workloads")
+        recipe = wizard(pilot).wishes.recipe
+        assert recipe is not None
+        await pilot.press("down")
+        for _ in recipe.workloads:
+            await pilot.press("down", *["left"] * 6)
+        assert sum(wizard(pilot).wishes.weight(workload.name) for workload in recipe.workloads) > 0
+
+
+async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
+    problem = UsageError("/mnt/archive has 1 GB free.", "Name a directory with more room.")
+    async with app("review", FakeMachine(fails=problem)).run_test(size=SIZE) as pilot:
+        await shows(pilot, "/mnt/archive has 1 GB free.")
+        await shows(pilot, "Name a directory with more room.")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        assert wizard(pilot).running is None
+
+
+async def test_without_root_the_review_offers_what_needs_none() -> None:
+    machine = FakeMachine(privilege="none")
+    async with app("review", machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "start fswizard as root")
+        await pilot.press("enter")
+        await shows(pilot, "sudo is not installed.")
+        await at_step(pilot, "review")
+        assert not machine.sessions
+
+
+async def test_where_sudo_must_ask_and_cannot_the_person_is_told_what_to_do() -> None:
+    machine = FakeMachine(privilege="sudo-asks")
+    async with app("review", machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "sudo asks for your password")
+        await pilot.press("enter")
+        await shows(pilot, "sudo -v")
+        assert not machine.sessions
+
+
+async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems() -> None:
+    machine = FakeMachine(privilege="none", event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "purpose")
+        await pilot.press("down", "down", "enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "/home/ada")
+        assert "Filesystems" not in screen_text(pilot.app).splitlines()[1]
+        await pilot.press("space", "enter")
+        await at_step(pilot, "workloads")
+        await pilot.press("enter")
+        await shows(pilot, "is not needed")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        assert [c.directory for c in machine.plans[0].candidates] == ["/var/tmp", "/mnt/archive"]
+        assert machine.plans[0].target.kind == "directory"
+
+
+async def test_fewer_than_two_places_cannot_be_compared() -> None:
+    async with app("drive", purpose="compare").run_test(size=SIZE) as pilot:
+        await shows(pilot, "/home/ada")
+        await pilot.press("space", "down", "space", "enter")
+        await shows(pilot, "at least two places")
+
+
+async def test_another_directory_can_be_named() -> None:
+    async with app("drive").run_test(size=SIZE) as pilot:
+        await shows(pilot, "a scratch image of")
+        await pilot.press("d", *"nowhere", "enter")
+        await shows(pilot, "nowhere is not a directory")
+        pilot.app.screen.query_one("#directory", Input).value = "/srv/scratch"
+        await pilot.press("enter")
+        await until(pilot, lambda: wizard(pilot).wishes.directory == "/srv/scratch", "the directory")
+        await shows(pilot, "in /srv/scratch")
+
+
+async def test_a_disk_without_a_writable_place_says_that_another_would_be_measured() -> None:
+    async with app("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED).run_test(size=SIZE) as pilot:
+        await shows(pilot, "! on another disk")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).wishes.elsewhere
+
+
+async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
+    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
+        assert "shingled" in question(pilot.app)
+        await shows(pilot, "a scratch image of")
+        await pilot.press("m", *"ST8000AS0002", "enter")
+        await until(pilot, lambda: pilot.app.screen.query_one("#drives", Rows).key == "model", "the model")
+        assert "SMR" in screen_text(pilot.app)
+
+
+async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        assert wizard(pilot).measuring
+        await pilot.press("x", "down", "enter")
+        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        assert wizard(pilot).running.state.outcome == "stopped"
+
+
+async def test_quitting_a_run_cleans_up_before_the_program_ends() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: pilot.app._exit, "the end")
+    assert machine.sessions[0].undone
+    assert pilot.app.return_value == ExitCode.CANCELLED
+
+
+async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> None:
+    machine = FakeMachine(event_s=0.002)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        app_ = wizard(pilot)
+        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await pilot.press("x", "down", "enter")
+        await at_step(pilot, "result")
+        await shows(pilot, "stopped early")
+
+
+async def test_pause_skip_and_log_reach_the_run() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        session = machine.sessions[0]
+        await pilot.press("space")
+        assert session.paused
+        await shows(pilot, "Paused")
+        await pilot.press("space")
+        assert not session.paused
+        await pilot.press("s")
+        assert session.skipped == 1
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
+        await pilot.press("escape")
+        await at_step(pilot, "run")
+        wizard(pilot).running.stop()
+        await until(pilot, lambda: session.undone, "clean-up")
+
+
+async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        wizard(pilot).visit("review")
+        await at_step(pilot, "review")
+        await shows(pilot, "The run goes on")
+        before = len(wizard(pilot).running.state.log)
+        await until(pilot, lambda: len(wizard(pilot).running.state.log) > before, "the run to go on")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        assert len(machine.sessions) == 1
+        await shows(pilot, "Round 1")
+        wizard(pilot).running.stop()
+        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+
+
+async def test_a_run_that_fails_says_why_and_leads_back() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        session = machine.sessions[0]
+        session.error = Missing("The privileged helper does not answer.", "Start it again.")
+        session.stop()
+        await shows(pilot, "The privileged helper does not answer.")
+        await shows(pilot, "Start it again.")
+        await pilot.press("escape")
+        await at_step(pilot, "review")
+
+
+async def test_weights_and_needs_rank_the_same_figures_anew() -> None:
+    async with app("result").run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await pilot.press("w")
+        tuning = pilot.app.screen.query_one(TuningRows)
+        assert tuning.has_focus
+        for _ in range(5):
+            await pilot.press(*["left"] * 6, "down")
+        await pilot.press("n")
+        tuning.highlight("n:checksums")
+        await pilot.press("space")
+        await until(pilot, lambda: "Btrfs" in question(pilot.app), "another recommendation")
+        await pilot.press("escape")
+        assert not tuning.has_focus
+
+
+async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None:
+    async with app("result").run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await pilot.press("enter")
+        await shows(pilot, "ST8000AS0002")
+        await pilot.press("down")
+        await shows(pilot, "| ")
+        await pilot.press("enter")
+        assert pilot.app.clipboard.startswith(("#", "**", "|"))
+        await pilot.press("s")
+        box = pilot.app.screen.query_one("#file", Input)
+        assert box.value.endswith(".md")
+        box.value = str(tmp_path / "report.md")
+        await pilot.press("enter")
+        await until(pilot, (tmp_path / "report.md").exists, "the file")
+        assert (tmp_path / "report.md").read_text() == pilot.app.clipboard
+        await pilot.press("s")
+        box.value = str(tmp_path / "report.md")
+        await pilot.press("enter")
+        await shows(pilot, "exists already")
+
+
+async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_history() -> None:
+    async with FswizardApp(FakeMachine()).run_test(size=SIZE) as pilot:
+        await shows(pilot, "Earlier results")
+        await pilot.press("end", "enter")
+        await at_step(pilot, "result")
+        await pilot.press("h")
+        await shows(pilot, "2025-12-31")
+        await pilot.press("enter")
+        await at_step(pilot, "result")
+        assert isinstance(pilot.app.screen, ResultScreen)
+
+
+async def test_what_a_killed_run_left_behind_can_be_cleaned_up() -> None:
+    left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
+    machine = FakeMachine(leftovers=(left,))
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "Left behind by a run that was killed")
+        pilot.app.screen.query_one("#purposes", Rows).highlight("left-0")
+        await pilot.press("enter")
+        await shows(pilot, "Cleaned up.")
+    assert machine.cleaned == [left]
+
+
+async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
+    machine = FakeMachine(event_s=0.01)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "Go on with a run")
+        pilot.app.screen.query_one("#purposes", Rows).highlight("resume-0")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "goes on where it ended")
+        await pilot.press("escape")
+        await at_step(pilot, "purpose")
+        assert wizard(pilot).taken_up is None
+        await shows(pilot, "Go on with a run")
+        pilot.app.screen.query_one("#purposes", Rows).highlight("resume-0")
+        await pilot.press("enter")
+        await shows(pilot, "goes on where it ended")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        assert wizard(pilot).running.run is machine.sessions[-1]
+        assert machine.sessions[-1].path.name == "old.jsonl"
+        assert not machine.plans, "no new plan is made"
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: machine.sessions[-1].undone, "clean-up")
+
+
+async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
+    machine = FakeMachine(event_s=0.002)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        app_ = wizard(pilot)
+        assert "go on" not in footer(app_)
+        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await pilot.press("x", "down", "enter")
+        await at_step(pilot, "result")
+        assert "g go on" in footer(app_)
+        app_.result_path = Path("/results/old.jsonl")
+        await pilot.press("g")
+        await at_step(pilot, "review")
+        await shows(pilot, "goes on where it ended")
+
+
+async def test_the_mouse_changes_weights() -> None:
+    async with app("workloads").run_test(size=(120, 36)) as pilot:
+        await at_step(pilot, "workloads")
+        await shows(pilot, "Storing large files")
+        rows = screen_text(pilot.app).splitlines()
+        line = next(i for i, row in enumerate(rows) if "Reading large files back" in row)
+        await pilot.click(offset=(rows[line].index("▸"), line))
+        await until(pilot, lambda: wizard(pilot).wishes.weights == {"read-back": 3.0}, "the weight")
+
+
+@pytest.mark.parametrize("step", ["purpose", "drive", "filesystems", "workloads", "review", "run", "result"])
+async def test_every_screen_has_help_and_a_footer_and_both_themes(step: str) -> None:
+    async with app(step).run_test(size=SIZE) as pilot:  # type: ignore[arg-type]
+        await at_step(pilot, step)
+        assert "F1 help" in footer(pilot.app)
+        await pilot.press("f1")
+        await shows(pilot, "╭─ Help ")
+        await pilot.press("escape")
+        await at_step(pilot, step)
+        before = pilot.app.theme
+        await pilot.press("f2")
+        assert pilot.app.theme != before
+
+
+async def test_the_disk_that_was_chosen_goes_into_the_plan() -> None:
+    machine = FakeMachine()
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await shows(pilot, "a scratch image of")
+        await pilot.press("down", "enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).wishes.drive.name == "nvme0n1"
+        await shows(pilot, "suggested")

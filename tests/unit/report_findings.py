@@ -1,0 +1,148 @@
+"""Findings built by hand, for the reports: three workloads, five candidates, one of which failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
+from fswizard.model.metrics import BYTES_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
+from fswizard.model.recipe import Metric
+from fswizard.model.result import Doubt, Environment, Failure, Sample
+from fswizard.stats import summarise
+from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
+
+WORKLOADS = (
+    make_workload("large-files", metric=THROUGHPUT, weight=2.0),
+    make_workload("random-append", metric=IOPS),
+    make_workload("delete-tree", metric=DURATION),
+)
+FIGURES: dict[str, dict[str, tuple[float, ...]]] = {
+    "large-files": {
+        "ext4": (180e6, 181e6, 179e6),
+        "xfs": (187e6, 188e6, 186e6),
+        "btrfs:noatime": (184e6, 185e6, 183e6),
+        "ext4:noatime": (180e6, 181e6, 180e6),
+        "": (190e6,),
+    },
+    "random-append": {
+        "ext4": (652.0, 650.0, 655.0),
+        "xfs": (1290.0, 1300.0, 1285.0),
+        "btrfs:noatime": (482.0, 480.0, 485.0),
+        "ext4:noatime": (658.0, 655.0, 660.0),
+    },
+    "delete-tree": {
+        "ext4": (1.25, 1.26, 1.24),
+        "xfs": (1.76, 1.77, 1.75),
+        "btrfs:noatime": (1.34, 1.35, 1.33),
+        "ext4:noatime": (1.25, 1.25, 1.25),
+    },
+}
+RATIOS: dict[str, dict[str, tuple[float, Verdict]]] = {
+    "xfs": {"large-files": (1.04, "tie"), "random-append": (1.98, "faster"), "delete-tree": (0.71, "slower")},
+    "btrfs:noatime": {"large-files": (1.02, "tie"), "random-append": (0.74, "slower"), "delete-tree": (0.93, "slower")},
+    "ext4:noatime": {"large-files": (1.0, "tie"), "random-append": (1.01, "tie"), "delete-tree": (1.0, "undecided")},
+}
+OVERALL: tuple[tuple[str, float, float, float, Verdict], ...] = (
+    ("xfs", 1.21, 1.15, 1.28, "faster"),
+    ("btrfs:noatime", 1.012, 0.96, 1.06, "undecided"),
+    ("ext4:noatime", 1.002, 0.985, 1.013, "tie"),
+    ("ext4", 1.0, 1.0, 1.0, "tie"),
+)
+FAILURE = Failure(1, "nilfs2", "large-files", "ENOSPC", "The volume was full, the cleaner could not keep up.")
+
+
+def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
+    """A run as in the program's sketches; without `intervals`, one of a single round."""
+    names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
+    plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
+    rounds = 3 if intervals else 1
+    result = make_result(
+        plan=plan,
+        samples=tuple(_samples(rounds)),
+        failures=(FAILURE,),
+        environment=Environment(
+            "0.1.0",
+            "2026-01-02T03:04:05Z",
+            "6.1.0-18-amd64",
+            "Debian GNU/Linux 12 (bookworm)",
+            "annes-box",
+            "AMD Ryzen 5 5600G",
+            16 << 30,
+            {"fio": "3.33", "mkfs.xfs": "6.1.0"},
+        ),
+        elapsed_s=431.0,
+    )
+    findings = Findings(result, _judgement(rounds, intervals), DOUBTS, ADVICE, summarise(result))
+    return replace(findings, **fields)
+
+
+DOUBTS = (Doubt("cache-not-exceeded", "The cache of this shingled disk was not exceeded (4 of about 20 GB)."),)
+ADVICE = Advice(
+    ("xfs",),
+    False,
+    "XFS for this disk and this use: 1.21 × ext4 (1.15 to 1.28), 3 rounds.",
+    (
+        Reason("speed", "It is ahead in random appends: 1.98 × ext4."),
+        Reason("cost", "It loses when deleting a tree: it takes 1.4 × as long."),
+    ),
+    ("mkfs.xfs DEVICE", "UUID=…  /mnt/archive  xfs  noatime  0  2"),
+)
+
+
+def _samples(rounds: int) -> list[Sample]:
+    samples: list[Sample] = []
+    for workload in WORKLOADS:
+        figures = {name: values[:rounds] for name, values in FIGURES[workload.name].items()}
+        samples += make_samples(figures, workload.name, workload.metric)
+    samples = [replace(sample, round=0, primary=False) if not sample.candidate else sample for sample in samples]
+    for candidate, stall_s, written in (("ext4", 0.62, 1.05e9), ("xfs", 0.31, 1.01e9)):
+        samples += [
+            _sample(candidate, WORST_LATENCY, stall_s),
+            _sample(candidate, BYTES_WRITTEN, 1e9),
+            _sample(candidate, Metric("device_written", "B", "lower"), written),
+        ]
+    return samples
+
+
+def _sample(candidate: str, metric: Metric, value: float) -> Sample:
+    return Sample(1, candidate, "random-append", metric.name, value, metric.unit, metric.better)
+
+
+def _judgement(rounds: int, intervals: bool) -> Judgement:
+    by_workload = tuple(
+        Ratio(
+            candidate,
+            "ext4",
+            workload,
+            ratio,
+            ratio / 1.04 if intervals else None,
+            ratio * 1.04 if intervals else None,
+            rounds,
+            verdict if intervals else "undecided",
+        )
+        for candidate, ratios in RATIOS.items()
+        for workload, (ratio, verdict) in ratios.items()
+    )
+    overall = tuple(
+        Ratio(name, "ext4", "", ratio, low, high, rounds, verdict)
+        if intervals
+        else Ratio(name, "ext4", "", ratio, rounds=rounds)
+        for name, ratio, low, high, verdict in OVERALL
+    )
+    failed = Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full, the cleaner could not keep up")
+    return Judgement(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
+
+
+def renamed(findings: Findings, old: str, new: str) -> Findings:
+    """The same findings with every text that is exactly `old` replaced, such as a candidate's name."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: change(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [change(item) for item in value]
+        return new if value == old else value
+
+    return from_json(Findings, change(to_json(findings)))

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fswizard.filesystems import parse_candidates
+from fswizard.findings import conclude
+from fswizard.model.judgement import Advice
+from fswizard.model.recipe import Metric
+from fswizard.model.result import Failure, Result, Sample
+from tests.builders import DURATION, make_plan, make_result, make_samples, make_workload
+
+LATENCY = Metric("append_latency", "s", "lower")
+WRITES = {"ext4": (100.0,) * 3, "xfs": (200.0,) * 3}
+DELETES = {"ext4": (10.0,) * 3, "xfs": (14.0,) * 3}
+
+
+def run(write: Mapping[str, Sequence[float]], delete: Mapping[str, Sequence[float]]) -> Result:
+    workloads = [make_workload("write"), make_workload("delete", DURATION)]
+    plan = replace(make_plan(tuple(write), workloads), candidates=parse_candidates("; ".join(write)))
+    return make_result(plan=plan, samples=make_samples(write) + make_samples(delete, "delete", DURATION))
+
+
+def texts(result: Result, code: str) -> list[str]:
+    return [reason.text for reason in conclude(result).advice.reasons if reason.code == code]
+
+
+def single(figures: Mapping[str, Sequence[float]]) -> Advice:
+    result = make_result(figures)
+    return conclude(replace(result, plan=replace(result.plan, candidates=parse_candidates("; ".join(figures))))).advice
+
+
+def stalls(*figures: tuple[str, int, float]) -> tuple[Sample, ...]:
+    return tuple(Sample(number, name, "write", "worst_latency", value, "s", "lower") for name, number, value in figures)
+
+
+def test_what_a_winner_gains_and_what_it_costs() -> None:
+    result = run(WRITES, DELETES)
+    assert texts(result, "speed") == ["Faster than ext4 at Write (2.00 ×)."]
+    assert texts(result, "cost") == ["It loses at Delete: 1.40 × as long as ext4."]
+
+
+def test_a_winning_baseline_is_told_from_its_own_side() -> None:
+    result = run({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (5.0,) * 3})
+    assert texts(result, "speed") == ["Faster than xfs at Write (3.00 ×)."]
+    assert texts(result, "cost") == ["It loses at Delete: 2.00 × as long as xfs."]
+
+
+def test_a_lost_throughput_is_told_as_speed() -> None:
+    result = run({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (5.0,) * 3})
+    (text,) = texts(result, "cost")
+    assert text.startswith("It loses at Write: 0.800 × the speed of ext4 (0.7")
+
+
+def test_the_worst_stall_is_told_over_the_rounds_that_both_have() -> None:
+    felt = stalls(("ext4", 1, 0.6), ("ext4", 2, 0.2), ("xfs", 1, 0.1), ("xfs", 2, 0.3), ("xfs", 4, 30.0))
+    result = run(WRITES, DELETES)
+    assert texts(replace(result, samples=result.samples + felt), "stall") == [
+        "Its worst stall was 0.3 s, 0.500 × that of ext4 (0.6 s)."
+    ]
+
+
+def test_stalls_that_nobody_feels_or_that_hardly_differ_are_passed_over() -> None:
+    result = run(WRITES, DELETES)
+    for felt in (stalls(("ext4", 1, 0.06), ("xfs", 1, 0.01)), stalls(("ext4", 1, 0.6), ("xfs", 1, 0.5))):
+        assert texts(replace(result, samples=result.samples + felt), "stall") == []
+
+
+def test_failures_are_told() -> None:
+    result = run({**WRITES, "btrfs": ()}, DELETES)
+    failure = Failure(1, "btrfs", "write", "ENOSPC", "The volume was full.")
+    assert texts(replace(result, failures=(failure,)), "failure") == ["Btrfs failed: The volume was full."]
+
+
+def test_another_baseline_than_asked_for_is_told() -> None:
+    result = run({"ext4": (), "xfs": (100.0,) * 3, "btrfs": (50.0,) * 3}, {"xfs": (1.0,) * 3, "btrfs": (1.0,) * 3})
+    failure = Failure(1, "ext4", "write", "EIO", "It failed.")
+    assert "The baseline ext4 has no figures: ratios are to xfs instead." in texts(
+        replace(result, failures=(failure,)), "failure"
+    )
+
+
+def test_what_the_others_offer_beside_speed() -> None:
+    result = run({**WRITES, "btrfs": (50.0,) * 3}, {**DELETES, "btrfs": (20.0,) * 3})
+    (text,) = texts(result, "feature")
+    assert text == (
+        "What XFS does not offer: ext4 can shrink; Btrfs has checksums, snapshots and compression, "
+        "and can shrink and send changes to another disk."
+    )
+
+
+def test_the_commands_format_and_mount_with_placeholders_alone() -> None:
+    found = single({"ext4": (100.0,) * 3, "btrfs:noatime,compress=zstd:1": (200.0,) * 3})
+    assert found.commands == (
+        "mkfs.btrfs /dev/DEVICE",
+        "UUID=...  /mnt/archive  btrfs  noatime,compress=zstd:1  0  0",
+    )
+
+
+def test_options_of_mkfs_stand_in_the_command() -> None:
+    found = single({"ext4": (100.0,) * 3, "ext4:packed_meta_blocks": (200.0,) * 3})
+    assert found.commands[0] == "mkfs.ext4 -E packed_meta_blocks=1 /dev/DEVICE"
+
+
+def test_where_only_mount_options_differ_nothing_is_formatted() -> None:
+    found = single({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3})
+    assert found.commands == ("UUID=...  /mnt/archive  ext4  noatime  0  2",)
+    (use,) = [reason.text for reason in found.reasons if reason.code == "use"]
+    assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
+
+
+def test_directories_are_compared_and_never_formatted() -> None:
+    result = run(WRITES, DELETES)
+    places = tuple(replace(c, directory=f"/mnt/{c.name}") for c in result.plan.candidates)
+    found = conclude(replace(result, plan=replace(result.plan, candidates=places))).advice
+    assert found.headline.startswith("XFS in /mnt/xfs for this use: 1.20 × ext4 (")
+    assert found.commands == ()

@@ -1,0 +1,188 @@
+"""Recorded machines give the inventory that a person would expect of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fswizard.drives import contents, drive_of, inventory
+from fswizard.drives.machine import Machine, Properties
+from fswizard.model.drive import Drive, Partition
+from tests.recorded.machines import machine
+
+Recorded = Callable[[str], Machine]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return lambda name: machine(name, tmp_path / name)
+
+
+def by_name(drives: tuple[Drive, ...]) -> dict[str, Drive]:
+    return {drive.name: drive for drive in drives}
+
+
+def part(drive: Drive, name: str) -> Partition:
+    return next(partition for partition in drive.partitions if partition.name == name)
+
+
+def use_texts(drive: Drive) -> list[str]:
+    return [use.text for use in drive.uses]
+
+
+def test_a_laptops_nvme_is_described_in_full(recorded: Recorded) -> None:
+    nvme = by_name(inventory(recorded("laptop")))["nvme0n1"]
+    assert (nvme.model, nvme.serial, nvme.firmware) == ("Samsung SSD 990 PRO 2TB", "S7KHNJ0W000001", "4B2QJXD7")
+    assert (nvme.kind, nvme.bus, nvme.size_bytes) == ("nvme", "nvme", 3907029168 * 512)
+    assert nvme.stable_name == "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7KHNJ0W000001"
+    assert (nvme.discard, nvme.rotational, nvme.zone_model, nvme.zone_count) == (True, False, "none", None)
+    assert (nvme.smr.kind, nvme.smr.confidence) == ("not-a-hard-disk", "certain")
+
+
+def test_a_mount_below_luks_and_lvm_is_found_on_its_partition(recorded: Recorded) -> None:
+    nvme = by_name(inventory(recorded("laptop")))["nvme0n1"]
+    luks = part(nvme, "nvme0n1p3")
+    assert (luks.filesystem, luks.mount_point) == ("crypto_LUKS", "/")
+    assert luks.stable_name == "/dev/disk/by-partuuid/11111111-aaaa-4444-8888-000000000003"
+    assert [use.code for use in luks.uses] == ["encrypted"]
+    assert "nvme0n1p3 holds the encrypted volume luks-5d7c, mounted on /" in use_texts(nvme)
+    assert part(nvme, "nvme0n1p1").mount_point == "/boot/efi"
+
+
+def test_snaps_and_empty_loops_are_no_disks(recorded: Recorded) -> None:
+    assert [drive.name for drive in inventory(recorded("laptop"))] == ["nvme0n1", "mmcblk0", "zram0"]
+
+
+def test_labels_and_mount_points_are_unescaped(recorded: Recorded) -> None:
+    card = by_name(inventory(recorded("laptop")))["mmcblk0"]
+    assert (card.kind, card.bus) == ("flash-card", "mmc")
+    assert part(card, "mmcblk0p1").label == "holiday photos"
+    assert part(card, "mmcblk0p1").mount_point == "/media/me/holiday photos"
+
+
+def test_a_nas_shows_eight_disks_and_their_array(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("nas")))
+    assert list(drives) == ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh", "md0"]
+    assert (drives["md0"].kind, drives["md0"].bus, drives["md0"].model) == ("array", "md", "raid6 array")
+    assert drives["sda"].model == "WDC WD40EFRX-68N32N0", "IDENTIFY has the whole name, SCSI 16 characters of it"
+    assert use_texts(drives["sda"]) == [
+        "sda1 is a member of the array md0 (raid6), mounted on /srv/backup, /srv/pool",
+    ]
+    assert part(drives["md0"], "md0").mount_point == "/srv/pool", "not the subvolume"
+
+
+def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("nas")))
+    verdicts = {name: (drive.smr.kind, drive.smr.confidence) for name, drive in drives.items()}
+    assert verdicts["sda"] == ("cmr", "strong")
+    assert verdicts["sdd"] == ("drive-managed", "strong"), "by the table"
+    assert verdicts["sde"] == ("drive-managed", "certain"), "by IDENTIFY word 69"
+    assert "trim" in {piece.code for piece in drives["sdf"].smr.evidence}
+    assert verdicts["sdg"] == ("unknown", "weak")
+    assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
+
+
+def test_an_extended_partitions_frame_is_left_out_and_swap_is_a_use(recorded: Recorded) -> None:
+    ssd = by_name(inventory(recorded("nas")))["sdh"]
+    assert [partition.name for partition in ssd.partitions] == ["sdh1", "sdh5"]
+    assert [use.code for use in ssd.uses] == ["mounted", "swap"]
+
+
+def test_a_bridge_that_hides_the_disk_leaves_it_open_and_says_how_to_get_through(recorded: Recorded) -> None:
+    hidden = by_name(inventory(recorded("usb")))["sdb"]
+    assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
+    assert hidden.smr.kind == "unknown"
+    assert any("smartctl -d sat" in sentence for sentence in hidden.smr.advice)
+    assert part(hidden, "sdb").label == "Safe", "a filesystem without a partition table"
+
+
+def test_a_bridge_that_lets_identify_through_shows_the_disk_behind(recorded: Recorded) -> None:
+    drive = by_name(inventory(recorded("usb")))["sdc"]
+    assert (drive.model, drive.kind, drive.rpm) == ("WDC WD20SDRW-11VUUS0", "hdd", 5400)
+    assert drive.smr.kind == "drive-managed"
+
+
+def test_a_stick_is_no_hard_disk_although_the_kernel_calls_it_rotating(recorded: Recorded) -> None:
+    stick = by_name(inventory(recorded("usb")))["sdd"]
+    assert (stick.kind, stick.rotational, stick.smr.kind) == ("flash-card", False, "not-a-hard-disk")
+
+
+def test_host_managed_disks_and_namespaces_are_certain(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("server")))
+    assert (drives["sda"].zone_model, drives["sda"].zone_count) == ("host-managed", 52156)
+    for name in ("sda", "nvme0n2"):
+        assert (drives[name].smr.kind, drives[name].smr.confidence) == ("host-managed", "certain")
+
+
+def test_two_paths_are_one_multipath_disk(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("server")))
+    assert drives["dm-0"].model == "mpatha"
+    assert [use.code for use in drives["sdb"].uses] == ["multipath-member"]
+    assert drives["sdb"].serial == "ZA100001"
+    assert [use.code for use in drives["dm-0"].uses] == ["zfs-member"]
+    assert part(drives["dm-0"], "dm-0").mount_point == "/tank"
+
+
+def test_hostile_text_comes_out_escaped(recorded: Recorded) -> None:
+    (drive,) = inventory(recorded("hostile"))
+    texts = [drive.model, drive.firmware, *use_texts(drive)]
+    texts += [text for p in drive.partitions for text in (p.label, p.mount_point)]
+    assert drive.model == r"[/b] x\x1b]52;c;aGk=\x07\u202e"
+    for text in texts:
+        assert text.isprintable(), text
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "disk"),
+    [
+        ("laptop", "/home/me", "nvme0n1"),
+        ("laptop", "/boot/efi/EFI", "nvme0n1"),
+        ("laptop", "/dev/nvme0n1p2", "nvme0n1"),
+        ("laptop", "/run/user/1000/x", None),
+        ("nas", "/srv/backup/today", "md0"),
+        ("nas", "/srv/poolside", "sdh"),
+        ("server", "/tank/home", None),
+    ],
+)
+def test_the_disk_below_a_path(recorded: Recorded, name: str, path: str, disk: str | None) -> None:
+    found = drive_of(path, recorded(name))
+    assert (found.name if found else None) == disk
+
+
+def test_this_machines_own_disks_appear_at_once() -> None:
+    started = time.monotonic()
+    drives = inventory()
+    assert time.monotonic() - started < 2.0
+    assert all(drive.size_bytes > 0 and drive.name for drive in drives)
+
+
+def test_twenty_four_disks_appear_within_a_second(tmp_path: Path, recorded: Recorded) -> None:
+    one = recorded("hostile")
+    source = (one.root / "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda").resolve()
+    for letter in "bcdefghijklmnopqrstuvwx":
+        (one.root / f"sys/block/sd{letter}").symlink_to(source)
+        (one.root / f"sys/class/block/sd{letter}").symlink_to(source)
+    started = time.monotonic()
+    assert len(inventory(one)) == 24
+    assert time.monotonic() - started < 1.0
+
+
+def test_a_question_that_hangs_holds_nobody_up() -> None:
+    forever = threading.Event()
+    try:
+        started = time.monotonic()
+        answers = contents.ask_all({"hangs": forever.wait, "answers": lambda: True}, timeout_s=0.2)
+        assert answers == {"answers": True}
+        assert time.monotonic() - started < 1.0
+    finally:
+        forever.set()
+
+
+def test_udevs_words_become_filesystem_label_and_uuid() -> None:
+    udev: Properties = {"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b", "ID_FS_UUID": "1-2"}
+    found = contents.content(udev)
+    assert (found.filesystem, found.label, found.uuid) == ("ext4", r"café \x1b", "1-2")

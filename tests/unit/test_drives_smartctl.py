@@ -1,0 +1,173 @@
+"""Asking through smartctl, with a smartctl that answers, refuses, hangs or is absent."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from fswizard.drives.machine import Machine
+from fswizard.drives.smartctl import details, details_each
+from fswizard.model.drive import Drive
+from tests.builders import make_drive
+from tests.fakes.machine import make_program
+from tests.recorded.machines import machine
+
+ANSWER = {
+    "smartctl": {"version": [7, 3], "exit_status": 0},
+    "device": {"protocol": "ATA", "type": "sat"},
+    "model_name": "ST4000DM004-2CV104",
+    "model_family": "Seagate BarraCuda 3.5 (SMR)",
+    "serial_number": "ZFN00001",
+    "firmware_version": "0001",
+    "rotation_rate": 5425,
+    "trim": {"supported": False},
+    "smart_status": {"passed": True},
+    "temperature": {"current": 34},
+    "power_on_time": {"hours": 1234},
+}
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that comes first on PATH."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
+    return directory
+
+
+@pytest.fixture
+def usb(tmp_path: Path) -> Machine:
+    return machine("usb", tmp_path / "machine")
+
+
+def answering(directory: Path, answer: dict[str, object], code: int = 0, only: str = "") -> None:
+    """A smartctl that notes its arguments and answers, to calls that contain `only`."""
+    (directory / "answer.json").write_text(json.dumps(answer))
+    silent = '{"smartctl": {"version": [7, 3], "messages": [{"string": "Unknown USB bridge [0x174c:0x55aa]"}]}}'
+    script = (
+        f'echo "$@" >> {directory}/calls\ncase "$*" in *"{only}"*) cat {directory}/answer.json; exit {code};; esac\n'
+    )
+    make_program(directory, "smartctl", f"{script}echo '{silent}'; exit 1")
+
+
+def calls(directory: Path) -> list[str]:
+    return (directory / "calls").read_text().splitlines()
+
+
+def disk(**fields: object) -> Drive:
+    return make_drive("unknown", name="sdzz", model="ST4000DM004-2CV1", pending="", **fields)
+
+
+def test_an_answer_fills_in_what_the_kernel_does_not_know(programs: Path) -> None:
+    answering(programs, ANSWER)
+    known = details(disk())
+    assert (known.model, known.serial, known.rpm) == ("ST4000DM004-2CV104", "ZFN00001", 5425)
+    assert (known.health, known.temperature_c, known.power_on_hours) == ("good", 34, 1234)
+    assert (known.smr.kind, known.pending) == ("drive-managed", "")
+    assert {"smartctl-family", "model-table"} <= {piece.code for piece in known.smr.evidence}
+
+
+def test_a_sleeping_disk_is_left_asleep_unless_asked(programs: Path) -> None:
+    messages = [{"string": "Device is in STANDBY mode, exit(2)", "severity": "information"}]
+    answering(programs, {"smartctl": {"version": [7, 3], "messages": messages}}, code=2)
+    known = details(disk())
+    assert "asleep" in known.pending
+    assert "--nocheck standby" in calls(programs)[0]
+    details(disk(), wake=True)
+    assert "--nocheck" not in calls(programs)[1]
+
+
+def test_the_farm_log_is_asked_for_where_there_may_be_one(programs: Path) -> None:
+    farm = {"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "SMR"}}}
+    answering(programs, {**ANSWER, **farm, "smartctl": {"version": [7, 4]}})
+    known = details(disk())
+    assert any("--log farm" in call for call in calls(programs))
+    assert (known.smr.kind, known.smr.confidence) == ("drive-managed", "certain")
+
+
+def test_an_older_smartctl_is_not_asked_for_the_farm_log(programs: Path) -> None:
+    answering(programs, ANSWER)
+    details(disk())
+    assert len(calls(programs)) == 1
+
+
+def test_a_hanging_smartctl_is_given_up_and_said_so(programs: Path) -> None:
+    make_program(programs, "smartctl", "sleep 30")
+    started = time.monotonic()
+    known = details(disk(), timeout_s=0.5)
+    assert time.monotonic() - started < 3
+    assert "did not answer" in known.pending
+    assert any("could not be asked" in piece.text for piece in known.smr.evidence)
+
+
+def test_one_that_hangs_holds_up_no_other(programs: Path) -> None:
+    answering(programs, ANSWER)
+    script = (
+        (programs / "smartctl")
+        .read_text()
+        .replace("#!/bin/sh\n", '#!/bin/sh\ncase "$*" in *sdhang*) sleep 30;; esac\n')
+    )
+    (programs / "smartctl").write_text(script)
+    drives = [disk(), make_drive("unknown", name="sdhang"), make_drive("unknown", name="sdy")]
+    arrived = list(details_each(drives, timeout_s=3.0))
+    assert arrived[-1].name == "sdhang"
+    assert {drive.health for drive in arrived[:2]} == {"good"}
+
+
+def test_without_smartctl_the_verdict_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fswizard.system.commands.find", lambda program: None)
+    known = details(make_drive("unknown", name="sdzz", model="HGST HTS541010B7E610"))
+    assert "not installed" in known.pending
+    assert any("smartmontools" in sentence for sentence in known.smr.advice)
+
+
+def test_without_root_the_person_is_told_the_command(programs: Path) -> None:
+    refused = {"string": "Smartctl open device: /dev/sdzz failed: Permission denied", "severity": "error"}
+    answering(programs, {"smartctl": {"version": [7, 3], "messages": [refused]}}, code=2)
+    known = details(make_drive("unknown", name="sdzz", model="HGST HTS541010B7E610"))
+    assert known.pending == "smartctl needs root to ask the disk."
+    assert any("sudo smartctl -x /dev/sdzz | fswizard smr -" in sentence for sentence in known.smr.advice)
+
+
+def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, usb: Machine) -> None:
+    answering(programs, ANSWER, only="--device sat ")
+    hidden = make_drive("unknown", name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
+    known = details(hidden, machine=usb)
+    assert (known.model, known.kind, known.smr.kind) == ("ST4000DM004-2CV104", "hdd", "drive-managed")
+    text = known.smr.evidence[0].text
+    assert "'ASMT109x - Safe'" in text
+    assert "-d sat" in text
+
+
+def test_a_bridge_that_lets_nothing_through_leaves_it_open(programs: Path, usb: Machine) -> None:
+    answering(programs, ANSWER, only="no such call")
+    hidden = make_drive("unknown", name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
+    known = details(hidden, machine=usb)
+    assert known.smr.kind == "unknown"
+    assert "Unknown USB bridge" in known.pending
+
+
+def test_an_nvme_disk_tells_its_temperature_without_root(programs: Path, tmp_path: Path) -> None:
+    refused = {"string": "Smartctl open device: /dev/nvme0n1 failed: Permission denied", "severity": "error"}
+    answering(programs, {"smartctl": {"version": [7, 3], "messages": [refused]}}, code=2)
+    known = details(make_drive(name="nvme0n1", bus="nvme", kind="nvme"), machine=machine("laptop", tmp_path / "m"))
+    assert known.temperature_c == 42
+
+
+@pytest.mark.parametrize("bus", ["loop", "md", "virtio", "mmc"])
+def test_what_smartctl_cannot_ask_is_left_alone(programs: Path, bus: str) -> None:
+    answering(programs, ANSWER)
+    drive = make_drive(bus=bus)
+    assert details(drive) is drive
+    assert not (programs / "calls").exists()
+
+
+def test_nonsense_from_smartctl_is_no_answer(programs: Path) -> None:
+    make_program(programs, "smartctl", "printf '{\"smartctl\": [1, \\033[2J'")
+    known = details(disk())
+    assert known.pending.isprintable()
+    assert known.pending

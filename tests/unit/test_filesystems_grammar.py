@@ -1,0 +1,29 @@
+"""Whatever the catalogue offers, the helper that runs as root allows."""
+
+from __future__ import annotations
+
+import pytest
+
+from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.privileged import grammar
+
+MEASURABLE = [filesystem for filesystem in catalogue().values() if not filesystem.unmeasurable]
+
+
+def candidates(filesystem: Filesystem) -> list[Candidate]:
+    """The plain one, and one for each option with each value."""
+    mount = [f"{o.name}={value}" if value else o.name for o in filesystem.mount_options for value in o.values or ("",)]
+    tokens = [*mount, *(option.name for option in filesystem.mkfs_options)]
+    names = [filesystem.name, *(f"{filesystem.name}:{token}" for token in tokens)]
+    return [parse_candidate(name) for name in names]
+
+
+@pytest.mark.parametrize("filesystem", MEASURABLE, ids=lambda filesystem: filesystem.name)
+def test_every_option_passes_the_helpers_grammar(filesystem: Filesystem) -> None:
+    for candidate in candidates(filesystem):
+        for scratch in (True, False):
+            program, *arguments = candidate.mkfs_command("DEVICE", scratch=scratch)[:-1]
+            assert grammar.mkfs_command(filesystem.name, arguments) == (program, *arguments)
+        given = grammar.mount_options(filesystem.mount_type, candidate.mount_options, 1000, 1000).split(",")
+        assert set(candidate.mount_options) <= set(given)

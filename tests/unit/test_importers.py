@@ -1,0 +1,338 @@
+"""Figures from elsewhere: what other programs print comes in as it went out, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fswizard import importers, results
+from fswizard.errors import FswizardError, UsageError
+from fswizard.findings import conclude
+from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
+from fswizard.importers.assemble import by_disk, source_of
+from fswizard.model.result import Result, Sample
+from fswizard.report import render
+
+DATA = Path(__file__).with_name("data")
+JOSHELL = DATA / "filebench"
+
+
+def values(result: Result, candidate: str, metric: str, workload: str = "") -> list[float]:
+    def wanted(sample: Sample) -> bool:
+        return sample.candidate == candidate and sample.metric == metric and workload in (sample.workload, "")
+
+    return [sample.value for sample in result.samples if wanted(sample)]
+
+
+def ratios(result: Result, workload: str) -> dict[str, float]:
+    by_workload = conclude(result).judgement.by_workload
+    return {r.candidate: r.ratio for r in by_workload if r.workload == workload and r.verdict != "failed"}
+
+
+# filebench
+
+
+@pytest.fixture(scope="module")
+def published_runs() -> dict[str, Result]:
+    return importers.read([str(JOSHELL)])
+
+
+def test_raw_files_of_two_disks_become_two_results(published_runs: dict[str, Result]) -> None:
+    assert sorted(published_runs) == ["SMR", "Toshiba"]
+    assert {c.name for c in published_runs["SMR"].plan.candidates} == {"ext4", "xfs", "btrfs", "nilfs2"}
+
+
+@pytest.mark.parametrize(
+    ("disk", "candidate", "operations", "appends"),
+    [
+        ("SMR", "btrfs", 1.2417, 0.7461),
+        ("SMR", "xfs", 0.8643, 1.9833),
+        ("Toshiba", "btrfs", 1.3620, 0.4147),
+        ("Toshiba", "xfs", 0.7911, 1.3834),
+    ],
+)
+def test_the_published_table_comes_out_as_its_author_made_it(
+    published_runs: dict[str, Result], disk: str, candidate: str, operations: float, appends: float
+) -> None:
+    assert ratios(published_runs[disk], "operations")[candidate] == pytest.approx(operations, abs=5e-5)
+    assert ratios(published_runs[disk], "random-append")[candidate] == pytest.approx(appends, abs=5e-5)
+
+
+def test_a_run_that_filled_its_volume_is_a_failure_with_that_reason(published_runs: dict[str, Result]) -> None:
+    (failure,) = published_runs["SMR"].failures
+    assert (failure.candidate, failure.kind) == ("nilfs2", "ENOSPC")
+    assert failure.text == "The volume was full: filebench stopped after 5,976 s without figures."
+
+
+def test_without_df_a_run_that_stopped_is_not_said_to_have_been_full(tmp_path: Path) -> None:
+    shutil.copy(JOSHELL / "SMR.nilfs2.0.out", tmp_path)
+    (result,) = importers.read([str(tmp_path / "SMR.nilfs2.0.out")]).values()
+    assert result.failures[0].kind == "program"
+
+
+def test_the_disk_is_the_one_that_smartctl_describes(published_runs: dict[str, Result]) -> None:
+    drive = published_runs["SMR"].plan.drive
+    assert drive is not None
+    assert (drive.model, drive.size_bytes) == ("ST8000AS0002-1NA17Z", 8_001_563_222_016)
+    assert drive.smr.kind == "drive-managed"
+
+
+def test_every_operation_is_kept_with_its_worst_latency(published_runs: dict[str, Result]) -> None:
+    smr = published_runs["SMR"]
+    assert values(smr, "ext4", "write_worst_latency") == [67.306]
+    assert values(smr, "xfs", "write_latency") == [0.012]
+    assert values(smr, "ext4", "create_count") == [172_709]
+
+
+def test_operations_of_a_kind_are_taken_together(published_runs: dict[str, Result]) -> None:
+    assert values(published_runs["SMR"], "ext4", "open_count") == [172_668 + 172_679]
+    mean_s = (172_668 * 0.0810 + 172_679 * 0.0479) / (172_668 + 172_679)
+    assert values(published_runs["SMR"], "ext4", "open_latency") == pytest.approx([mean_s])
+
+
+def test_further_runs_of_a_candidate_are_its_rounds(tmp_path: Path) -> None:
+    for name in ("SMR.ext4", "SMR.xfs"):
+        for run in (2, 0, 10):
+            shutil.copy(JOSHELL / f"{name}.0.out", tmp_path / f"{name}.{run}.out")
+    text = (tmp_path / "SMR.xfs.10.out").read_text()
+    (tmp_path / "SMR.xfs.10.out").write_text(text.replace("45.599 ops/s", "50.000 ops/s"))
+    (result,) = importers.read([str(tmp_path)]).values()
+    assert values(result, "xfs", "operation_rate") == [45.599, 45.599, 50.0]
+    assert conclude(result).judgement.rounds == 3
+
+
+def test_filebench_1_5_is_read_too() -> None:
+    portion = filebench.read(
+        "Filebench Version 1.5-alpha3\n"
+        "0.000: File-server Version 3.0 personality successfully loaded\n"
+        "60.0: Per-Operation Breakdown\n"
+        "appendfilerand1      120ops        2ops/s   0.0mb/s    3.532ms/op [0.004ms - 60.910ms]\n"
+        "60.0: IO Summary:  1320 ops 22.000 ops/s 2/4 rd/wr   5.2mb/s 4.211ms/op\n",
+        "x",
+    )
+    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in portion.figures}
+    assert figures["operations", "operation_rate"] == 22.0
+    assert figures["random-append", "append_latency"] == 0.003532
+    assert figures["operations", "append_worst_latency"] == 0.06091
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [("appendfilerand1  ", "append file", 22), ("IO Summary: 1899386 ops", "IO Summary: many ops", 27)],
+)
+def test_a_damaged_filebench_file_is_refused_with_its_line(tmp_path: Path, old: str, new: str, line: int) -> None:
+    text = (JOSHELL / "SMR.ext4.0.out").read_text()
+    assert old in text
+    (tmp_path / "SMR.ext4.0.out").write_text(text.replace(old, new))
+    with pytest.raises(UsageError, match=rf"SMR\.ext4\.0\.out, line {line}: no "):
+        importers.read([str(tmp_path / "SMR.ext4.0.out")])
+
+
+# fio
+
+
+FIO = shutil.which("fio")
+
+
+@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+@pytest.mark.parametrize("form", ["json", "normal"])
+def test_what_fio_prints_here_is_read(tmp_path: Path, form: str) -> None:
+    jobs = ["--name=big", "--rw=write", "--bs=1M", "--name=small", "--stonewall", "--rw=randwrite", "--bs=4k"]
+    fio = ["fio", f"--directory={tmp_path}", "--size=4M", f"--output-format={form}"]
+    done = subprocess.run([*fio, *jobs], capture_output=True, text=True, check=True)
+    output = tmp_path / "run-xfs-1.txt"
+    output.write_text(done.stdout)
+    (result,) = importers.read([str(output)]).values()
+    metrics = {w.name: (w.metric.name, w.title) for w in result.plan.recipe.workloads}
+    assert metrics["big"] == ("throughput", "big: writing, 1 MiB")
+    assert metrics["small"] == ("iops", "small: writing at random, 4 KiB")
+    assert [c.name for c in result.plan.candidates] == ["xfs"]
+    assert min(s.value for s in result.samples) > 0
+    assert values(result, "xfs", "throughput", "small")[0] == pytest.approx(
+        values(result, "xfs", "iops", "small")[0] * 4096, rel=0.02
+    )
+
+
+def test_a_terminal_session_names_its_candidates_by_mkfs() -> None:
+    (result,) = importers.read([str(DATA / "fio-session.txt")]).values()
+    assert values(result, "ext4", "iops") == [652, 378]
+    assert values(result, "f2fs", "iops") == [1155, 675, 1180]
+    assert values(result, "ext4", "throughput") == [2_675_000, 1_550_000]
+    assert values(result, "f2fs", "worst_latency") == pytest.approx([12.8, 20.792, 11.993])
+    assert result.plan.recipe.workloads[0].title == "file1: writing at random, 4 KiB"
+
+
+def test_fio_2_is_read_too() -> None:
+    portion = fio_text.read(
+        "fio-2.16\n"
+        "test: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov  6 11:00:00 2017\n"
+        "  read : io=10240MB, bw=523264KB/s, iops=130816, runt= 20039msec\n",
+        "x",
+    )
+    figures = {figure.metric.name: figure.values for figure in portion.figures}
+    assert figures == {"iops": (130_816.0,), "throughput": (523_264 * 1024.0,)}
+
+
+def test_a_job_that_failed_is_a_failure() -> None:
+    dump = {"fio version": "fio-3.33", "jobs": [{"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}}]}
+    portion = fio_json.read(json.dumps(dump), "x")
+    assert [(fault.workload, fault.kind) for fault in portion.faults] == [("w", "ENOSPC")]
+    assert portion.figures == ()
+
+
+def test_jobs_of_one_name_add_up() -> None:
+    side = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600, "lat_ns": {"max": 2e9}}
+    slow = {**side, "lat_ns": {"max": 5e9}}
+    dump = {"fio version": "fio-3.33", "jobs": [{"jobname": "w", "write": side}, {"jobname": "w", "write": slow}]}
+    figures = {f.metric.name: f.values for f in fio_json.read("fio: note\n" + json.dumps(dump), "x").figures}
+    assert figures == {"throughput": (819_200,), "iops": (200.0,), "worst_latency": (5.0,)}
+
+
+def test_fio_json_that_was_cut_off_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{\n "fio version": "fio-3.33",\n "jobs": [\n  {"jobname": "x"')
+    with pytest.raises(UsageError, match=r"a\.json, line 4: fio's JSON is not whole"):
+        importers.read([str(tmp_path / "a.json")])
+
+
+# KDiskMark and the Phoronix Test Suite
+
+
+def test_kdiskmark_is_read() -> None:
+    portion = kdiskmark.read((DATA / "kdiskmark.txt").read_text(), "x")
+    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in portion.figures}
+    assert figures["seq1m-q8t1-read", "throughput"] == 508_897_000
+    assert figures["rnd4k-q32t1-write", "iops"] == 62_345.1
+    assert figures["rnd4k-q1t1-read", "mean_latency"] == pytest.approx(88.48e-6)
+    assert {w.name: w.metric.name for w in portion.workloads}["rnd4k-q1t1-read"] == "iops"
+    assert (portion.tool, portion.kernel) == ("KDiskMark 3.0.0", "6.1.0-18-amd64")
+    assert not [name for name, _ in figures if name.endswith("-mix")]  # it stands at 0: not run
+
+
+def test_a_broken_line_of_kdiskmark_is_refused() -> None:
+    text = (DATA / "kdiskmark.txt").read_text().replace("508.897", "fast")
+    with pytest.raises(UsageError, match="line 7: no line that KDiskMark prints"):
+        kdiskmark.read(text, "x")
+
+
+def test_phoronix_results_are_read_with_every_run() -> None:
+    (result,) = importers.read([str(DATA / "phoronix.xml")]).values()
+    write, compile_ = result.plan.recipe.workloads
+    assert (write.metric.name, write.metric.unit, write.metric.better) == ("throughput", "B/s", "higher")
+    assert (compile_.metric.name, compile_.metric.better) == ("duration", "lower")
+    assert values(result, "ext4", "throughput") == [410e6, 415e6, 405e6]
+    assert values(result, "btrfs", "duration") == [61.5]
+    assert [(f.candidate, f.workload) for f in result.failures] == [("xfs", compile_.name)]
+    assert result.environment.kernel.startswith("6.1.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('<?xml version="1.0"?>\n<PhoronixTestSuite><Result>', "line 2: this is not XML"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]>\n<PhoronixTestSuite/>', "declares entities"),
+        ("<PhoronixTestSuite></PhoronixTestSuite>", "no result in it has a value"),
+    ],
+)
+def test_wrong_xml_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        phoronix.read(text, "x")
+
+
+# Names, and what is refused
+
+
+@pytest.mark.parametrize(
+    ("path", "candidate", "group", "run"),
+    [
+        ("SMR.btrfs.0.out", "btrfs", "SMR", 0),
+        ("SMR8TB.nilfs.12.out", "nilfs2", "SMR8TB", 12),
+        ("/a/ext4/fio-XFS-3.json", "xfs", "fio", 3),
+        ("something.json", "something", "", 0),
+    ],
+)
+def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, group: str, run: int) -> None:
+    source = source_of(path)
+    assert (source.candidate, source.group, source.run) == (candidate, group, run)
+
+
+def test_files_that_differ_only_in_a_word_before_are_of_one_disk() -> None:
+    portion = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
+    files = [(source_of(name), portion) for name in ("monday-ext4.json", "tuesday-xfs.json")]
+    assert list(by_disk(files)) == [""]
+
+
+def test_a_candidate_can_be_named_beside_its_file(tmp_path: Path) -> None:
+    for name, rate in (("a", 9.0), ("b", 18.0)):
+        dump = {"fio version": "fio-3.33", "jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": rate}}]}
+        (tmp_path / name).write_text(json.dumps(dump))
+    (result,) = importers.read([f"ext4={tmp_path}/a", f"xfs:noatime={tmp_path}/b"]).values()
+    assert ratios(result, "w") == {"xfs:noatime": pytest.approx(2.0)}
+    assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.txt", b"hello\n", "line 1: this is none of fio"),
+        ("a.txt", b"fine\n\xff\xfe", "line 2: this is not text in UTF-8"),
+        ("a.toml", b"schema = 1\nname = ", "this is not TOML"),
+        ("a.df", b"Filesystem 1K-blocks\n", "no figures in what was named"),
+    ],
+)
+def test_wrong_files_are_refused_with_the_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UsageError, match=reason):
+        importers.read([str(tmp_path / name)])
+
+
+PARTS = st.sampled_from(
+    (
+        "Filebench Version 1.4\n",
+        "Per-Operation Breakdown\n",
+        "a 1ops 1ops/s 1mb/s 1ms/op\n",
+        "1: IO Summary: 1 ops, 1.0 ops/s, (1/2 r/w), 1.0mb/s, 1us cpu/op, 1.0ms latency\n",
+        "x: (groupid=0, jobs=1): err= 0: pid=1\n",
+        "  write: IOPS=5, BW=1KiB/s (1kB/s)\n",
+        '{"fio version": "fio-3", "jobs": [',
+        '{"jobname": "a", "error": 28}]}\n',
+        "KDiskMark\n[Read]\n",
+        "Random 4 KiB (Q= 1, T= 1): 1.0 MB/s [ 5 IOPS] < 1 us>\n",
+        "<PhoronixTestSuite>\n",
+        "</PhoronixTestSuite>\n",
+        "mkfs.ext4\n",
+        "\x1b[0m\n",
+    )
+)
+
+
+@settings(deadline=None)
+@given(st.lists(PARTS | st.text(max_size=20), max_size=8))
+def test_no_text_gives_more_than_a_refusal(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.txt"
+    path.write_text("".join(parts), "utf-8", "replace")
+    try:
+        for result in importers.read([str(path)]).values():
+            render(conclude(result), "text")
+    except FswizardError as error:
+        assert error.message
+
+
+# The command
+
+
+def test_the_command_reports_and_keeps_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    command = [sys.executable, "-m", "fswizard", "import", *map(str, sorted(JOSHELL.glob("SMR*.out")))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "nilfs2: The volume was full" in done.stdout
+    assert "1.98 ?" in done.stdout
+    kept = results.load(results.latest())
+    assert ratios(kept, "operations")["btrfs"] == pytest.approx(1.2417, abs=5e-5)
+    assert "No intervals" in done.stdout

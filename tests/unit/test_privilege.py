@@ -1,0 +1,87 @@
+"""Which copy of the helper root would run, and what is said when root cannot be had."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import fswizard.privileged
+from fswizard.bench import privilege
+from fswizard.privileged import protocol
+
+PACKAGE = Path(fswizard.privileged.__file__).parent
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy as a package would install it, in a directory that is root's alone from / on."""
+    directory = Path("/root") if os.access("/root", os.W_OK) else Path("/nonexistent")
+    copy = directory / f".fswizard-test-{os.getpid()}"
+    monkeypatch.setattr(privilege, "INSTALLED", copy)
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def _removed() -> object:
+    yield
+    shutil.rmtree(f"/root/.fswizard-test-{os.getpid()}", ignore_errors=True)
+
+
+@pytest.mark.root
+def test_an_installed_copy_that_is_roots_alone_is_preferred_and_trusted(installed: Path) -> None:
+    assert privilege.privileged_path() == privilege.HelperSource(installed, trusted=True)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("place", ["", "protocol.py", "__main__.py"])
+def test_a_copy_that_others_could_change_is_passed_over(installed: Path, place: str) -> None:
+    (installed / place).chmod(0o777)
+    assert privilege.privileged_path().path == PACKAGE
+
+
+@pytest.mark.root
+def test_a_copy_with_a_file_of_somebody_elses_is_passed_over(installed: Path) -> None:
+    os.chown(installed / "jobs.py", 65534, 65534)
+    assert privilege.privileged_path().path == PACKAGE
+
+
+@pytest.mark.root
+def test_a_copy_with_a_link_out_of_it_is_passed_over(installed: Path) -> None:
+    (installed / "jobs.py").unlink()
+    (installed / "jobs.py").symlink_to(PACKAGE / "jobs.py")
+    assert privilege.privileged_path().path == PACKAGE
+
+
+@pytest.mark.root
+def test_a_copy_of_another_version_is_passed_over(installed: Path) -> None:
+    source = installed / "protocol.py"
+    source.write_text(source.read_text().replace(f"VERSION = {protocol.VERSION}\n", "VERSION = 0\n"))
+    assert privilege.privileged_path().path == PACKAGE
+
+
+def test_a_directory_that_everybody_can_write_is_not_roots_alone(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "privileged")
+    (tmp_path / "privileged").chmod(0o757)
+    assert not privilege.is_roots_alone(tmp_path / "privileged")
+
+
+def test_without_an_installed_copy_the_programs_own_is_used() -> None:
+    assert privilege.protocol_version(PACKAGE) == protocol.VERSION
+    assert privilege.protocol_version(Path("/nonexistent")) is None
+
+
+def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
+    for state in ("sudo-asks", "none"):
+        error = privilege.missing(state)
+        assert "needs root" in error.message
+        assert "--target dir:" in error.hint
+
+
+@pytest.mark.root
+def test_root_needs_no_sudo() -> None:
+    assert privilege.state() == "root"
+    privilege.authorise()

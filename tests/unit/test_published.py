@@ -1,0 +1,200 @@
+"""Published figures: they come out as they were published, and lead to what their authors concluded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fswizard import importers
+from fswizard.errors import UsageError
+from fswizard.findings import conclude
+from fswizard.importers import table
+from fswizard.importers.published import find, published
+from fswizard.model.judgement import Findings
+from fswizard.model.result import Result
+from fswizard.recipes import available
+from fswizard.report import FORMATS, render
+
+TABLE = """
+schema = 1
+name = "mine"
+title = "My own"
+source = "a notebook"
+[[workload]]
+name = "write"
+title = "Writing"
+metric = "throughput"
+unit = "B/s"
+better = "higher"
+figures = { ext4 = [100, 110, 105], "xfs:noatime" = [120, 130, 125] }
+"""
+
+
+def ratio(findings: Findings, candidate: str, workload: str = "") -> float:
+    found = findings.judgement.of(candidate, workload)
+    assert found is not None
+    return found.ratio
+
+
+def test_every_seed_has_its_figures_with_source_and_caveats() -> None:
+    assert {"smr-fileserver", "pmr-fileserver", "smr-nilfs2", "smr-attic", "smr-rsync"} <= set(published())
+    assert {"fio-f2fs", "trees-ssd", "ssd-arrays"} <= set(published())
+    for result in published().values():
+        assert result.environment.source
+        assert result.doubts
+
+
+@pytest.mark.parametrize("name", sorted(published()))
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_they_are_reported_like_any_result_and_claim_no_interval(name: str, format_name: str) -> None:
+    findings = conclude(find(name))
+    assert all(r.low is None for r in (*findings.judgement.by_workload, *findings.judgement.overall))
+    text = render(findings, format_name)
+    assert "fswizard run quick" not in text
+    if format_name == "text":
+        assert "±" not in text
+        assert "No intervals" in text or not findings.result.samples
+
+
+@pytest.mark.parametrize(("name", "disk"), [("smr-fileserver", "SMR"), ("pmr-fileserver", "Toshiba")])
+def test_the_file_server_tables_agree_with_the_raw_files(name: str, disk: str) -> None:
+    raw = importers.read([str(Path(__file__).with_name("data") / "filebench")])[disk]
+
+    def figures(result: Result) -> dict[tuple[str, str, str], float]:
+        return {(s.candidate, s.workload, s.metric): s.value for s in result.samples}
+
+    measured = figures(raw)
+    assert {key: measured[key] for key in figures(find(name))} == pytest.approx(figures(find(name)))
+
+
+def test_on_the_shingled_disk_btrfs_is_ahead_overall_and_xfs_appends_soonest() -> None:
+    findings = conclude(find("smr-fileserver"))
+    assert findings.judgement.overall[0].candidate == "btrfs"
+    assert "btrfs looks best (1.24 × ext4)" in findings.advice.headline
+    assert ratio(findings, "xfs", "random-append") == pytest.approx(1.9833, abs=5e-5)
+    assert ratio(findings, "btrfs", "random-append") < 1
+
+
+def test_nilfs2_is_quickest_while_its_cleaner_need_not_run_and_fails_on_a_small_volume() -> None:
+    with_room = conclude(find("smr-nilfs2"))
+    assert with_room.judgement.overall[0].candidate == "nilfs2"
+    small = conclude(find("smr-fileserver"))
+    assert [(f.candidate, f.kind) for f in small.result.failures] == [("nilfs2", "ENOSPC")]
+    assert any("NILFS2 failed" in reason.text for reason in small.advice.reasons)
+    assert "nilfs2" not in small.advice.choice
+
+
+def test_the_workload_matters_more_than_shingles() -> None:
+    shingled, control = conclude(find("smr-fileserver")), conclude(find("pmr-fileserver"))
+    order = ["btrfs", "ext4", "xfs"]
+    for findings in (shingled, control):
+        ranked = [r.candidate for r in findings.judgement.overall if r.verdict != "failed"]
+        assert ranked == order
+        assert ratio(findings, "xfs", "random-append") > 1 > ratio(findings, "btrfs", "random-append")
+
+
+def test_attic_is_quickest_on_nilfs2_and_the_second_copy_does_not_care() -> None:
+    findings = conclude(find("smr-attic"))
+    assert ratio(findings, "nilfs2", "first-copy") == pytest.approx(91194.69 / 79946.89)
+    assert ratio(findings, "nilfs2", "second-copy") == 1
+    assert findings.advice.choice[0] == "nilfs2"
+
+
+def test_f2fs_is_ahead_for_random_writes_with_a_wide_spread() -> None:
+    findings = conclude(find("fio-f2fs"))
+    assert findings.advice.choice[0] == "f2fs"
+    assert ratio(findings, "f2fs") > 1.5
+    assert any("vary threefold" in doubt.text for doubt in findings.doubts)
+
+
+def test_tiny_files_speak_against_btrfs_and_zfs_and_one_large_file_for_them() -> None:
+    findings = conclude(find("trees-ssd"))
+    for candidate in ("btrfs", "zfs"):
+        assert ratio(findings, candidate, "copy-portage") < 0.8
+        assert ratio(findings, candidate, "delete-portage") < 0.5
+        assert ratio(findings, candidate, "copy-dvd") > 1.4
+        assert ratio(findings, candidate, "delete-dvd") > 1.3
+
+
+def test_on_a_desktop_ssd_no_winner_is_named_and_all_are_close() -> None:
+    findings = conclude(find("trees-ssd"))
+    assert len(findings.advice.choice) == 4
+    assert all(0.9 < r.ratio < 1.1 for r in findings.judgement.overall)
+    assert any(reason.code == "feature" for reason in findings.advice.reasons)
+
+
+def test_the_arrays_have_commands_and_no_figures() -> None:
+    text = render(conclude(find("ssd-arrays")), "text")
+    assert text.startswith("Commands alone: nobody published figures with them.")
+    assert "mdadm --create" in text
+    assert "--rw=randwrite --bs=4k --size=10G" in text
+
+
+def test_what_they_point_to_can_be_run() -> None:
+    recipes = {recipe.name for recipe in available()}
+    hints = [d.text for result in published().values() for d in result.doubts if "fswizard run" in d.text]
+    assert len(hints) == 5
+    assert {hint.split()[-1].rstrip(".") for hint in hints} <= recipes
+
+
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no published figures 'zfs'") as caught:
+        find("zfs")
+    assert "smr-fileserver" in caught.value.hint
+
+
+# Tables by hand
+
+
+def test_a_table_by_hand_becomes_a_result_with_rounds() -> None:
+    findings = conclude(table.parse(TABLE, "mine.toml"))
+    assert findings.judgement.rounds == 3
+    assert ratio(findings, "xfs:noatime") == pytest.approx(1.19, abs=0.01)
+    assert findings.judgement.overall[0].low is not None
+    assert findings.result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("schema = 1", "schema = 2", "key 'schema': 1 was expected"),
+        ('title = "My own"', "", "key 'title': text was expected"),
+        ("better", "worse", r"key 'workload\[1\].worse': this key is not known"),
+        ('"higher"', '"more"', r"key 'workload\[1\].better': one of higher, lower"),
+        ("[100, 110, 105]", '"fast"', r"key 'workload\[1\].figures.ext4': a number"),
+        ("[100, 110, 105]", "[]", "figures.ext4"),
+        ("[100, 110, 105]", "nan", "figures.ext4"),
+        ("[100, 110, 105]", "-1", "figures.ext4"),
+        ("schema = 1", 'schema = 1\nbaseline = "ntfs"', "key 'baseline'"),
+        ("schema = 1", "schema = 1\nexec = 1", "key 'exec': this key is not known"),
+        ("schema = 1", 'schema = 1\ncommands = ["a \'b"]', "is no command"),
+        ("schema = 1", "schema = 1\ndrive = { size_bytes = -1.5 }", "key 'drive'"),
+        ("schema = 1", "schema = 1 =", "this is not TOML"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_key(old: str, new: str, reason: str) -> None:
+    assert old in TABLE
+    with pytest.raises(UsageError, match=rf"mine\.toml.*{reason}"):
+        table.parse(TABLE.replace(old, new, 1), "mine.toml")
+
+
+# The command
+
+
+def fswizard(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fswizard", "published", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_command_lists_and_reports() -> None:
+    listing = fswizard()
+    assert [line for line in listing.stdout.splitlines() if line and line[0] != " "] == sorted(published())
+    assert max(map(len, listing.stdout.splitlines())) <= 80
+    assert {entry["name"] for entry in json.loads(fswizard("--json").stdout)} == set(published())
+    document = json.loads(fswizard("smr-fileserver", "--format", "json").stdout)
+    assert document["overall"][0]["candidate"] == "btrfs"
+    assert fswizard("nothing").returncode == 2

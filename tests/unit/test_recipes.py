@@ -1,0 +1,299 @@
+"""Recipes are data from outside: either they can be used, or the person learns what is wrong with them and where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fswizard import recipes
+from fswizard.errors import UsageError
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.recipe import (
+    BackupJob,
+    FileServerJob,
+    FioJob,
+    OverflowJob,
+    Recipe,
+    RsyncJob,
+    SqliteJob,
+    TreeJob,
+    Workload,
+)
+
+MIB = 1 << 20
+SHIPPED = (
+    "quick", "archive-disk", "backup", "cache-overflow", "desktop-programs", "desktop-ssd", "everyday", "fileserver",
+    "fill", "four-jobs", "randwrite-f2fs", "trees",
+)  # fmt: skip
+
+HEAD: dict[str, Any] = {"schema": 1, "name": "mine", "title": "Mine", "why": "A test.", "minutes": 3, "image": "2G"}
+HEAD["candidates"] = ["ext4", "xfs:noatime"]
+FIO: dict[str, Any] = {"name": "write", "title": "Write", "engine": "fio", "metric": "iops"}
+FIO.update(rw="randwrite", block="4K", size="256M", seconds=1.5, jobs=16, io_engine="psync", direct=False, fsync=8)
+TREE: dict[str, Any] = {"name": "copy", "title": "Copy", "engine": "tree", "metric": "duration"}
+TREE.update(operation="copy", shape="mixed", files=100, total="10M")
+SERVER: dict[str, Any] = {"name": "serve", "title": "Serve", "engine": "fileserver", "metric": "append_latency"}
+SERVER.update(threads=4, files=100, mean_file="64K", mean_append="4K", seconds=2)
+BACKUP: dict[str, Any] = {"name": "backup", "title": "Backup", "engine": "backup", "metric": "duration"}
+BACKUP.update(archive="second", files=100, total="10M")
+RSYNC: dict[str, Any] = {"name": "rsync", "title": "Rsync", "engine": "rsync", "metric": "duration"}
+RSYNC.update(direction="from", shape="mixed", files=100, total="10M")
+SQLITE: dict[str, Any] = {"name": "sqlite", "title": "Sqlite", "engine": "sqlite", "metric": "operation_rate"}
+SQLITE.update(journal="delete", transactions=100)
+OVERFLOW: dict[str, Any] = {"name": "over", "title": "Over", "engine": "overflow", "metric": "sustained_rate"}
+OVERFLOW.update(working_set="256M", seconds=60, block="16K", depth=8)
+ALL = (FIO, TREE, SERVER, BACKUP, RSYNC, SQLITE, OVERFLOW)
+
+
+def toml(*workloads: dict[str, Any], **changes: Any) -> str:
+    """A recipe's text; a change to None leaves the key out."""
+    lines = _lines({**HEAD, **changes})
+    for workload in workloads or (FIO,):
+        lines += ["[[workload]]", *_lines(workload)]
+    return "\n".join(lines)
+
+
+def _lines(table: dict[str, Any]) -> list[str]:
+    return [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items() if value is not None]
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        recipes.parse(text, "mine.toml")
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_recipe_says_what_is_measured() -> None:
+    recipe = recipes.parse(toml(*ALL), "mine.toml")
+    assert (recipe.name, recipe.minutes, recipe.image_bytes) == ("mine", 3.0, 2048 * MIB)
+    assert recipe.candidates == ("ext4", "xfs:noatime")
+    assert [workload.job for workload in recipe.workloads] == [
+        FioJob("randwrite", 4096, 256 * MIB, 1.5, jobs=16, io_engine="psync", direct=False, fsync=8),
+        TreeJob("copy", "mixed", 100, 10 * MIB),
+        FileServerJob(4, 100, 65536, 4096, 2.0),
+        BackupJob("second", 100, 10 * MIB),
+        RsyncJob("from", "mixed", 100, 10 * MIB),
+        SqliteJob("delete", 100),
+        OverflowJob(256 * MIB, 60.0, 16384, 8),
+    ]
+    assert [(w.metric.name, w.metric.better) for w in recipe.workloads] == [
+        ("iops", "higher"),
+        ("duration", "lower"),
+        ("append_latency", "lower"),
+        ("duration", "lower"),
+        ("duration", "lower"),
+        ("operation_rate", "higher"),
+        ("sustained_rate", "higher"),
+    ]
+
+
+def test_a_job_of_every_kind_survives_a_result_file() -> None:
+    for workload in recipes.parse(toml(*ALL), "mine.toml").workloads:
+        assert from_json(Workload, json.loads(json.dumps(to_json(workload)))) == workload
+
+
+def test_a_file_that_two_workloads_share_is_written_once() -> None:
+    reading = {**FIO, "name": "read", "rw": "randread"}
+    first, second = recipes.parse(toml(reading, {**reading, "name": "again"}), "mine.toml").workloads
+    assert (first.writes_bytes, second.writes_bytes) == (256 * MIB, 0)
+    assert first.seconds > second.seconds
+
+
+def test_filling_goes_on_where_the_workload_before_ended() -> None:
+    names = {0: "empty", 80: "most", 90: "more"}
+    text = toml(*({**SERVER, "name": name, "fill": percent} for percent, name in names.items()))
+    empty, most, more = recipes.parse(text, "mine.toml").workloads
+    assert most.writes_bytes - empty.writes_bytes == 2048 * MIB * 80 // 100
+    assert more.writes_bytes - empty.writes_bytes == 2048 * MIB * 10 // 100
+
+
+def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> None:
+    first, second = recipes.parse(toml({**BACKUP, "name": "first", "archive": "first"}, BACKUP), "mine.toml").workloads
+    (alone,) = recipes.parse(toml(BACKUP), "mine.toml").workloads
+    assert alone.seconds > second.seconds
+    assert alone.writes_bytes > first.writes_bytes > second.writes_bytes > 10 * MIB
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
+        (toml(exec="rm"), ["'exec' is no known key"]),
+        (toml({**FIO, "filename": "/dev/sda"}), ["'filename' is no known key"]),
+        (toml({**FIO, "exec_prerun": "x"}), ["'exec_prerun' is no known key"]),
+        (toml({**FIO, "block": "4Q"}), ["'block'", "a size from", "4Q"]),
+        (toml({**FIO, "block": "512M"}), ["'block'", "64M"]),
+        (toml({**FIO, "size": None}), ["'size'", "nothing"]),
+        (toml({**FIO, "rw": "randwirte"}), ["'rw'", "did you mean 'randwrite'"]),
+        (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
+        (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
+        (toml({**FIO, "io_engine": "external:/tmp/x.so"}), ["'io_engine'", "libaio"]),
+        (toml({**FIO, "jobs": 100_000}), ["'jobs'", "a whole number from 1 to 256"]),
+        (toml({**FIO, "jobs": True}), ["'jobs'", "a whole number"]),
+        (toml({**FIO, "weight": -1}), ["'weight'", "a number from 0 to 1000"]),
+        (toml({**FIO, "direct": 1}), ["'direct'", "true or false"]),
+        (toml({**FIO, "name": "../x"}), ["'name'", "a short name"]),
+        (toml(FIO, FIO), ["two workloads are called 'write'"]),
+        (toml(schema=2), ["'schema': 1 was expected, not 2"]),
+        (toml(image="256M"), ["'image'", "at least 336 MB"]),
+        (toml(candidates="ext4"), ["'candidates'", "a list"]),
+        (toml({**SERVER, "threads": 64}), ["'files'", "from 128"]),
+        (toml({**SERVER, "fill": 100}), ["'fill'", "from 0 to 99"]),
+        (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
+        (toml({**BACKUP, "archive": "third"}), ["'archive'", "first, second"]),
+        (toml({**BACKUP, "repository": "/home"}), ["'repository' is no known key"]),
+        (toml({**RSYNC, "direction": "::/"}), ["'direction'", "onto, from"]),
+        (toml({**SQLITE, "transactions": 10_000_000}), ["'transactions'", "a whole number"]),
+        (toml({**SQLITE, "journal": "off"}), ["'journal'", "wal, delete"]),
+        (toml({**OVERFLOW, "working_set": "2G"}), ["'image'", "at least"]),
+        (toml() + "\nminutes = nan\nminutes = 3", ["not TOML"]),
+        ("minutes = nan\n" + toml(minutes=None), ["'minutes'", "a number from"]),
+        ("a = " + "[" * 100_000, ["not TOML"]),
+        ("a = " + "9" * 10_000, ["not TOML"]),
+        ("#" * (1 << 20) + "#", ["over 1 MB"]),
+        ("schema = 1\nworkload = 3", ["'name'"]),
+        (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) -> None:
+    said = complaint(text)
+    assert said.startswith("mine.toml: ")
+    assert [word for word in words if word not in said] == []
+
+
+def test_terminal_controls_in_a_recipe_are_shown_escaped() -> None:
+    recipe = recipes.parse(toml(title="a\u202eb\x1b]52;c"), "mine.toml")
+    assert recipe.title == "a\\u202eb\\x1b]52;c"
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+
+
+def _is_recipe_or_complaint(text: str) -> None:
+    try:
+        assert isinstance(recipes.parse(text, "x.toml"), Recipe)
+    except UsageError as error:
+        assert error.message.startswith("x.toml: ")
+
+
+@given(st.text())
+def test_any_text_is_a_recipe_or_a_complaint(text: str) -> None:
+    _is_recipe_or_complaint(text)
+
+
+@given(st.sampled_from(ALL), st.data())
+def test_any_value_of_any_key_is_a_recipe_or_a_complaint(workload: dict[str, Any], data: st.DataObject) -> None:
+    table = data.draw(st.sampled_from([HEAD, workload]))
+    key = data.draw(st.sampled_from(sorted(table)) | st.text(max_size=10))
+    value = data.draw(values)
+    changed = {**table, key: value}
+    try:
+        text = toml(changed) if table is workload else toml(workload, **{**HEAD, key: value})
+    except ValueError:
+        return
+    _is_recipe_or_complaint(text)
+
+
+@settings(deadline=None)  # writing a file may wait for a busy disk
+@given(st.binary())
+def test_any_bytes_are_a_recipe_or_a_complaint(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=r"any\.toml"):
+        recipes.load(path)
+
+
+def test_the_shipped_recipes_can_all_be_used() -> None:
+    assert recipes.available()[0].name == "quick"
+    assert {recipe.name for recipe in recipes.available()} >= set(SHIPPED)
+    assert recipes.broken() == ()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_recipe_fits_into_its_own_time(name: str) -> None:
+    recipe = recipes.find(name)
+    trial_s = sum(workload.seconds for workload in recipe.workloads) + 1.6
+    assert 3 * len(recipe.candidates) * trial_s <= recipe.minutes * 60
+    assert all(workload.why for workload in recipe.workloads)
+
+
+def test_quick_leaves_room_for_three_rounds_of_three_candidates_in_two_minutes() -> None:
+    assert sum(workload.seconds for workload in recipes.find("quick").workloads) <= 8
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        recipes.find("quikc")
+    assert "did you mean 'quick'" in caught.value.message
+    assert "archive-disk" in caught.value.hint
+
+
+def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(toml())
+    assert recipes.find(str(path)).source == str(path)
+
+
+@pytest.mark.parametrize("path", ["/nowhere/x.toml", "/etc/", "x\0.toml"])
+def test_a_file_that_cannot_be_read_is_wrong_usage(path: str) -> None:
+    with pytest.raises(UsageError):
+        recipes.find(path)
+
+
+def test_a_file_that_is_too_large_is_not_even_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    path.write_bytes(b"\xff" * 10_000_000)
+    with pytest.raises(UsageError, match="over 1 MB"):
+        recipes.load(path)
+
+
+@pytest.fixture
+def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    directory = tmp_path / "fswizard" / "recipes"
+    directory.mkdir(parents=True)
+    return directory
+
+
+def test_a_recipe_of_ones_own_stands_beside_the_shipped_ones(own_directory: Path) -> None:
+    (own_directory / "mine.toml").write_text(toml())
+    (own_directory / "fast.toml").write_text(toml(name="quick", title="My quick look"))
+    assert recipes.find("mine").title == "Mine"
+    assert recipes.find("quick").title == "My quick look"
+
+
+def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_directory: Path) -> None:
+    (own_directory / "mine.toml").write_text(toml({**FIO, "block": "4Q"}))
+    assert {recipe.name for recipe in recipes.available()} >= set(SHIPPED)
+    assert ["'block'" in error.message for error in recipes.broken()] == [True]
+    with pytest.raises(UsageError, match=r"mine\.toml: workload 1 \(write\): 'block'"):
+        recipes.find("mine")
+
+
+def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "fswizard", "recipes", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, check=True)
+
+
+def test_the_command_lists_recipes_with_time_and_bytes() -> None:
+    listing = _command().stdout
+    assert "quick: Quick look" in listing
+    assert max(map(len, listing.splitlines())) <= 80
+    documents = {document["name"]: document for document in json.loads(_command("--json").stdout)}
+    assert documents["quick"]["seconds_per_trial"] > 5
+    assert documents["quick"]["writes_bytes_per_trial"] > 256 * MIB
+
+
+def test_the_command_complains_about_broken_recipes_on_stderr(own_directory: Path) -> None:
+    (own_directory / "mine.toml").write_text("schema = 1")
+    finished = _command("--json")
+    assert "mine.toml: 'name'" in finished.stderr
+    assert {document["name"] for document in json.loads(finished.stdout)} >= set(SHIPPED)

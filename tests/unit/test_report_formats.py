@@ -1,0 +1,289 @@
+"""Every format, opened by something that really reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from fswizard import report
+from fswizard.errors import UsageError
+from fswizard.model.judgement import Findings
+from fswizard.report import FORMATS, render
+from tests.unit.report_findings import make_findings, renamed
+
+HOSTILE = (
+    "[/code][b]x",
+    "<script>alert(1)</script>",
+    "a|b|c",
+    "two\nlines\r\nthree",
+    "\u202egnol\u2066",
+    "\x1b]52;c;eA==\x07",
+    "```\n# head",
+    "]]><!--",
+    '"><img src=x onerror=alert(1)>',
+    "=HYPERLINK(1)",
+    "![i](http://e/x.png) [l](http://e)",
+    "{{7*7}}",
+    "&lt;b&gt;",
+    "\\",
+    "a`b",
+)
+ANY_NAME = st.sampled_from(HOSTILE) | st.text(min_size=1, max_size=40)
+VOID = {"meta", "line", "rect", "circle", "br"}
+
+
+def with_name_everywhere(name: str) -> Findings:
+    """Findings in which a candidate, a workload, the disk and every sentence carry `name`."""
+    findings = make_findings()
+    texts = (
+        "xfs",
+        "Large-files",
+        "large-files",
+        "ST8000AS0002-1NA17Z",
+        "6.1.0-18-amd64",
+        "mkfs.xfs DEVICE",
+        "our table names this family",
+        findings.advice.headline,
+        findings.doubts[0].text,
+        findings.result.failures[0].text,
+    )
+    for text in texts:
+        findings = renamed(findings, text, name)
+    return findings
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its tags in balance, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+PLAIN_PAGE = Page(render(make_findings(), "html"))
+
+
+def test_an_unknown_format_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no format 'pdf'") as caught:
+        render(make_findings(), "pdf")
+    assert "markdown" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_character_that_commands_a_terminal_or_turns_text_round_gets_through(name: str, hostile: str) -> None:
+    text = render(with_name_everywhere(hostile), name)
+    assert all(character.isprintable() or character == "\n" for character in text)
+
+
+# Markdown
+
+
+def markdown_page(text: str) -> Page:
+    return Page(MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text))
+
+
+def test_markdown_becomes_tables_lists_and_code() -> None:
+    page = markdown_page(render(make_findings(), "markdown"))
+    assert {"table", "ul", "pre", "strong"} <= page.tags
+    assert not page.open
+    assert "1.98 ±4% +" in page.words
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_markdown_keeps_any_name_as_text_in_its_cell(name: str) -> None:
+    text = render(with_name_everywhere(name), "markdown")
+    page = markdown_page(text)
+    assert page.tags <= {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
+    plain = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
+    cells = [sum(token.type in ("td_open", "th_open") for token in row) for row in rows_of(plain)]
+    assert sorted(cells) == sorted(
+        sum(token.type in ("td_open", "th_open") for token in row)
+        for row in rows_of(MarkdownIt("gfm-like", {"linkify": False}).parse(render(make_findings(), "markdown")))
+    )
+
+
+def rows_of(tokens: list) -> list[list]:  # type: ignore[type-arg]
+    starts = [number for number, token in enumerate(tokens) if token.type == "tr_open"]
+    ends = [number for number, token in enumerate(tokens) if token.type == "tr_close"]
+    return [tokens[start:end] for start, end in zip(starts, ends)]
+
+
+# BBCode
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_bbcode_tags_are_ours_alone_and_in_balance(name: str) -> None:
+    text = render(with_name_everywhere(name), "bbcode")
+    opened: list[str] = []
+    for closing, tag in re.findall(r"\[(/?)([^\]\[]*)\]", text):
+        assert tag in ("b", "code")
+        if closing:
+            assert opened.pop() == tag
+        else:
+            assert not opened
+            opened.append(tag)
+    assert not opened
+    assert text.count("[") == text.count("]") == render(make_findings(), "bbcode").count("[")
+
+
+# CSV
+
+
+def test_csv_has_every_figure_exactly() -> None:
+    findings = make_findings()
+    rows = list(csv.DictReader(io.StringIO(render(findings, "csv"))))
+    figures = [
+        (int(row["round"]), row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]
+    ]
+    assert figures == [(s.round, s.candidate, s.workload, s.value) for s in findings.result.samples]
+
+
+def test_csv_has_failures_and_says_what_does_not_count() -> None:
+    findings = make_findings()
+    findings = replace(findings, result=replace(findings.result, discarded_rounds=(2,)))
+    rows = list(csv.DictReader(io.StringIO(render(findings, "csv"))))
+    assert {row["status"] for row in rows if row["round"] == "2"} == {"discarded"}
+    assert rows[-1]["status"] == "failed"
+    assert rows[-1]["note"].startswith("ENOSPC: The volume was full")
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_csv_has_no_cell_that_a_spreadsheet_would_carry_out(name: str) -> None:
+    for row in csv.reader(io.StringIO(render(with_name_everywhere(name), "csv"))):
+        assert len(row) == 10
+        assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row)
+
+
+# JSON
+
+SCHEMA = json.loads(Path(report.__file__).with_name("result.schema.json").read_text("utf-8"))
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize("identify", [True, False])
+def test_json_keeps_to_its_schema(intervals: bool, identify: bool) -> None:
+    document = json.loads(render(make_findings(intervals=intervals), "json", identify=identify))
+    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_json_keeps_to_its_schema_whatever_the_names(name: str) -> None:
+    jsonschema.validate(json.loads(render(with_name_everywhere(name), "json")), SCHEMA)
+
+
+def test_json_tells_samples_ratios_and_advice_in_full() -> None:
+    findings = make_findings()
+    document = json.loads(render(findings, "json"))
+    assert [sample["value"] for sample in document["samples"]] == [s.value for s in findings.result.samples]
+    assert document["ratios"][1] == {
+        "candidate": "xfs",
+        "baseline": "ext4",
+        "workload": "random-append",
+        "ratio": 1.98,
+        "low": 1.98 / 1.04,
+        "high": 1.98 * 1.04,
+        "rounds": 3,
+        "verdict": "faster",
+        "text": "",
+    }
+    assert document["overall"][-1]["verdict"] == "failed"
+    assert document["overall"][-1]["ratio"] is None
+    assert document["advice"]["choice"] == ["xfs"]
+    assert document["advice"]["reasons"][0] == "It is ahead in random appends: 1.98 × ext4."
+
+
+# SVG and HTML
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_the_picture_is_well_formed_and_holds_text_and_shapes_alone(name: str) -> None:
+    root = ET.fromstring(render(with_name_everywhere(name), "svg"))
+    kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert kinds <= {"svg", "title", "style", "rect", "line", "text", "circle", "polygon"}
+
+
+def test_the_picture_tells_headline_ratio_and_verdict() -> None:
+    words = ["".join(e.itertext()) for e in ET.fromstring(render(make_findings(), "svg")).iter() if "text" in e.tag]
+    assert {"1.98", "faster", "nilfs2", "failed: volume full, the cleaner could not keep up"} <= set(words)
+
+
+@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="rsvg-convert is not installed")
+def test_the_picture_can_be_drawn(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text(render(make_findings(), "svg"), "utf-8")
+    subprocess.run(["rsvg-convert", tmp_path / "a.svg", "-o", tmp_path / "a.png"], check=True)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_is_in_balance_and_needs_nothing_else() -> None:
+    assert not PLAIN_PAGE.open
+    assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
+    assert "1.15–1.28" in PLAIN_PAGE.words
+    assert "url(" not in render(make_findings(), "html")
+
+
+@settings(deadline=None, max_examples=25)
+@given(ANY_NAME)
+def test_the_page_shows_any_name_as_text(name: str) -> None:
+    page = Page(render(with_name_everywhere(name), "html"))
+    assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
+    probe = "<script>document.title=document.documentElement.scrollWidth+' '+innerWidth</script>"
+    page = render(make_findings(), "html").replace(
+        "default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'"
+    )
+    (tmp_path / "a.html").write_text(page.replace("</body>", f"{probe}</body>"), "utf-8")
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
+    done = subprocess.run(
+        [*browser, "--window-size=500,900", "--dump-dom", f"file://{tmp_path}/a.html"],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    match = re.search(r"<title>(\d+) (\d+)</title>", done.stdout.decode())
+    assert match is not None
+    assert int(match[1]) <= int(match[2])

@@ -1,0 +1,175 @@
+"""The text that people paste into forums: what it says, and that it never gets too wide."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fswizard.model.drive import SmrVerdict
+from fswizard.model.judgement import Advice, Findings, Judgement
+from fswizard.model.plan import Target
+from fswizard.report import render
+from fswizard.report.content import repeat_command
+from fswizard.report.layout import WIDTH, cells, command_lines
+from tests.builders import make_drive, make_plan
+from tests.unit.report_findings import WORKLOADS, make_findings, renamed
+
+
+def lines_of(text: str, start: str, count: int = 20) -> list[str]:
+    lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(start))
+    return lines[first : first + count]
+
+
+def test_the_recommendation_comes_first() -> None:
+    assert render(make_findings(), "text").startswith("XFS for this disk and this use: 1.21 × ext4")
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "ST8000AS0002-1NA17Z, 8.00 TB, hard disk, SATA, 5980 rpm",
+        "SMR, drive-managed, strong: our table names this family",
+        "scratch image of 2 GiB on ext4",
+        "Linux 6.1.0-18-amd64, Debian GNU/Linux 12 (bookworm)",
+        "fio 3.33, mkfs.xfs 6.1.0, fswizard 0.1.0",
+        "3 rounds, 7 min",
+        "The cache of this shingled disk was not exceeded",
+        "mkfs.xfs DEVICE",
+        "mount -t btrfs -o noatime DEVICE MOUNT",
+        "UUID=…  /mnt/archive  xfs  noatime  0  2",
+    ],
+)
+def test_what_others_ask_for_is_there(fact: str) -> None:
+    assert fact in " ".join(render(make_findings(), "text").split("\n"))
+
+
+def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
+    lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 6)
+    assert [line.split()[-3:] for line in lines[2:5]] == [
+        ["1.21", "1.15–1.28", "faster"],
+        ["1.01", "0.960–1.06", "undecided"],
+        ["1.00", "0.985–1.01", "tie"],
+    ]
+    assert lines[5] == "nilfs2         failed: volume full, the cleaner could not keep up"
+
+
+def test_bars_lie_on_the_side_of_the_faster_one() -> None:
+    lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 4)
+    middle = lines[2].index("┃")
+    assert lines[1][middle - 1 : middle + 3] == "ext4"
+    assert lines[2].index("├") > middle
+    assert lines[3][middle] == "╂"
+
+
+def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:
+    rows = lines_of(render(make_findings(), "text"), "by workload", 5)
+    assert rows[2].split()[:7] == ["Large-files", "2", "180", "MB/s", "98%", "1.04", "±4%"]
+    assert rows[4].split() == ["Delete-tree", "1", "1.25", "s", "–", "0.710", "±4%", "-", "0.930", "±4%", "-"]
+
+
+def test_a_failure_is_a_result_with_its_reason() -> None:
+    assert lines_of(render(make_findings(), "text"), "Failed", 3) == [
+        "Failed",
+        "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
+        "  1, ENOSPC).",
+    ]
+
+
+def test_the_worst_stall_is_told() -> None:
+    rows = lines_of(render(make_findings(), "text"), "also measured", 3)
+    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
+
+
+def test_without_intervals_none_is_invented() -> None:
+    text = render(make_findings(intervals=False), "text")
+    assert "No intervals: they need three rounds, and this is one." in " ".join(text.split())
+    assert "±" not in text
+    assert "1.15" not in text.split("Ratios to ext4")[1]
+    assert "95 %" not in text
+
+
+def test_discarded_rounds_are_told() -> None:
+    findings = make_findings()
+    result = replace(findings.result, discarded_rounds=(2,))
+    assert "1 discarded" in render(replace(findings, result=result), "text")
+
+
+def test_a_run_that_measured_nothing_still_has_a_report() -> None:
+    findings = make_findings()
+    result = replace(findings.result, samples=(), failures=(), outcome="killed")
+    text = render(Findings(result, Judgement(), (), Advice((), False, "Nothing.")), "text")
+    assert text.startswith("Nothing.")
+    assert "cut off before its end" in text
+
+
+def test_a_disk_that_is_no_hard_disk_has_no_line_about_shingles() -> None:
+    findings = make_findings()
+    drive = replace(make_drive(kind="nvme", bus="nvme", rpm=None), smr=SmrVerdict("not-a-hard-disk", "certain"))
+    plan = replace(findings.result.plan, drive=drive)
+    text = render(replace(findings, result=replace(findings.result, plan=plan)), "text")
+    assert "NVMe SSD" in text
+    assert "Recording" not in text
+
+
+def test_figures_from_elsewhere_name_their_source_and_no_command_to_repeat() -> None:
+    findings = make_findings(intervals=False)
+    environment = replace(findings.result.environment, source="a magazine, 2015")
+    text = render(replace(findings, result=replace(findings.result, environment=environment)), "text")
+    assert "Source     a magazine, 2015" in text
+    assert "fswizard run" not in text
+    assert "fswizard 0.1.0" not in text
+
+
+NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cs",)), min_size=1)
+
+
+@settings(deadline=None, max_examples=50)
+@given(NAMES, NAMES, NAMES)
+def test_no_line_is_wider_than_80_columns_whatever_the_names(candidate: str, workload: str, model: str) -> None:
+    findings = renamed(renamed(make_findings(), "xfs", candidate * 9), "large-files", workload * 9)
+    plan = findings.result.plan
+    findings = replace(
+        findings, result=replace(findings.result, plan=replace(plan, drive=make_drive(model=model * 9, serial="")))
+    )
+    assert max(cells(line) for line in render(findings, "text").splitlines()) <= WIDTH
+
+
+@pytest.mark.parametrize("length", range(1, 90, 4))
+def test_ten_candidates_with_long_names_fit(length: int) -> None:
+    name = ("btrfs:noatime,compress=zstd:15,space_cache=v2,commit=120,autodefrag,discard=async,thread_pool=8,ssd")[
+        :length
+    ]
+    assert max(map(cells, render(renamed(make_findings(), "xfs", name), "text").splitlines())) <= WIDTH
+
+
+SHELL_WORDS = st.lists(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=120)
+    | st.sampled_from(["ext4; xfs; btrfs:noatime,compress=zstd:1; " * 4, "a b", "it's", "$(id)", "`id`", "a\\ b"]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SHELL_WORDS)
+def test_a_command_in_several_lines_means_the_same_to_the_shell(words: list[str]) -> None:
+    lines = command_lines(shlex.join(["printf", "%s\\0", *words]))
+    assert max(map(cells, lines)) <= WIDTH
+    done = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, check=True, env={"PATH": os.defpath})
+    assert done.stdout.decode().split("\0")[:-1] == words
+
+
+def test_the_command_to_repeat_a_run_names_everything_that_was_chosen() -> None:
+    plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7, needs=("checksums",))
+    assert shlex.split(repeat_command(replace(plan, target=Target("image", "/srv/a b", 3 << 30)))) == [
+        *("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime", "--baseline", "ext4"),
+        *("--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "3..12", "--seed", "7"),
+        *("--weights", "large-files=2, random-append=1, delete-tree=1", "--need", "checksums"),
+    ]

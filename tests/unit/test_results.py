@@ -1,0 +1,328 @@
+"""Result files: what is written can be read, whatever happens to the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fswizard.errors import FswizardError, RunFailed, UsageError
+from fswizard.model.events import (
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    Step,
+    StepFailed,
+    StepStarted,
+)
+from fswizard.model.judgement import Judgement
+from fswizard.model.result import Doubt, Failure, Result
+from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
+from fswizard.results.reading import MAXIMUM_BYTES
+from tests.builders import make_drive, make_plan, make_result
+
+FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
+RESULT = make_result(
+    plan=make_plan(drive=make_drive()),
+    failures=(FAILURE,),
+    doubts=(Doubt("busy-machine", "Other programs were running."),),
+    discarded_rounds=(3,),
+)
+
+
+def events_of(result: Result) -> Iterator[Event]:
+    step = Step(1, "workload", "writing")
+    yield RunStarted(0.0, result.plan, result.environment)
+    yield StepStarted(0.5, step)
+    for number, sample in enumerate(result.samples, 1):
+        yield SampleTaken(float(number), sample)
+    for failure in result.failures:
+        yield StepFailed(20.0, step, failure)
+    for doubt in result.doubts:
+        yield DoubtRaised(21.0, doubt)
+    yield RoundDiscarded(22.0, 3, "The machine was suspended.")
+    yield RatioUpdated(23.0, Judgement(leaders=("xfs",), rounds=3))
+    yield RunEnded(result.elapsed_s, "finished", "Every verdict is settled.")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "result.jsonl"
+    with ResultWriter(path) as writer:
+        for event in events_of(RESULT):
+            writer.write(event)
+    return path
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "fswizard"
+
+
+def test_a_run_comes_back_as_it_was_written(file: Path) -> None:
+    assert load(file) == RESULT
+
+
+def test_a_whole_result_can_be_written_at_once(tmp_path: Path) -> None:
+    write_result(tmp_path / "r", RESULT)
+    assert load(tmp_path / "r") == RESULT
+
+
+def test_a_line_can_be_read_as_soon_as_it_is_written(tmp_path: Path) -> None:
+    writer = ResultWriter(tmp_path / "r")
+    writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
+    writer.write(SampleTaken(7.5, RESULT.samples[0]))
+    unfinished = load(tmp_path / "r")
+    assert (unfinished.samples, unfinished.outcome, unfinished.elapsed_s) == (RESULT.samples[:1], "killed", 7.5)
+
+
+def test_a_result_is_for_its_owner_alone(file: Path) -> None:
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    header = data.index(b"\n", data.index(b"\n") + 1)
+    places = random.Random(4).sample(range(len(data)), 200) + list(range(header - 2, header + 3))
+    for place in places:
+        cut = tmp_path / "cut"
+        cut.write_bytes(data[:place])
+        if place < header:
+            with pytest.raises(UsageError):
+                load(cut)
+            continue
+        whole = [json.loads(line) for line in data[: place + 1].split(b"\n")[:-1]]
+        result = load(cut)
+        assert len(result.samples) == sum(line["type"] == "Sample" for line in whole)
+        assert len(result.failures) == sum(line["type"] == "Failure" for line in whole)
+        assert result.plan == RESULT.plan
+
+
+def test_zeros_that_a_power_cut_left_at_the_end_are_passed_over(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + bytes(4096))
+    assert load(file) == RESULT
+
+
+def test_an_existing_file_is_never_overwritten(file: Path) -> None:
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match="exists already"):
+        ResultWriter(file)
+    assert file.read_bytes() == before
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="exists already"):
+        ResultWriter(tmp_path / "link")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", ["missing/r", "a\0b", "x" * 300])
+def test_a_path_that_cannot_be_made_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be made: ") as caught:
+        ResultWriter(f"{tmp_path}/{name}")
+    assert caught.value.hint
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small filesystem needs root")
+def test_a_full_disk_is_named_and_what_was_written_stays_readable(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", tmp_path], check=True)
+    try:
+        writer = ResultWriter(tmp_path / "r")
+        writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
+        with pytest.raises(RunFailed, match="No space left") as caught:
+            for _ in range(2000):
+                writer.write(SampleTaken(1.0, RESULT.samples[0]))
+        assert caught.value.hint
+        writer.close()
+        assert set(load(tmp_path / "r").samples) == {RESULT.samples[0]}
+        assert (tmp_path / "r").read_bytes().endswith(b"}\n")
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def with_line(file: Path, number: int, line: bytes) -> Path:
+    lines = file.read_bytes().split(b"\n")
+    lines[number - 1] = line
+    file.write_bytes(b"\n".join(lines))
+    return file
+
+
+def replaced(file: Path, number: int, old: bytes, new: bytes) -> Path:
+    line = file.read_bytes().split(b"\n")[number - 1]
+    assert old in line
+    return with_line(file, number, line.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"not json", "not JSON"),
+        (b"[1]", "an object was expected"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"type": "Sample"}', "'round' is missing"),
+        (b'{"type": "Sample", "candidate": "zfs"}', "'zfs' is not in the plan"),
+        (b'{"type": "Sample", "candidate": []}', "is not in the plan"),
+        (b'{"type": "Doubt", "code": 1, "text": ""}', "str was expected"),
+        (b'{"at_s": NaN}', "NaN is no number"),
+        (b'{"at_s": 1e999}', "too large"),
+        (b'{"at_s": ' + b"9" * 400 + b"}", "too large"),
+        (b'{"a": ' * 100_000, "nested too deeply"),
+        (b'{"type": "Ending", "at_s": 1, "outcome": "won"}', "'won' is none of"),
+    ],
+)
+def test_a_wrong_line_is_refused_with_its_number_and_reason(file: Path, line: bytes, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as caught:
+        load(with_line(file, 5, line))
+    assert "result.jsonl, line 5: " in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b'"baseline": "ext4"', b'"baseline": "zfs"', "'zfs' is not among the candidates"),
+        (b'"name": "xfs"', b'"name": "ext4"', "twice"),
+        (b'"baseline"', b'"base"', "'baseline' is missing"),
+    ],
+)
+def test_a_plan_that_does_not_fit_together_is_refused(file: Path, old: bytes, new: bytes, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        load(replaced(file, 2, old, new))
+
+
+def test_a_file_of_a_newer_program_is_refused_by_its_schema(file: Path) -> None:
+    with pytest.raises(UsageError, match="schema 2") as caught:
+        load(replaced(file, 1, b'"schema": 1', b'"schema": 2'))
+    assert "update" in caught.value.hint
+
+
+def test_lines_of_unknown_kinds_are_passed_over(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b'{"type": "FutureThing", "at_s": 1.0}\n')
+    assert load(file) == RESULT
+
+
+def test_text_in_a_file_becomes_harmless(file: Path) -> None:
+    result = load(replaced(file, 2, b"ST8000AS0002", b"\\u001b]52;c;x\\u0007\\u202e"))
+    assert result.plan.drive is not None
+    assert result.plan.drive.model.isprintable()
+
+
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate(MAXIMUM_BYTES + 1)
+    with pytest.raises(UsageError, match="over 64 MB"):
+        load(tmp_path / "large")
+
+
+@pytest.mark.parametrize("name", ["", "missing", "/dev/zero"])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read|is not a file"):
+        load(tmp_path / name)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_garbage_never_gives_more_than_a_refusal(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "garbage"
+    path.write_bytes(data)
+    with pytest.raises(UsageError):
+        load(path)
+
+
+@settings(deadline=None)
+@given(place=st.integers(0, 10**6), byte=st.binary(min_size=1, max_size=4))
+def test_a_damaged_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, place: int, byte: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    path.unlink(missing_ok=True)
+    write_result(path, RESULT)
+    data = path.read_bytes()
+    place %= len(data)
+    path.write_bytes(data[:place] + byte + data[place + len(byte) :])
+    try:
+        assert isinstance(load(path), Result)
+    except FswizardError as error:
+        assert error.message
+
+
+def test_new_results_go_below_the_state_directory_with_a_name_that_tells_what_they_are(state: Path) -> None:
+    plan = make_plan(drive=make_drive(model="../[evil]\n ST 8000"))
+    path = new_path(plan)
+    assert path.parent == state / "results"
+    assert path.name.endswith("_quick_evil-ST-8000.jsonl")
+    path.touch()
+    assert new_path(plan) != path
+
+
+def test_a_relative_state_directory_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert state_directory() == Path("/somewhere/.local/state/fswizard")
+
+
+def test_the_history_lists_the_newest_first_with_how_it_ended(state: Path) -> None:
+    for year in (2024, 2026, 2025):
+        environment = replace(RESULT.environment, started=f"{year}-01-02T03:04:05Z")
+        write_result(new_path(RESULT.plan), replace(RESULT, environment=environment, elapsed_s=float(year)))
+    (state / "results" / "broken.jsonl").write_bytes(b"nonsense")
+    entries = all_results()
+    assert [entry.header.started[:4] for entry in entries] == ["2026", "2025", "2024"]
+    assert [entry.ending and entry.ending.at_s for entry in entries] == [2026.0, 2025.0, 2024.0]
+    assert entries[0].header.drive == "ST8000AS0002-1NA17Z"
+    assert latest() == entries[0].path
+
+
+def test_the_history_tells_who_led_and_what_was_killed(state: Path, file: Path) -> None:
+    results = new_path(RESULT.plan).parent
+    (results / "a.jsonl").write_bytes(file.read_bytes())
+    (results / "b.jsonl").write_bytes(file.read_bytes()[:-10])
+    endings = {entry.path.name: entry.ending for entry in all_results()}
+    assert endings["b.jsonl"] is None
+    assert endings["a.jsonl"] is not None
+    assert (endings["a.jsonl"].leaders, endings["a.jsonl"].rounds) == (("xfs",), 3)
+
+
+def test_a_result_is_found_by_a_part_of_its_name(state: Path, file: Path) -> None:
+    results = new_path(RESULT.plan).parent
+    for name in ("2025_quick_A", "2026_quick_A", "2026_quick"):
+        (results / f"{name}.jsonl").write_bytes(file.read_bytes())
+    assert find("2025").stem == "2025_quick_A"
+    assert find("2026_quick").stem == "2026_quick"
+    assert find(str(file)) == file
+    with pytest.raises(UsageError, match="means 3 results"):
+        find("quick")
+    with pytest.raises(UsageError, match="no result 'ntfs'"):
+        find("ntfs")
+
+
+def test_without_any_result_the_newest_one_is_refused_with_a_way_on(state: Path) -> None:
+    assert all_results() == ()
+    with pytest.raises(UsageError, match="no result yet"):
+        latest()
+
+
+def test_a_thousand_results_are_listed_within_half_a_second(state: Path, file: Path) -> None:
+    results = new_path(RESULT.plan).parent
+    data = file.read_bytes()
+    for number in range(1000):
+        (results / f"{number}.jsonl").write_bytes(data)
+    seconds = []
+    for _ in range(3):  # the machine may be busy with something else
+        started = time.perf_counter()
+        assert len(all_results()) == 1000
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.5

@@ -1,0 +1,100 @@
+"""How often the judgement errs where the truth is known: few runs here, ten thousand in tests/bench."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from fswizard.stats import judge
+from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
+from tests.bench.derive_constants import errors
+from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
+from tests.builders import make_result
+
+EQUAL = SCENARIOS[0]
+
+
+def likely(share: float, runs: int) -> float:
+    """What a true share of errors stays below in all but one of a thousand samples."""
+    return share + 3.1 * math.sqrt(share * (1 - share) / runs)
+
+
+@pytest.mark.parametrize(("candidates", "runs"), [(2, 600), (4, 400), (6, 200)])
+def test_where_nothing_differs_one_run_in_twenty_errs_at_most(candidates: int, runs: int) -> None:
+    missed, won = errors(candidates, EQUAL, runs)
+    assert missed <= likely(0.05, runs)
+    assert won <= likely(0.05, runs)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS[1:], ids=lambda scenario: scenario.name)
+def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario) -> None:
+    missed, _ = errors(3, scenario, 250)
+    assert missed <= likely(0.07, 250)
+
+
+def test_narrower_intervals_would_err_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    student = {3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 11: 2.23, 12: 2.20}
+    monkeypatch.setattr("fswizard.stats.pairs.critical", lambda _candidates, rounds: student[rounds])
+    missed, _ = errors(2, EQUAL, 300)
+    assert missed > 0.12
+
+
+def test_a_known_difference_lies_within_its_interval() -> None:
+    held = found = 0
+    for seed in range(400):
+        simulation = Simulation((100.0, 115.0), EQUAL, random.Random(seed))
+        *_, (judgement, decision) = simulation.play(plan_of(2))
+        held += not any(map(simulation.misses, judgement.pairs))
+        found += decision.survivors == ("c1",)
+    assert held >= 0.95 * 400
+    assert found >= 0.99 * 400
+
+
+def test_six_candidates_ten_percent_apart_take_twenty_cells() -> None:
+    score = replay("fswizard", [SIX_SHARED], 300)
+    assert score.right >= 0.99 * score.races
+    assert score.cells <= 20 * score.races
+
+
+def test_the_simulation_judges_as_the_program_does() -> None:
+    plan = plan_of(5)
+    simulation = Simulation((100.0, 110.0, 90.0, 60.0, 101.0), Scenario("", normal(0.04)), random.Random(7))
+    for played, _ in simulation.play(plan):
+        # candidates that were dropped have fewer rounds, which a result shows as rounds without their samples
+        figures = {name: tuple(math.exp(score) for score in cells.values()) for name, cells in simulation.table.items()}
+        judged = judge(make_result(figures, plan=plan))
+        assert (judged.leaders, judged.dropped, judged.tied) == (played.leaders, played.dropped, played.tied)
+        for one, other in zip(judged.pairs, played.pairs):
+            assert (one.candidate, one.baseline, one.rounds) == (other.candidate, other.baseline, other.rounds)
+            assert one.high == pytest.approx(other.high)
+
+
+def test_the_bank_holds_as_many_races_as_need_be_and_ties_among_them() -> None:
+    answers = [comparison.answer() for comparison in BANK]
+    assert answers.count(TIE) >= 5 and len(answers) - answers.count(TIE) >= 10
+
+
+@pytest.mark.parametrize(
+    ("policy", "deviation", "cells"),
+    [("one run", 0.1, 2), ("five fixed rounds", 0.1, 10), ("Phoronix Test Suite", 0.001, 6), ("hyperfine", 0.1, 20)],
+)
+def test_other_policies_measure_as_often_as_they_say(policy: str, deviation: float, cells: int) -> None:
+    simulation = Simulation((100.0, 300.0), Scenario("", normal(deviation)), random.Random(1))
+    assert POLICIES[policy](simulation) == "c1"
+    assert simulation.cells == cells
+
+
+def test_phoronix_repeats_noisy_runs_up_to_nine_times() -> None:
+    counts = set()
+    for seed in range(50):
+        simulation = Simulation((100.0, 300.0), Scenario("", normal(0.1)), random.Random(seed))
+        POLICIES["Phoronix Test Suite"](simulation)
+        counts |= {len(cells) for cells in simulation.table.values()}
+    assert min(counts) >= 3 and 6 in counts and max(counts) <= 9
+
+
+def test_on_a_loud_machine_two_that_are_the_same_are_left_open() -> None:
+    score = replay("fswizard", [c for c in BANK if c.name == "three that are the same, 8 % noise"], 30)
+    assert score.undecided == score.ties

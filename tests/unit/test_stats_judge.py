@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.result import Failure, Result, Sample
+from fswizard.stats import judge
+from fswizard.stats.constants import CRITICAL, critical
+from fswizard.stats.pairs import verdict
+from tests.builders import DURATION, make_plan, make_result, make_samples, make_workload
+
+FIGURES = st.floats(1.0, 1e9)
+
+
+def the(judgement: Judgement, candidate: str, workload: str = "") -> Ratio:
+    ratio = judgement.of(candidate, workload)
+    assert ratio is not None
+    return ratio
+
+
+def two_workloads(
+    write: Mapping[str, Sequence[float]], delete: Mapping[str, Sequence[float]], weights: tuple[float, float] = (1, 1)
+) -> Result:
+    """A run with a throughput and a duration."""
+    workloads = [make_workload("write", weight=weights[0]), make_workload("delete", DURATION, weight=weights[1])]
+    return make_result(
+        plan=make_plan(tuple(write), workloads),
+        samples=make_samples(write) + make_samples(delete, "delete", DURATION),
+    )
+
+
+@st.composite
+def results(draw: st.DrawFn) -> Result:
+    names = ["ext4", "xfs", "btrfs", "f2fs"][: draw(st.integers(2, 4))]
+    rounds = draw(st.integers(1, 6))
+    return make_result({name: [draw(FIGURES) for _ in range(rounds)] for name in names})
+
+
+def test_two_candidates_by_hand() -> None:
+    figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
+    ratio = the(judge(make_result(figures)), "xfs")
+    # mean 0.2, variance 0.01, constant 15.17 for two candidates and three rounds
+    assert ratio.ratio == pytest.approx(math.exp(0.2))
+    assert ratio.low == pytest.approx(math.exp(0.2 - 15.17 * 0.1 / math.sqrt(3)))
+    assert ratio.high == pytest.approx(math.exp(0.2 + 15.17 * 0.1 / math.sqrt(3)))
+    assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "undecided", "ext4")
+
+
+def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() -> None:
+    rng = random.Random(1)
+    logs = {name: [rng.gauss(4.0, 0.1) for _ in range(5)] for name in ("ext4", "xfs", "btrfs", "f2fs")}
+    ratio = the(judge(make_result({name: [math.exp(x) for x in row] for name, row in logs.items()})), "btrfs")
+    variance = {
+        (a, b): statistics.variance([x - y for x, y in zip(logs[a], logs[b])]) for a, b in combinations(logs, 2)
+    }
+    v = (4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8
+    mean = statistics.fmean([x - y for x, y in zip(logs["btrfs"], logs["ext4"])])
+    assert ratio.low == pytest.approx(math.exp(mean - 4.47 * math.sqrt(v / 5)))
+
+
+def test_no_interval_is_narrower_than_half_a_percent_of_noise_allows() -> None:
+    ratio = the(judge(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
+    assert ratio.low == pytest.approx(1.1 * math.exp(-2.78 * 0.005 / math.sqrt(12)))
+    assert ratio.verdict == "faster"
+
+
+def test_under_three_rounds_there_is_no_interval_and_no_verdict() -> None:
+    judgement = judge(make_result({"ext4": (100.0, 100.0), "xfs": (900.0, 900.0)}))
+    assert [(r.low, r.high, r.verdict) for r in judgement.overall] == [(None, None, "undecided")] * 2
+    assert judgement.leaders == ("xfs", "ext4")
+
+
+def test_above_one_is_better_for_durations_too() -> None:
+    samples = make_samples({"ext4": (10.0, 10.0, 10.0), "xfs": (5.0, 5.0, 5.0)}, "write", DURATION)
+    result = make_result(plan=make_plan(workloads=[make_workload("write", DURATION)]), samples=samples)
+    assert the(judge(result), "xfs").ratio == pytest.approx(2.0)
+    assert the(judge(result), "xfs", "write").verdict == "faster"
+
+
+def test_the_overall_ratio_is_the_weighted_geometric_mean_of_the_workloads() -> None:
+    result = two_workloads(
+        {"ext4": (100.0,) * 3, "xfs": (200.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (80.0,) * 3}, weights=(3, 1)
+    )
+    judgement = judge(result)
+    assert the(judgement, "xfs", "write").ratio == pytest.approx(2)
+    assert the(judgement, "xfs", "delete").ratio == pytest.approx(1 / 8)
+    assert the(judgement, "xfs").ratio == pytest.approx((2**3 / 8) ** (1 / 4))
+
+
+def test_workloads_that_move_against_each_other_make_the_overall_interval_narrow() -> None:
+    up, down = (100.0, 120.0, 80.0, 110.0), (10.0, 12.0, 8.0, 11.0)  # faster writes, slower deletes, by as much
+    judgement = judge(two_workloads({"ext4": (100.0,) * 4, "xfs": up}, {"ext4": (10.0,) * 4, "xfs": down}))
+    assert the(judgement, "xfs").verdict == "tie"
+    assert the(judgement, "xfs", "write").verdict == "undecided"
+
+
+def test_a_workload_without_weight_does_not_count_overall() -> None:
+    result = two_workloads(
+        {"ext4": (100.0,) * 3, "xfs": (200.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (80.0,) * 3}, weights=(1, 0)
+    )
+    assert the(judge(result), "xfs").ratio == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1.01, 1.2, "faster"),
+        (0.8, 0.99, "slower"),
+        (0.96, 1.04, "tie"),
+        (1.01, 1.04, "tie"),
+        (0.9, 1.04, "undecided"),
+        (1.0, 1.2, "undecided"),
+        (1.01, 1.07, "undecided"),
+        (0.93, 0.99, "undecided"),
+        (1.03, 1.08, "faster"),
+    ],
+)
+def test_verdicts(low: float, high: float, expected: str) -> None:
+    assert verdict(low, high) == expected
+
+
+def test_best_first_and_the_baseline_at_one() -> None:
+    judgement = judge(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
+    assert [r.candidate for r in judgement.overall] == ["xfs", "ext4", "btrfs"]
+    own = the(judgement, "ext4")
+    assert (own.ratio, own.low, own.high, own.verdict) == (1.0, 1.0, 1.0, "tie")
+    assert {r.candidate for r in judgement.by_workload} == {"xfs", "btrfs"}
+    assert (judgement.leaders, judgement.dropped, judgement.tied) == (("xfs",), ("ext4", "btrfs"), False)
+
+
+def test_leaders_within_five_percent_of_each_other_tie() -> None:
+    judgement = judge(make_result({"ext4": (100.0,) * 5, "xfs": (101.0,) * 5, "btrfs": (50.0,) * 5}))
+    assert judgement.tied
+    assert judgement.leaders == ("xfs", "ext4")
+
+
+def test_discarded_rounds_do_not_count() -> None:
+    figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (110.0, 9000.0, 110.0, 110.0)}
+    judgement = judge(make_result(figures, discarded_rounds=(2,)))
+    assert the(judgement, "xfs").ratio == pytest.approx(1.1)
+    assert (the(judgement, "xfs").rounds, judgement.rounds) == (3, 3)
+
+
+def test_an_unfinished_round_counts_for_the_pairs_that_finished_it() -> None:
+    judgement = judge(make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4, "btrfs": (50.0,) * 3}))
+    assert (the(judgement, "xfs").rounds, the(judgement, "btrfs").rounds) == (4, 3)
+
+
+def test_a_cell_that_ended_before_its_last_workload_counts_for_the_workloads_it_finished() -> None:
+    judgement = judge(
+        two_workloads({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (10.0,) * 3})
+    )
+    assert (the(judgement, "xfs", "write").rounds, the(judgement, "xfs").rounds) == (4, 3)
+
+
+def test_the_interval_of_a_pair_stands_still_once_one_of_them_left() -> None:
+    rng = random.Random(3)
+    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(8)] for name in ("ext4", "xfs", "btrfs")}
+    figures["f2fs"] = [30.0, 31.0, 29.0, 30.0]
+    early = {name: row[:4] for name, row in figures.items()}
+    assert judge(make_result(figures)).of("f2fs") == judge(make_result(early)).of("f2fs")
+
+
+def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
+    rng = random.Random(3)
+    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(5)] for name in ("ext4", "xfs")}
+    figures["f2fs"] = [30 * math.exp(rng.gauss(0, 0.5)) for _ in range(3)]
+    with_calm = {**figures, "f2fs": [30.0, 30.0, 30.0]}
+    wide, narrow = (the(judge(make_result(f)), "xfs") for f in (figures, with_calm))
+    assert wide.high is not None and narrow.high is not None
+    assert wide.ratio == narrow.ratio and wide.high > narrow.high
+
+
+def test_a_failure_takes_a_candidate_out_and_is_told_last() -> None:
+    failure = Failure(1, "btrfs", "write", "ENOSPC", "The volume was full.")
+    figures = {"btrfs": (300.0,), "ext4": (100.0,) * 3, "xfs": (120.0,) * 3}
+    judgement = judge(make_result(figures, plan=make_plan(("ext4", "btrfs", "xfs")), failures=(failure,)))
+    assert [r.candidate for r in judgement.overall] == ["xfs", "ext4", "btrfs"]
+    failed = the(judgement, "btrfs")
+    assert (failed.verdict, failed.text, failed.low) == ("failed", "The volume was full.", None)
+    assert the(judgement, "btrfs", "write").verdict == "failed"
+    assert "btrfs" not in judgement.leaders + judgement.dropped
+
+
+def test_a_failed_mkfs_fails_every_workload() -> None:
+    failure = Failure(1, "xfs", "", "mkfs", "mkfs.xfs would not.")
+    result = replace(two_workloads({"ext4": (1.0,), "xfs": ()}, {"ext4": (1.0,), "xfs": ()}), failures=(failure,))
+    assert {r.workload for r in judge(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
+
+
+def test_failing_a_workload_without_weight_costs_nobody_the_run() -> None:
+    failure = Failure(3, "xfs", "delete", "EIO", "It would not delete.")
+    result = two_workloads(
+        {"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, {"ext4": (1.0,) * 3, "xfs": (1.0,) * 2}, weights=(1, 0)
+    )
+    judgement = judge(replace(result, failures=(failure,)))
+    assert the(judgement, "xfs").verdict == "faster"
+    assert the(judgement, "xfs", "delete").verdict == "failed"
+
+
+def test_a_timed_out_figure_is_a_failure_and_not_a_value() -> None:
+    late = Sample(3, "xfs", "write", "throughput", 5.0, "B/s", "higher", primary=True, status="timed-out")
+    result = make_result({"ext4": (100.0,) * 3, "xfs": (120.0,) * 2})
+    assert the(judge(replace(result, samples=(*result.samples, late))), "xfs").text == "did not finish in time"
+
+
+def test_a_failure_in_a_discarded_round_does_not_count() -> None:
+    failure = Failure(4, "xfs", "write", "EIO", "The machine slept.")
+    result = make_result({"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, failures=(failure,), discarded_rounds=(4,))
+    assert the(judge(result), "xfs").verdict == "faster"
+
+
+def test_when_the_baseline_fails_the_best_of_the_others_takes_its_place() -> None:
+    failure = Failure(1, "ext4", "write", "EIO", "It failed.")
+    figures = {"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}
+    judgement = judge(make_result(figures, failures=(failure,)))
+    assert {r.baseline for r in judgement.overall} == {"xfs"}
+    assert the(judgement, "btrfs").ratio == pytest.approx(0.5)
+    assert the(judgement, "btrfs", "write").baseline == "xfs"
+
+
+def test_everybody_failed() -> None:
+    failures = tuple(Failure(1, name, "write", "EIO", "It failed.") for name in ("ext4", "xfs"))
+    judgement = judge(make_result({"ext4": (), "xfs": ()}, failures=failures))
+    assert [r.verdict for r in judgement.overall] == ["failed", "failed"]
+    assert (judgement.leaders, judgement.rounds) == ((), 0)
+
+
+def test_one_candidate_alone_has_no_ratios() -> None:
+    judgement = judge(make_result({"ext4": (100.0, 101.0, 99.0)}))
+    assert (judgement.overall, judgement.by_workload, judgement.pairs) == ((), (), ())
+    assert (judgement.leaders, judgement.rounds) == (("ext4",), 3)
+
+
+def test_nothing_measured_yet() -> None:
+    judgement = judge(make_result({"ext4": (), "xfs": ()}))
+    assert (judgement.overall, judgement.leaders, judgement.rounds) == ((), ("ext4", "xfs"), 0)
+
+
+@pytest.mark.parametrize("useless", [0.0, -1.0, math.inf, math.nan])
+def test_a_figure_of_which_no_ratio_can_be_made_is_left_out(useless: float) -> None:
+    judgement = judge(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, useless, 110.0, 110.0)}))
+    assert the(judgement, "xfs").rounds == 3
+    assert the(judgement, "xfs").ratio == pytest.approx(1.1)
+
+
+def test_the_bare_device_and_further_metrics_are_no_candidates() -> None:
+    extra = (
+        Sample(0, "", "write", "throughput", 500.0, "B/s", "higher", primary=True),
+        Sample(1, "xfs", "write", "worst_latency", 9.0, "s", "lower"),
+    )
+    result = make_result()
+    assert judge(replace(result, samples=result.samples + extra)) == judge(result)
+
+
+@given(results(), st.randoms(use_true_random=False))
+def test_the_order_of_samples_does_not_matter(result: Result, rng: random.Random) -> None:
+    shuffled = list(result.samples)
+    rng.shuffle(shuffled)
+    assert judge(replace(result, samples=tuple(shuffled))) == judge(result)
+
+
+@given(results(), st.floats(0.001, 1000))
+def test_the_unit_does_not_matter(result: Result, scale: float) -> None:
+    scaled = replace(result, samples=tuple(replace(s, value=s.value * scale) for s in result.samples))
+    before, after = judge(result), judge(scaled)
+    for ratio in before.overall:
+        assert the(after, ratio.candidate).ratio == pytest.approx(ratio.ratio)
+        assert the(after, ratio.candidate).high == pytest.approx(ratio.high)
+
+
+@given(results())
+def test_swapping_the_baseline_inverts_the_ratio(result: Result) -> None:
+    swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
+    one, other = the(judge(result), "xfs"), the(judge(swapped), "ext4")
+    assert one.ratio * other.ratio == pytest.approx(1)
+    if one.low is not None and other.high is not None:
+        assert one.low * other.high == pytest.approx(1)
+    assert {one.verdict, other.verdict} in ({"faster", "slower"}, {"tie"}, {"undecided"})
+
+
+@given(results())
+def test_every_ratio_lies_within_its_interval_and_somebody_always_leads(result: Result) -> None:
+    judgement = judge(result)
+    for ratio in (*judgement.overall, *judgement.by_workload, *judgement.pairs):
+        assert ratio.low is None or ratio.high is None or ratio.low <= ratio.ratio <= ratio.high
+    assert judgement.leaders
+    assert sorted(judgement.leaders + judgement.dropped) == sorted(c.name for c in result.plan.candidates)
+
+
+@given(results(), st.floats(0.5, 2.0), st.integers(1, 6))
+def test_a_round_in_which_the_machine_was_slow_for_all_changes_no_ratio(
+    result: Result, luck: float, number: int
+) -> None:
+    slow = replace(
+        result, samples=tuple(replace(s, value=s.value * luck) if s.round == number else s for s in result.samples)
+    )
+    before, after = judge(result), judge(slow)
+    for ratio in before.overall:
+        assert the(after, ratio.candidate).ratio == pytest.approx(ratio.ratio)
+
+
+def test_constants_stand_as_derived_and_go_on_beyond_the_table() -> None:
+    assert critical(2, 3) == 15.17
+    assert critical(4, 12) == 3.43
+    assert critical(12, 12) > critical(10, 12)
+    for rounds in (13, 40):
+        assert critical(4, rounds) / math.sqrt(rounds) == pytest.approx(critical(4, 12) / math.sqrt(12))
+    for row in CRITICAL.values():
+        assert list(row) == sorted(row, reverse=True)
+    with pytest.raises(ValueError):
+        critical(2, 2)

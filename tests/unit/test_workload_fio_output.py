@@ -1,0 +1,95 @@
+"""fio's output is read while it comes, whatever pieces it comes in and whatever stands around it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fswizard.bench.workloads.fio_output import DumpReader, figures
+
+NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
+
+
+def dump(written: int, *, error: int = 0, latency: str = "lat_ns") -> dict[str, Any]:
+    """One object, as fio 3.33 prints it with --lat_percentiles=1; 3.16 keeps percentiles beside clat_ns."""
+    side: dict[str, Any] = {
+        "io_bytes": written,
+        "total_ios": written // 4096,
+        "bw_bytes": 273059940,
+        "iops": 66665.02,
+        "clat_ns": {"max": 21171564},
+        "lat_ns": {"max": 21176509},
+    }
+    side[latency]["percentile"] = {"50.000000": 468992, "99.000000": 815104}
+    job = {"jobname": "w", "error": error, "read": {"io_bytes": 0, "lat_ns": {"max": 0}}, "write": side}
+    return {"fio version": "fio-3.33", "timestamp_ms": 1795212475213, "jobs": [job]}
+
+
+def text_of(*dumps: dict[str, Any]) -> str:
+    return NOISE + "\n".join(json.dumps(one, indent=2) for one in dumps) + "\n"
+
+
+@given(st.lists(st.integers(0, 2000), max_size=12))
+def test_objects_come_out_whole_wherever_the_stream_is_cut(cuts: list[int]) -> None:
+    data = text_of(dump(4096), dump(8192)).encode()
+    edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    reader = DumpReader()
+    pieces = (data[start:end] for start, end in itertools.pairwise(edges))
+    assert [one for piece in pieces for one in reader.feed(piece)] == [dump(4096), dump(8192)]
+
+
+@given(st.lists(st.binary(max_size=60) | st.sampled_from([b"{", b"\n{", b"}", b"[" * 5000, b'{"jobs": [{}]}'])))
+def test_no_bytes_break_the_reader(chunks: list[bytes]) -> None:
+    reader = DumpReader()
+    for chunk in chunks:
+        for one in reader.feed(chunk):
+            figures(one)
+
+
+def test_an_object_is_found_after_garbage_with_braces() -> None:
+    assert DumpReader().feed(b"{ {{ \n" + text_of(dump(4096)).encode()) == [dump(4096)]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(dump(1)["jobs"][0])), inner),
+)
+
+
+@given(json_values, json_values)
+def test_figures_are_never_below_nothing_whatever_the_object_says(side: Any, error: Any) -> None:
+    now = figures({"timestamp_ms": side, "jobs": [{"error": error, "read": side, "write": side}]})
+    assert now is not None
+    assert min(now.at_s, now.error, now.io_bytes, now.iops, now.median_s, now.p99_s, now.worst_s) >= 0
+
+
+def test_latencies_are_read_from_new_and_old_versions() -> None:
+    for latency in ("lat_ns", "clat_ns"):
+        now = figures(dump(4096, latency=latency))
+        assert now is not None
+        assert (now.median_s, now.p99_s, now.worst_s) == (468992e-9, 815104e-9, 21176509e-9)
+
+
+def test_a_percentile_never_exceeds_the_worst() -> None:
+    one = dump(4096)
+    one["jobs"][0]["write"]["lat_ns"]["max"] = 500_000
+    now = figures(one)
+    assert now is not None
+    assert now.median_s <= now.p99_s == now.worst_s == 500_000e-9
+
+
+def test_the_first_job_that_failed_tells_the_error() -> None:
+    one = dump(4096)
+    one["jobs"].append({"error": 28})
+    now = figures(one)
+    assert now is not None
+    assert now.error == 28
+
+
+def test_what_is_no_report_has_no_figures() -> None:
+    nothing: list[dict[str, Any]] = [{}, {"jobs": []}, {"jobs": "x"}, {"jobs": [1]}]
+    assert [figures(one) for one in nothing] == [None] * 4

@@ -1,0 +1,258 @@
+"""The programs that run on a site: the tree is the same every time, and no program outlives its workload."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import os
+import statistics
+import zlib
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fswizard.bench import workloads
+from fswizard.bench.workloads import Doing, Measured, Progress, WorkloadFailed, fileserver_worker, tree_worker
+from fswizard.bench.workloads.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
+from fswizard.bench.workloads.running import failure, running, succeed
+from fswizard.errors import Refused
+from fswizard.model.metrics import ENGINE_METRICS, OPERATIONS
+from fswizard.model.recipe import BackupJob, FileServerJob, FioJob, Job, OverflowJob, RsyncJob, SqliteJob, TreeJob
+from fswizard.system.process import Finished
+from tests.fakes.local_site import LocalSite
+
+MIB = 1 << 20
+PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
+"""The markers of tests that need a program for an engine."""
+JOBS: Mapping[str, Job] = {
+    "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False),
+    "tree": TreeJob("copy", "small-files", 200, MIB),
+    "fileserver": FileServerJob(threads=3, files=60, mean_file_bytes=20_000, mean_append_bytes=1000, seconds=0.5),
+    "backup": BackupJob("second", 60, 3 * MIB),
+    "rsync": RsyncJob("onto", "mixed", 60, MIB),
+    "sqlite": SqliteJob("wal", 50),
+    "overflow": OverflowJob(8 * MIB, seconds=2.5),
+}
+ENGINES = [
+    pytest.param(engine, marks=getattr(pytest.mark, PROGRAM[engine])) if engine in PROGRAM else engine
+    for engine in JOBS
+]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> LocalSite:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "scratch").mkdir()
+    return LocalSite(str(tmp_path / "there"), str(tmp_path / "scratch"))
+
+
+async def figures_of(job: Job, site: LocalSite) -> dict[str, float]:
+    async with aclosing(workloads.run(job, site, seed=7)) as told:
+        return {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
+
+
+def checksums(directory: Path) -> dict[str, str]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def living(group: int) -> list[str]:
+    """Names of the processes in a process group that have not ended."""
+    names = []
+    for process in psutil.process_iter(["name", "status"]):
+        with suppress(ProcessLookupError):
+            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == group:
+                names.append(process.info["name"])
+    return names
+
+
+@pytest.mark.parametrize("shape", ["small-files", "mixed"])
+def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
+    for name in ("one", "two"):
+        tree_worker.make(shape, 400, 3 * MIB, str(tmp_path / name))
+    assert checksums(tmp_path / "one") == checksums(tmp_path / "two")
+    sizes = [path.stat().st_size for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert (len(sizes), sum(sizes)) == (400, 3 * MIB)
+
+
+def test_small_files_are_small_and_mixed_files_have_a_few_large_ones() -> None:
+    small = [size for _, size in tree_worker.entries("small-files", 3000, 12 * MIB)]
+    mixed = [size for _, size in tree_worker.entries("mixed", 3000, 350 * MIB)]
+    assert max(small) < 40 * statistics.median(small)
+    assert max(mixed) > 300 * statistics.median(mixed)
+
+
+def test_a_little_over_half_of_a_tree_is_left_by_compression(tmp_path: Path) -> None:
+    tree_worker.make("mixed", 20, 4 * MIB, str(tmp_path / "tree"))
+    content = b"".join(path.read_bytes() for path in sorted((tmp_path / "tree").rglob("*")) if path.is_file())
+    assert 0.5 < len(zlib.compress(content)) / len(content) < 0.6
+
+
+def test_percentiles_of_the_histogram_are_right_to_its_resolution() -> None:
+    latencies = [1000 * 1.001**i for i in range(10_000)]
+    buckets = [0] * BUCKETS
+    for latency in latencies:
+        buckets[int(math.log2(latency) * BUCKETS_IN_OCTAVE)] += 1
+    told = summary(int(sum(latencies)), int(latencies[-1]), buckets)
+    assert told["count"] == 10_000
+    assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)
+    assert told["p99_s"] == pytest.approx(latencies[9899] / 1e9, rel=0.045)
+    assert told["mean_s"] == pytest.approx(statistics.mean(latencies) / 1e9, rel=1e-6)
+
+
+def test_the_file_server_names_its_operations_as_the_metrics_do() -> None:
+    assert fileserver_worker.NAMES == OPERATIONS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_an_engine_yields_every_metric_that_a_recipe_can_name(engine: str, site: LocalSite) -> None:
+    measured = await figures_of(JOBS[engine], site)
+    assert list(measured) == [metric.name for metric in ENGINE_METRICS[engine]]
+
+
+async def test_the_file_server_keeps_its_shares(site: LocalSite) -> None:
+    measured = await figures_of(JOBS["fileserver"], site)
+    loops = measured["create_count"]
+    assert loops > 100
+    assert measured["close_count"] == pytest.approx(3 * loops, abs=10)
+    assert measured["open_count"] == pytest.approx(2 * loops, abs=10)
+    assert measured["bytes_written"] == pytest.approx(loops * (20_000 + 1000), rel=0.2)
+    assert len([path for path in Path(site.directory).rglob("*") if path.is_file()]) == pytest.approx(48, abs=3)
+
+
+@pytest.mark.fio
+async def test_workloads_that_name_the_same_size_share_the_file(site: LocalSite) -> None:
+    for rw in ("randwrite", "randread"):
+        await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), site)
+    assert [path.name for path in Path(site.directory).iterdir()] == ["fio-8M"]
+    fios = [process for process in site.started if process._argv[0] == "fio"]
+    assert len(fios) == 3
+    assert site.remounts == 2
+
+
+async def test_deleting_makes_its_own_copy_when_nobody_copied_before(site: LocalSite) -> None:
+    measured = await figures_of(TreeJob("delete", "small-files", 200, MIB), site)
+    assert measured["duration"] > 0
+    assert [path.name for path in Path(site.directory).iterdir()] == [f"small-files-200-{MIB}"]
+
+
+async def test_a_copy_is_a_true_copy(site: LocalSite) -> None:
+    await figures_of(JOBS["tree"], site)
+    source = Path(site.directory, f"small-files-200-{MIB}")
+    assert checksums(source) == checksums(Path(f"{source}-copy"))
+    assert len(checksums(source)) == 200
+
+
+@pytest.mark.parametrize("engine", [pytest.param("fio", marks=pytest.mark.fio), "fileserver"])
+async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, site: LocalSite) -> None:
+    job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
+    if engine == "fileserver":
+        job = FileServerJob(3, 60, 20_000, 1000, 60)
+    async with aclosing(workloads.run(job, site, seed=1)) as told:
+        measuring = False
+        async for what in told:
+            measuring = measuring or (isinstance(what, Doing) and what.measured)
+            if measuring and isinstance(what, Progress):
+                break
+    await asyncio.sleep(0.3)  # those that were killed take a moment to go
+    assert living(site.started[-1].pid) == []
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param(FioJob("randwrite", 4096, 64 * MIB, seconds=1, direct=False), marks=pytest.mark.fio, id="fio"),
+        pytest.param(TreeJob("copy", "mixed", 50, 400 * MIB), id="tree"),
+        pytest.param(FileServerJob(3, 60, 20_000, 1000, 1), id="fileserver"),
+    ],
+)
+async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
+    job: Job, site: LocalSite
+) -> None:
+    async with aclosing(workloads.run(job, site, seed=1)) as told:
+        seen = [what async for what in told if isinstance(what, Progress)]
+    fractions = [progress.fraction for progress in seen if progress.fraction is not None]
+    assert len(fractions) >= 2
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] <= fractions[-1] <= 1
+    assert any(progress.rate for progress in seen)
+
+
+async def test_a_program_that_takes_too_long_is_killed(site: LocalSite) -> None:
+    with pytest.raises(WorkloadFailed) as caught:
+        await succeed(site, ("sleep", "60"), limit_s=0.3)
+    assert caught.value.kind == "timed-out"
+    assert "sleep did not end within 0.3 s" in caught.value.text
+    assert not Path(f"/proc/{site.started[0].pid}").exists()
+
+
+async def test_a_silent_program_whose_output_is_awaited_is_killed_too(site: LocalSite) -> None:
+    with pytest.raises(WorkloadFailed) as caught:
+        async with running(site, ("sleep", "60"), limit_s=0.3) as program:
+            async for _ in program.chunks():
+                pass
+    assert caught.value.kind == "timed-out"
+    assert not Path(f"/proc/{site.started[0].pid}").exists()
+
+
+async def test_cancelling_a_task_kills_its_program(site: LocalSite) -> None:
+    task = asyncio.create_task(succeed(site, ("sleep", "60"), limit_s=60))
+    await asyncio.sleep(0.3)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not Path(f"/proc/{site.started[0].pid}").exists()
+
+
+@pytest.mark.parametrize(
+    ("stderr", "error", "kind"),
+    [
+        (b"cp: error writing 'x': No space left on device", 0, "ENOSPC"),
+        (b"rm: cannot remove 'x': Read-only file system", 0, "EROFS"),
+        (b"sync: error syncing '.': Input/output error", 0, "EIO"),
+        (b"tar: x.tar: Wrote only 4096 of 10240 bytes", 0, "ENOSPC"),
+        (b"Error: near line 9: database or disk is full (13)", 0, "ENOSPC"),
+        (b"", 28, "ENOSPC"),
+        (b"cp: cannot stat 'x': No such file or directory", 0, "program"),
+        (b"", 22, "program"),
+    ],
+)
+def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: int, kind: str) -> None:
+    failed = failure(Finished(("/bin/cp", "x"), 1, b"", stderr, 0.1), error)
+    assert failed.kind == kind
+    assert failed.text.startswith("cp failed: ")
+    assert failed.details == stderr.decode()
+
+
+@pytest.mark.parametrize("engine", JOBS)
+def test_the_plan_names_every_program_and_no_place_of_this_machine(engine: str) -> None:
+    planned = workloads.commands(JOBS[engine])
+    assert planned
+    words = [word for command in planned for word in command.argv]
+    assert any("MOUNT" in word for word in words)
+    assert not any(command.as_root for command in planned)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_what_runs_is_what_was_planned(engine: str, site: LocalSite) -> None:
+    await figures_of(JOBS[engine], site)
+    ran = [process._argv for process in site.started]
+    known = {"MOUNT": site.directory, "SCRATCH": site.scratch, "SEED": "7"}
+    for command in workloads.commands(JOBS[engine]):
+        assert tuple(_filled(word, known) for word in command.argv) in ran
+
+
+async def test_a_directory_among_others_is_never_filled(site: LocalSite) -> None:
+    with pytest.raises(Refused, match="fills a whole filesystem"):
+        await figures_of(FileServerJob(2, 20, 1000, 1000, 0.2, fill_percent=10), site)
+    assert not Path(site.directory, "filling").exists()
+
+
+def _filled(word: str, known: Mapping[str, str]) -> str:
+    for name, value in known.items():
+        word = word.replace(name, value)
+    return word

@@ -1,0 +1,174 @@
+"""A machine of our own in QEMU: Debian with its stock kernel, udev and systemd, and the disks that a test asks for.
+
+The processor is emulated: slow, but the same everywhere, without root and without /dev/kvm.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sysconfig
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fswizard.system.process import Finished
+from tests.vm.disks import Disk
+from tests.vm.root import Root, build
+
+CHECKOUT = Path(__file__).parents[2]
+BOOT_S = 300.0
+"""Far more than a boot takes, since other work may go on beside it."""
+_POLL_S = 0.2
+_AGENT_PORT = "org.qemu.guest_agent.0"
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Channel:
+    """A conversation in QEMU's JSON, one object a line: with its monitor (QMP) or with the agent inside."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("r", encoding="utf-8")
+        self._events: list[dict[str, Any]] = []
+
+    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = 60.0) -> Any:
+        """The answer to one command. Raises RuntimeError with QEMU's words where it is refused."""
+        self._connection.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+        while True:
+            answer = self._next(timeout_s)
+            if "error" in answer:
+                raise RuntimeError(f"{command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+            self._events.append(answer)
+
+    def await_event(self, name: str, timeout_s: float, **data: Any) -> None:
+        """Waits for an event with these fields, among those that nobody waited for yet."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for event in self._events:
+                if event.get("event") == name and data.items() <= event["data"].items():
+                    self._events.remove(event)
+                    return
+            self._events.append(self._next(deadline - time.monotonic()))
+
+    def _next(self, timeout_s: float) -> dict[str, Any]:
+        self._connection.settimeout(max(0.1, timeout_s))
+        line = self._lines.readline()
+        if not line:
+            raise ConnectionError("QEMU has ended")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+class Running:
+    """A program that runs inside."""
+
+    def __init__(self, agent: Channel, argv: tuple[str, ...], timeout_s: float) -> None:
+        self._agent = agent
+        self._argv = argv
+        self._started = time.monotonic()
+        self._deadline = self._started + timeout_s
+        answer = agent.ask("guest-exec", {"path": argv[0], "arg": argv[1:], "capture-output": True})
+        self._pid: int = answer["pid"]
+
+    def wait(self) -> Finished:
+        """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
+        while not (status := self._agent.ask("guest-exec-status", {"pid": self._pid}))["exited"]:
+            if time.monotonic() > self._deadline:
+                raise TimeoutError(f"{' '.join(self._argv)} still runs")
+            time.sleep(_POLL_S)
+        code = status["exitcode"] if "exitcode" in status else -status["signal"]
+        out, err = (base64.b64decode(status.get(name, "")) for name in ("out-data", "err-data"))
+        return Finished(self._argv, code, out, err, time.monotonic() - self._started)
+
+
+class Machine:
+    """A machine that is up. What is written to its root is forgotten when it ends; its disks are the host's files."""
+
+    def __init__(self, monitor: Channel, agent: Channel, directory: Path) -> None:
+        self._monitor = monitor
+        self._agent = agent
+        self._directory = directory
+
+    def await_boot(self) -> None:
+        """Returns when everything that starts at boot has started. Raises OSError when that takes too long."""
+        self._monitor.ask("qmp_capabilities")
+        self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
+        self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
+
+    def start(self, *argv: str, timeout_s: float = 120.0) -> Running:
+        return Running(self._agent, argv, timeout_s)
+
+    def run(self, *argv: str, timeout_s: float = 120.0) -> Finished:
+        """Runs a program to its end, as root; `fswizard` is the checkout's."""
+        return self.start(*argv, timeout_s=timeout_s).wait()
+
+    def plug(self, disk: Disk) -> None:
+        self._monitor.ask("blockdev-add", _medium(disk, self._directory))
+        for device in disk.devices:
+            self._monitor.ask("device_add", device)
+
+    def pull(self, disk: Disk) -> None:
+        """Takes the disk away as a hand would; returns when it is gone."""
+        self._monitor.ask("device_del", {"id": disk.serial})
+        self._monitor.await_event("DEVICE_DELETED", 60.0, device=disk.serial)
+        self._monitor.ask("blockdev-del", {"node-name": f"{disk.serial}-medium"})
+
+
+@contextlib.contextmanager
+def booted(directory: Path, disks: Sequence[Disk] = ()) -> Iterator[Machine]:
+    """A machine with these disks, their files and its console below `directory`; its power is cut at the end."""
+    root = build()
+    with contextlib.ExitStack() as undo:
+        monitor, monitor_end = (undo.enter_context(end) for end in socket.socketpair())
+        agent, agent_end = (undo.enter_context(end) for end in socket.socketpair())
+        argv = _command(root, directory, disks, monitor_end.fileno(), agent_end.fileno())
+        with (directory / "qemu.log").open("wb") as log:
+            qemu = subprocess.Popen(argv, pass_fds=(monitor_end.fileno(), agent_end.fileno()), stderr=log)
+        undo.callback(qemu.wait)
+        undo.callback(qemu.kill)
+        monitor_end.close()
+        agent_end.close()
+        machine = Machine(Channel(monitor), Channel(agent), directory)
+        try:
+            machine.await_boot()
+        except OSError as error:
+            words = "\n".join(log.read_text(errors="replace") for log in directory.glob("*.log"))
+            raise RuntimeError(f"The machine did not come up: {error}\n{words}") from error
+        yield machine
+
+
+def _command(root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int) -> list[str]:
+    argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
+    argv += ["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "1G"]
+    argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
+    argv += ["-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet"]
+    argv += ["-serial", f"file:{directory / 'console.log'}"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control"]
+    argv += ["-chardev", f"socket,id=agent,fd={agent}", "-device", "virtio-serial-pci"]
+    argv += ["-device", f"virtserialport,id=agent,chardev=agent,name={_AGENT_PORT}"]
+    argv += ["-drive", f"if=none,id=root,file={root.image},format=raw,snapshot=on,cache=unsafe"]
+    argv += ["-device", "virtio-blk-pci,drive=root,serial=ROOT", "-device", "qemu-xhci,id=usb"]
+    for tag, path in {"checkout": str(CHECKOUT), "packages": sysconfig.get_path("purelib")}.items():
+        argv += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
+    for disk in disks:
+        argv += ["-blockdev", json.dumps(_medium(disk, directory))]
+        argv += [word for device in disk.devices for word in ("-device", json.dumps(device))]
+    return argv
+
+
+def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
+    """The sparse file that keeps what is written to the disk, made where it is not there yet."""
+    path = directory / f"{disk.serial}.raw"
+    with path.open("ab") as file:
+        os.truncate(file.fileno(), disk.size_bytes)
+    cache = {"direct": False, "no-flush": True}
+    below = {"driver": "file", "filename": str(path), "discard": "unmap", "cache": cache}
+    return {"node-name": f"{disk.serial}-medium", "driver": "raw", "discard": "unmap", "file": below}

@@ -1,0 +1,139 @@
+"""What the program says of disks that a stock kernel, udev and smartctl show it, and of those that come and go."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.vm.disks import ARCHIVE, PLAIN, RED, STICK, USUAL, VIRTIO, ZONED, usb
+from tests.vm.machine import Machine, booted
+
+pytestmark = pytest.mark.vm
+
+Listing = dict[str, dict[str, Any]]
+"""What `fswizard drives --json` says, by serial number."""
+
+NEWCOMER = usb("NEWCOMER")
+LINK = "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_NEWCOMER-0:0"
+WATCHED = "/run/watched"
+WATCHER = f"""
+from fswizard.drives import watch
+with open("{WATCHED}", "w", buffering=1) as told:
+    for drives in watch():
+        print(*(drive.serial for drive in drives), file=told)
+"""
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with booted(tmp_path_factory.mktemp("machine"), USUAL) as machine:
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def listing(machine: Machine) -> Listing:
+    return drives(machine)
+
+
+def drives(machine: Machine, *before: str) -> Listing:
+    done = machine.run(*before, "fswizard", "drives", "--json")
+    assert done.exit_code == 0, done.output
+    return {drive["serial"]: drive for drive in json.loads(done.stdout)}
+
+
+def codes(drive: dict[str, Any], says: str) -> set[str]:
+    return {piece["code"] for piece in drive["smr"]["evidence"] if piece["says"] == says}
+
+
+def await_newest(machine: Machine, condition: Callable[[list[str]], bool]) -> None:
+    """Waits until the serial numbers that the watcher told last fulfil the condition."""
+    deadline = time.monotonic() + 60.0
+    while True:
+        lines = machine.run("cat", WATCHED).stdout.decode().splitlines()
+        if lines and condition(lines[-1].split()):
+            return
+        assert time.monotonic() < deadline, lines
+        time.sleep(0.5)
+
+
+def test_an_archive_disk_that_tells_nothing_is_known_by_its_model(listing: Listing) -> None:
+    drive = listing[ARCHIVE.serial]
+    assert (drive["model"], drive["rpm"], drive["size_bytes"]) == ("ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes)
+    assert (drive["smr"]["verdict"], drive["smr"]["confidence"]) == ("drive-managed", "strong")
+    assert codes(drive, "drive-managed") == {"model-table", "smartctl-family"}
+
+
+def test_a_shingled_disk_gives_itself_away_by_trim(listing: Listing) -> None:
+    drive = listing[RED.serial]
+    assert (drive["smr"]["verdict"], drive["smr"]["confidence"]) == ("drive-managed", "strong")
+    assert "trim" in codes(drive, "drive-managed")
+
+
+def test_a_conventional_disk_is_not_called_shingled(listing: Listing) -> None:
+    assert listing[PLAIN.serial]["smr"]["verdict"] == "cmr"
+
+
+def test_a_zoned_namespace_is_host_managed_for_certain(listing: Listing) -> None:
+    drive = listing[ZONED.serial]
+    assert (drive["smr"]["verdict"], drive["smr"]["confidence"]) == ("host-managed", "certain")
+    assert (drive["zone_model"], drive["zone_count"]) == ("host-managed", 64)
+
+
+def test_a_disk_behind_a_usb_bridge_is_named_with_it(listing: Listing) -> None:
+    drive = listing[STICK.serial]
+    assert drive["bus"] == "usb"
+    assert "46f4:0001" in drive["bridge"]
+
+
+def test_a_bridge_that_passes_no_ata_command_is_not_taken_for_a_sleeping_disk(listing: Listing) -> None:
+    assert "asleep" not in listing[STICK.serial]["pending"]
+
+
+def test_every_disk_has_the_name_that_udev_made(listing: Listing) -> None:
+    names = {drive["serial"]: drive["stable_name"] for drive in listing.values() if drive["serial"] != "ROOT"}
+    assert names == {
+        ARCHIVE.serial: "/dev/disk/by-id/ata-ST8000AS0002-1NA17Z_Z8400ABC",
+        RED.serial: "/dev/disk/by-id/ata-WDC_WD60EFAX-68JH4N1_WD-WX11D1",
+        PLAIN.serial: "/dev/disk/by-id/ata-WDC_WD80EFZX-68UW8N0_VK0ABCDE",
+        ZONED.serial: "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_ZNS1",
+        STICK.serial: "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK1-0:0",
+        VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
+    }
+
+
+def test_the_disk_of_the_system_is_in_use(listing: Listing) -> None:
+    assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
+
+
+def test_without_root_the_verdicts_stand_and_what_could_not_be_asked_is_said(machine: Machine) -> None:
+    listing = drives(machine, "runuser", "-u", "nobody", "--")
+    verdicts = {disk.serial: listing[disk.serial]["smr"]["verdict"] for disk in (ARCHIVE, RED, PLAIN, ZONED)}
+    assert verdicts == {
+        ARCHIVE.serial: "drive-managed",
+        RED.serial: "drive-managed",
+        PLAIN.serial: "cmr",
+        ZONED.serial: "host-managed",
+    }
+    assert "needs root" in listing[ARCHIVE.serial]["pending"]
+
+
+def test_a_disk_appears_when_it_is_plugged_in_and_goes_when_it_is_pulled(machine: Machine) -> None:
+    machine.plug(NEWCOMER)
+    assert machine.run("udevadm", "wait", "--timeout=60", LINK).exit_code == 0
+    assert drives(machine)[NEWCOMER.serial]["stable_name"] == LINK
+    machine.pull(NEWCOMER)
+    assert machine.run("udevadm", "wait", "--removed", "--timeout=60", LINK).exit_code == 0
+    assert NEWCOMER.serial not in drives(machine)
+
+
+def test_whoever_watches_is_told(machine: Machine) -> None:
+    machine.start("python3", "-c", WATCHER)
+    await_newest(machine, lambda serials: ARCHIVE.serial in serials)
+    machine.plug(NEWCOMER)
+    await_newest(machine, lambda serials: NEWCOMER.serial in serials)
+    machine.pull(NEWCOMER)
+    await_newest(machine, lambda serials: NEWCOMER.serial not in serials)
