@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import random
 import time
@@ -195,7 +196,10 @@ RECIPES = (
 
 
 class FakeMachine(ThisMachine):
-    """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted."""
+    """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted.
+
+    A run at a pace (`event_s`) goes on until the test stops it, however slow the machine is.
+    """
 
     def __init__(
         self,
@@ -351,7 +355,7 @@ class FakeSession:
     async def events(self) -> AsyncIterator[Event]:
         at_s = 0.0
         try:
-            for event in script(self.plan, self._rounds):
+            for event in script(self.plan, self._rounds, endless=self._event_s > 0):
                 await self._going.wait()
                 await asyncio.sleep(self._event_s)
                 if self._stopped.is_set():
@@ -384,14 +388,15 @@ def figure(candidate: Candidate, workload: Workload, number: int, chance: random
     return value * math.exp(chance.gauss(0, 0.02))
 
 
-def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2") -> Iterator[Event]:
-    """The events of a run that goes well, except that `fail` runs out of room."""
-    return _Script(plan, rounds, fail).events()
+def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2", endless: bool = False) -> Iterator[Event]:
+    """The events of a run that goes well, except that `fail` runs out of room; an endless one settles nothing."""
+    return _Script(plan, rounds, fail, endless).events()
 
 
 class _Script:
-    def __init__(self, plan: Plan, rounds: int, fail: str) -> None:
+    def __init__(self, plan: Plan, rounds: int, fail: str, endless: bool) -> None:
         self.plan = plan
+        self.endless = endless
         self.rounds = rounds
         self.fail = fail
         self.chance = random.Random(plan.seed)
@@ -418,7 +423,7 @@ class _Script:
                     yield self._sample("", 0, workload, value)
         yield DoubtRaised(self.at_s, Doubt("cache-not-exceeded", "The disk's cache of about 20 GB was not exceeded."))
         survivors = {candidate.name for candidate in self.plan.candidates}
-        for number in range(1, self.rounds + 1):
+        for number in itertools.count(1) if self.endless else range(1, self.rounds + 1):
             for candidate in self.plan.candidates:
                 if candidate.name in survivors:
                     yield from self._trial(candidate, number)
@@ -426,6 +431,8 @@ class _Script:
                         survivors.discard(candidate.name)
             judgement = judge(self.result)
             yield RatioUpdated(self.at_s, judgement)
+            if self.endless:
+                continue
             decision = decide(judgement, self.plan, survivors)
             survivors &= set(decision.survivors)
             if decision.stop:

@@ -76,9 +76,18 @@ def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: di
         assert "Traceback" not in text
 
 
-@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["plain", "no colour", "dumb"])
+@fault("terminal", "TERM=dumb", "the wizard on a pty: it says what to use instead")
+def test_a_dumb_terminal_is_told_what_to_use_instead() -> None:
+    with terminal(env={"TERM": "dumb"}) as shown:
+        text = shown.read(10)
+        assert shown.process.wait(10) == 2
+        assert "cannot show the wizard" in text and "fswizard run" in text
+        assert ESCAPE not in text and "Traceback" not in text
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}], ids=["plain", "no colour"])
 @pytest.mark.parametrize("size", [(80, 24), (20, 5), (1, 1)], ids=str)
-@fault("terminal", "20x5, 1x1, NO_COLOR, TERM=dumb", "the wizard on a pty, left with Ctrl-Q")
+@fault("terminal", "20x5, 1x1, NO_COLOR", "the wizard on a pty, left with Ctrl-Q")
 def test_the_wizard_opens_and_closes(size: tuple[int, int], env: dict[str, str]) -> None:
     with terminal(size=size, env=env) as shown:
         shown.read(2.5)
