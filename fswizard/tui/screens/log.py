@@ -57,6 +57,8 @@ class LogScreen(ModalScreen[None]):
         self.set_interval(0.5, self._fill)
 
     def _fill(self) -> None:
+        if not self.display:  # the screen is being taken down
+            return
         entries = self._held.state.log[-SHOWN:]
         if entries is self._listed or entries == self._listed:
             return

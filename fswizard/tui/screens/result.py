@@ -92,7 +92,7 @@ class ResultScreen(StepScreen):
         self.refresh_bindings()
 
     def _head(self) -> None:
-        if self._findings is not None:
+        if self._findings is not None and self.display:
             width = max(20, self.query_one("#heading").content_size.width)
             self.query_one("#question", Static).update(outcome.headline(self._findings, width))
             self.query_one("#remark", Static).display = False

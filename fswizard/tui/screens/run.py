@@ -73,7 +73,7 @@ class RunScreen(StepScreen):
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
-        if not self.query("#progress"):  # the screen is being taken down
+        if not self.display:  # the screen is being taken down
             return
         held, state = self._held, self._held.state
         frame = int(self.wizard.clock() * SPINNER_HZ)
