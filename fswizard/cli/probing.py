@@ -6,8 +6,9 @@ import json
 import shutil
 import sys
 
+from fswizard.bench import probing
 from fswizard.cli.verdicts import evidence_lines
-from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.model.text import safe
@@ -26,7 +27,7 @@ def run_probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
     print(statement(target.plan), file=sys.stderr)
     result: ProbeResult | None = None
     try:
-        for told in probe(target.plan, target.opened(), disturbed=target.watch()):
+        for told in probing.run_probe(target):
             if isinstance(told, ProbeResult):
                 result = told
             else:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal
 
-from fswizard.drives.probe_signs import Sign, cliff, periodic_stall
+from fswizard.drives.probe_signs import Sign, cliff, periodic_stall, stalls
 from fswizard.model.drive import Evidence
 
 BLOCK_BYTES = 1 << 20
@@ -53,11 +53,15 @@ class ProbeProgress:
     stage: Literal["fill", "listen", "press"]
     """Filling the span; listening for the stall, with pauses; pressing for the cliff, without."""
     elapsed_s: float
+    left_s: float
+    """It takes so much longer at most; it ends at once where a sign is found."""
     written_bytes: int
     rate_bytes_s: float
-    """Of the last moment."""
+    """Of the last moment; 0 while the disk does not answer."""
     worst_latency_s: float
-    """Of the last moment."""
+    """The longest of the last moment; while the disk does not answer, for how long it has not."""
+    stalls: int
+    """Writes that took many times the usual while it listened. Any disk has some: it is their rhythm that tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,9 @@ class _Run:
         self, stage: Literal["fill", "listen", "press"], moment: list[float], seconds: float
     ) -> ProbeProgress:
         rate = len(moment) * BLOCK_BYTES / max(seconds, 1e-6)
-        return ProbeProgress(stage, self.elapsed_s, self.written_bytes, rate, max(moment))
+        left_s = max(0.0, self._plan.time_limit_s - self.elapsed_s)
+        stalled = len(stalls(self.latencies_s[: self._listened]))
+        return ProbeProgress(stage, self.elapsed_s, left_s, self.written_bytes, rate, max(moment), stalled)
 
 
 def _result(sign: Sign | None, doubt: str, run: _Run) -> ProbeResult:

@@ -30,6 +30,12 @@ class Sign:
     text: str
 
 
+def stalls(latencies_s: Sequence[float]) -> list[int]:
+    """Numbers of the writes that took many times the usual."""
+    usual = median(latencies_s) if latencies_s else 0.0
+    return [number for number, latency in enumerate(latencies_s) if latency > STALL_LATENCIES * usual]
+
+
 def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     """Stalls that come at a fixed count of writes, as when a disk saves the map of its cache.
 
@@ -38,8 +44,7 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     if len(latencies_s) < MINIMUM_PERIOD * MINIMUM_STALLS:
         return None
     usual = median(latencies_s)
-    stalls = [number for number, latency in enumerate(latencies_s) if latency > STALL_LATENCIES * usual]
-    row = _row(stalls, len(latencies_s))
+    row = _row(stalls(latencies_s), len(latencies_s))
     if not row:
         return None
     period = round((row[-1] - row[0]) / (len(row) - 1))
@@ -51,13 +56,13 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     return Sign("periodic-stall", text)
 
 
-def _row(stalls: Sequence[int], writes: int) -> list[int]:
+def _row(stalled: Sequence[int], writes: int) -> list[int]:
     """The longest row of stalls at equal distances, give or take one write; empty where chance may have made it."""
-    known = set(stalls)
+    known = set(stalled)
     best: list[int] = []
     pairs = 0
-    for position, first in enumerate(stalls):
-        for second in stalls[position + 1 :]:
+    for position, first in enumerate(stalled):
+        for second in stalled[position + 1 :]:
             period = second - first
             if period < MINIMUM_PERIOD or first + (MINIMUM_STALLS - 1) * period > writes:
                 continue
@@ -66,7 +71,7 @@ def _row(stalls: Sequence[int], writes: int) -> list[int]:
             while near := known & {row[-1] + period + step for step in (-1, 0, 1)}:
                 row.append(min(near))
             best = max(best, row, key=len)
-    by_chance = pairs * min(1.0, 3 * len(stalls) / writes) ** max(0, len(best) - 2)
+    by_chance = pairs * min(1.0, 3 * len(stalled) / writes) ** max(0, len(best) - 2)
     return best if len(best) >= MINIMUM_STALLS and by_chance < CHANCE else []
 
 
