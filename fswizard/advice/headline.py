@@ -18,12 +18,15 @@ _WITHOUT_FIGURES = {
     "failed": "No candidate could do this work here; the failures say why.",
 }
 
+_NOTHING_IN_COMMON = "Nothing can be compared: no two candidates have figures for the same work."
+
 
 def headline(result: Result, judgement: Judgement, choice: Choice, doubts: Sequence[Doubt]) -> str:
     """What to take, by how much it is ahead, and how sure that is; or why nobody can say."""
     plan = result.plan
     if choice.kind in _WITHOUT_FIGURES:
-        return _WITHOUT_FIGURES[choice.kind]
+        elsewhere = choice.kind == "nothing" and result.environment.source
+        return _NOTHING_IN_COMMON if elsewhere else _WITHOUT_FIGURES[choice.kind]
     if choice.kind == "excluded":
         return _nobody_fits(plan, choice)
     if choice.kind == "only":
@@ -31,7 +34,7 @@ def headline(result: Result, judgement: Judgement, choice: Choice, doubts: Seque
     if choice.kind == "tie":
         return _tie(plan, choice)
     if choice.kind == "undecided":
-        return _undecided(plan, judgement, choice)
+        return _undecided(result, judgement, choice)
     return _winner(plan, judgement, choice, doubts)
 
 
@@ -76,16 +79,18 @@ def _tie(plan: Plan, choice: Choice) -> str:
     return f"No difference that matters {whom}. {advice}"
 
 
-def _undecided(plan: Plan, judgement: Judgement, choice: Choice) -> str:
+def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
     first, second = choice.names[:2]
     pair = judgement.pair(first, second)
     if pair is None:
         return f"Nothing can be said yet about {listing(choice.names)}: they have no round in common."
     if pair.low is None:
-        seen = f"So far {first} looks best ({three_digits(pair.ratio)} × {second}), which chance alone can do."
-        return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. {seen}"
+        lead = f"{first} looks best ({three_digits(pair.ratio)} × {second}), which chance alone can do."
+        if result.environment.source:
+            return f"{rounds_text(pair.rounds).capitalize()} to compare: {lead}"
+        return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. So far {lead}"
     lead = f"{first} looks {three_digits(pair.ratio)} × {second}{span(pair)}"
-    if judgement.rounds >= plan.maximum_rounds:
+    if judgement.rounds >= result.plan.maximum_rounds:
         end = "The difference is too small for the noise of this machine."
     else:
         end = "More time would tell."

@@ -30,7 +30,6 @@ class Fswizard(Command):
     """
 
     PROGNAME = "fswizard"
-    DESCRIPTION = __doc__
 
     def main(self, *words: str) -> int:
         if words:

@@ -15,8 +15,6 @@ from fswizard.model.units import size_text
 class Clean(Command):
     """Removes scratch images and directories of runs that were killed. Runs that are alive are left alone."""
 
-    DESCRIPTION = __doc__
-
     def main(self) -> int:
         leftovers = journal.leftovers()
         if not leftovers:

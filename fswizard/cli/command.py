@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from plumbum import cli
@@ -16,6 +17,13 @@ class Command(cli.Application):
     """A subcommand whose wrong usage is an error like any other: on stderr, with exit code 2."""
 
     VERSION = fswizard.__version__
+    SUBCOMMAND_HELPMSG = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """The first paragraph of the docstring says it in the list of subcommands, all of it in the help."""
+        super().__init_subclass__(**arguments)
+        first, _, more = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")
+        cls.DESCRIPTION, cls.DESCRIPTION_MORE = first, f"{more}\n" if more else None
 
     def _parse_args(self, argv: list[str]) -> Any:
         return self._explaining(super()._parse_args, argv)

@@ -24,7 +24,6 @@ class Drives(Command):
     """List the disks, what is on them and who uses them, and whether they are shingled."""
 
     PROGNAME = "fswizard drives"
-    DESCRIPTION = __doc__
 
     json = cli.Flag("--json", help="print JSON")
     wake = cli.Flag("--wake", help="wake disks that are in standby")

@@ -24,8 +24,6 @@ from fswizard.results import Entry
 class History(Command):
     """Lists earlier results, newest first: all, or those in which every WORD occurs (disk, date, recipe, candidate)."""
 
-    DESCRIPTION = __doc__
-
     json = cli.Flag("--json", help="print JSON")
     compare = cli.Flag("--compare", help="compare two results, named by files or parts of their names")
 

@@ -23,8 +23,6 @@ class Import(Command):
     such files, or a table in TOML. The candidate is taken from the file's name, or named: `xfs=FILE`.
     """
 
-    DESCRIPTION = __doc__
-
     output = cli.SwitchAttr("--output", str, argname="RESULT", help="the result file; the history otherwise")
     baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
     format = cli.SwitchAttr("--format", str, default="text", argname="FORMAT", help=" ".join(FORMATS))

@@ -20,8 +20,6 @@ from fswizard.report.layout import WIDTH, wrap
 class Published(Command):
     """Lists published figures that are shipped with the program, or reports those of NAME."""
 
-    DESCRIPTION = __doc__
-
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help="write to a file; its ending chooses the format")
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "copy-dvd=2"')

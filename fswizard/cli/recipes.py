@@ -28,7 +28,6 @@ class Recipes(Command):
     """
 
     PROGNAME = "fswizard recipes"
-    DESCRIPTION = __doc__
 
     json = cli.Flag("--json", help="print JSON")
     directory = cli.SwitchAttr("--from", argname="DIR", excludes=["--json"], help="make a recipe from what DIR is like")

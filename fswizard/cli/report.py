@@ -16,8 +16,6 @@ from fswizard.report import FORMATS, find_format, format_of, render
 class Report(Command):
     """Shows a result: the newest one, a file, or a part of a name that `fswizard history` lists."""
 
-    DESCRIPTION = __doc__
-
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help="write to a file; its ending chooses the format")
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "random-write=2, small=0"')

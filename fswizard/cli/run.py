@@ -74,8 +74,6 @@ class _Choosing(Command):
 class Plan(_Choosing):
     """Shows what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
 
-    DESCRIPTION = __doc__
-
     def main(self, recipe: str = DEFAULT_RECIPE) -> int:
         print(plan_text(self.plan(recipe)))
         return ExitCode.OK
@@ -83,8 +81,6 @@ class Plan(_Choosing):
 
 class Run(_Choosing):
     """Measures, and prints a report. Progress goes to stderr."""
-
-    DESCRIPTION = __doc__
 
     output = cli.SwitchAttr("--output", str, argname="FILE", help="the result file; grows while it runs")
 

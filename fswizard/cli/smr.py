@@ -46,7 +46,6 @@ class Smr(Command):
     """
 
     PROGNAME = "fswizard smr"
-    DESCRIPTION = __doc__
     USAGE = "    fswizard smr [--json] WHAT...\n    fswizard smr --probe TARGET [--time 3m] [--json]\n"
 
     json = cli.Flag("--json", help="print JSON")

@@ -17,7 +17,8 @@ def doubts(result: Result, judgement: Judgement) -> tuple[Doubt, ...]:
 
 
 def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
-    if 0 < judgement.rounds < FIRST_LOOK and len(result.plan.candidates) > 1:
+    may_go_on = not result.environment.source
+    if may_go_on and 0 < judgement.rounds < FIRST_LOOK and len(result.plan.candidates) > 1:
         counted_rounds = "One round" if judgement.rounds == 1 else f"{judgement.rounds} rounds"
         yield Doubt(
             "few-rounds",

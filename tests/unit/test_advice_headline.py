@@ -10,6 +10,7 @@ import pytest
 
 from fswizard.filesystems import parse_candidates
 from fswizard.findings import conclude
+from fswizard.importers.published import find
 from fswizard.model.judgement import Advice
 from fswizard.model.result import Doubt, Failure, Result
 from tests.builders import make_result
@@ -88,6 +89,15 @@ def test_too_few_rounds_are_called_so() -> None:
         "Too early to tell: 1 round, and a judgement takes 3. "
         "So far xfs looks best (1.10 × ext4), which chance alone can do."
     )
+
+
+def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
+    single = find("smr-attic")
+    found = conclude(single)
+    assert found.advice.headline == "1 round to compare: nilfs2 looks best (1.05 × btrfs), which chance alone can do."
+    assert not any("more time" in doubt.text for doubt in found.doubts)
+    nothing = conclude(replace(single, samples=()))
+    assert nothing.advice.headline == "Nothing can be compared: no two candidates have figures for the same work."
 
 
 def test_one_candidate_has_nothing_to_be_compared_with() -> None:
