@@ -207,7 +207,7 @@ class _Keys:
     def choice(self, key: str, choices: Mapping[str, Any] | tuple[str, ...], default: str | None = None) -> Any:
         """One of `choices`; str in practice, Any so that a Literal takes it."""
         given = self._table.get(key)
-        near = _nearest(given, choices) if isinstance(given, str) else ""
+        near = _nearest(given, choices) if isinstance(given, str) and given not in choices else ""
         expected = f"one of {', '.join(choices)}{near}"
         return self.get(key, expected, lambda v: isinstance(v, str) and v in choices, default)
 
