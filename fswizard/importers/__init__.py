@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard.drives.smartctl_output import parse_text
@@ -12,7 +13,7 @@ from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoroni
 from fswizard.importers.assemble import Source, assemble, by_disk, source_of
 from fswizard.importers.portion import Portion, refuse
 from fswizard.model.drive import Drive, DriveKind
-from fswizard.model.result import Result
+from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
 
 LONGEST_FILE_BYTES = 16_000_000
@@ -30,9 +31,10 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     """Results from files and directories, by disk; `CANDIDATE=FILE` names the candidate that a file tells of.
 
     Files whose names tell of several disks give a result for each; output of smartctl and df beside them adds
-    what it says. Raises UsageError with file, line and reason.
+    what it says. What else lies in a directory is passed over, which a doubt says. Raises UsageError with file, line
+    and reason.
     """
-    files = [pair for word in words for pair in _files(word)]
+    files, foreign = _sorted_out(words)
     tables = [path for _, path in files if path.suffix == ".toml"]
     if tables:
         if len(files) > 1:
@@ -48,20 +50,51 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
             portions.append((source_of(str(path), candidate), _portion(text, path)))
     if not portions:
         raise UsageError("There are no figures in what was named.", f"Name files of {READABLE}.")
+    doubts = (Doubt("files-passed-over", f"No output that is known, and passed over: {', '.join(foreign)}."),)
     return {
-        group: assemble(some, baseline=baseline, drive=_drive_of(group, drives))
+        group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
         for group, some in by_disk(portions).items()
+        for result in [assemble(some, baseline=baseline, drive=_drive_of(group, drives))]
     }
 
 
-def _files(word: str) -> Iterator[tuple[str, Path]]:
-    candidate, equals, rest = word.partition("=")
-    named = bool(equals) and not Path(word).exists()
-    path = Path(rest if named else word)
-    if path.is_dir():
-        yield from (("", inner) for inner in sorted(path.iterdir()) if inner.is_file())
-    else:
-        yield (candidate if named else ""), path
+def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]]:
+    """Candidates and files to read, and the names of what lies beside them in a directory and is something else."""
+    files: list[tuple[str, Path]] = []
+    foreign: list[str] = []
+    for word in words:
+        candidate, equals, rest = word.partition("=")
+        named = bool(equals) and not Path(word).exists()
+        path = Path(rest if named else word)
+        if not path.is_dir():
+            files.append((candidate if named else "", path))
+            continue
+        for inner in _inside(path):
+            if _is_known(inner):
+                files.append(("", inner))
+            else:
+                foreign.append(safe(inner.name))
+    return files, foreign
+
+
+def _inside(directory: Path) -> list[Path]:
+    try:
+        return sorted(inner for inner in directory.iterdir() if inner.is_file())
+    except OSError as error:
+        raise UsageError(f"{safe(str(directory))} cannot be read: {error.strerror}.") from error
+
+
+def _is_known(path: Path) -> bool:
+    """Whether a file is what a directory of figures has: output of a program that is read here, or a table."""
+    if path.suffix == ".toml":
+        return True
+    try:
+        with path.open("rb") as file:
+            text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig", "replace")
+    except OSError:
+        return True  # refused with its reason when it is read
+    beside = text.startswith(("smartctl ", "Filesystem "))
+    return beside or filebench.recognises(text) or any(recognises(text) for recognises, _ in _READERS)
 
 
 def _text(path: Path) -> str:

@@ -292,6 +292,23 @@ def test_wrong_files_are_refused_with_the_reason(tmp_path: Path, name: str, data
         importers.read([str(tmp_path / name)])
 
 
+def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) -> None:
+    shutil.copytree(JOSHELL, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "all.sh").write_text("#!/bin/sh\nfilebench -f my.f\n")
+    (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
+    for result in importers.read([str(tmp_path)]).values():
+        assert any("passed over: all.sh, chart.png." in doubt.text for doubt in result.doubts)
+        assert ratios(result, "operations")["btrfs"] in (
+            pytest.approx(1.2417, abs=5e-5),
+            pytest.approx(1.362, abs=5e-5),
+        )
+    with pytest.raises(UsageError, match=r"all\.sh, line 1: this is none of fio"):
+        importers.read([str(tmp_path / "all.sh")])
+    with pytest.raises(UsageError, match="no figures in what was named"):
+        (tmp_path / "empty").mkdir()
+        importers.read([str(tmp_path / "empty")])
+
+
 PARTS = st.sampled_from(
     (
         "Filebench Version 1.4\n",
