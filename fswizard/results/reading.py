@@ -77,7 +77,7 @@ def _naming(where: str, number: int) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
-        raise UsageError(f"{where}, line {number}: {reason}.", "This is not a whole result file.") from error
+        raise UsageError(f"{where}, line {number}: {reason}.", "This is no result file of fswizard; `fswizard import` reads what others print.") from error
 
 
 def _expect(where: str, line: _Line | None, kind: type[Any]) -> Any:
