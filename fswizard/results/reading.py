@@ -77,7 +77,8 @@ def _naming(where: str, number: int) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
-        raise UsageError(f"{where}, line {number}: {reason}.", "This is no result file of fswizard; `fswizard import` reads what others print.") from error
+        hint = "This is no result file of fswizard; `fswizard import` reads what other programs print."
+        raise UsageError(f"{where}, line {number}: {reason}.", hint) from error
 
 
 def _expect(where: str, line: _Line | None, kind: type[Any]) -> Any:
