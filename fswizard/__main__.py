@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from fswizard.cli import Fswizard
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.model.text import safe_lines
+from fswizard.tui import run_wizard
 
 
 def main() -> None:
-    """Run the command line and leave with the exit codes of `errors.ExitCode`."""
+    """Run the wizard or, with arguments, the command line; leave with the exit codes of `errors.ExitCode`."""
     try:
-        _, code = Fswizard.run(exit=False)
+        code = _command_line() if sys.argv[1:] else run_wizard()
         sys.stdout.flush()
     except FswizardError as error:
         _tell(error)
@@ -24,7 +24,14 @@ def main() -> None:
     except BrokenPipeError:  # whoever read the output had enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = ExitCode.OK
-    sys.exit(int(code))
+    sys.exit(code)
+
+
+def _command_line() -> int:
+    from fswizard.cli import Fswizard  # only here: the wizard's first picture need not wait for it
+
+    _, code = Fswizard.run(exit=False)
+    return int(code)
 
 
 def _tell(error: FswizardError) -> None:

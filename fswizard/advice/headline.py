@@ -84,12 +84,17 @@ def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
     pair = judgement.pair(first, second)
     if pair is None:
         return f"Nothing can be said yet about {listing(choice.names)}: they have no round in common."
+    alike = f"{pair.ratio:.2f}" == "1.00"
     if pair.low is None:
         lead = f"{first} looks best ({three_digits(pair.ratio)} × {second}), which chance alone can do."
+        if alike:
+            lead = f"{first} and {second} do not differ."
         if result.environment.source:
             return f"{rounds_text(pair.rounds).capitalize()} to compare: {lead}"
         return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. So far {lead}"
     lead = f"{first} looks {three_digits(pair.ratio)} × {second}{span(pair)}"
+    if alike:
+        lead = f"{first} and {second} hardly differ{span(pair)}"
     if judgement.rounds >= result.plan.maximum_rounds:
         end = "The difference is too small for the noise of this machine."
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 
 from fswizard.cli.command import Command
 from fswizard.errors import UsageError
@@ -40,10 +39,6 @@ class Fswizard(Command):
             )
         if self.nested_command:
             return 0
-        if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-            raise UsageError(
-                "The wizard needs a terminal.", "Without one, `fswizard run quick` measures and prints a report."
-            )
         from fswizard.tui import run_wizard
 
         return run_wizard()

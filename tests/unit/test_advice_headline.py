@@ -91,6 +91,14 @@ def test_too_few_rounds_are_called_so() -> None:
     )
 
 
+def test_two_that_do_not_differ_are_not_told_apart() -> None:
+    found = advice({"ext4": (100.0,), "xfs": (100.3,)})
+    assert found.headline == "Too early to tell: 1 round, and a judgement takes 3. So far xfs and ext4 do not differ."
+    found = advice({"ext4": (100.0, 110.0, 90.0), "xfs": (110.3, 89.0, 101.0)})
+    assert "between xfs and ext4: xfs and ext4 hardly differ (0." in found.headline
+    assert "1.00 ×" not in found.headline
+
+
 def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
     single = find("smr-attic")
     found = conclude(single)
