@@ -47,6 +47,9 @@ class DirectorySite:
     async def remount(self) -> None:
         await asyncio.to_thread(_drop_pages, self.directory)
 
+    async def used_bytes(self) -> None:
+        return None
+
 
 class DirectoryVenue:
     """Candidates that are directories."""

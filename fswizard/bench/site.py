@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from fswizard.system.process import Process
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Room on a filesystem."""
-
-    used_bytes: int
-    free_bytes: int
 
 
 class Site(Protocol):
@@ -47,4 +38,8 @@ class Site(Protocol):
 
     async def remount(self) -> None:
         """Empty the candidate's caches: unmount and mount again, or what comes closest to it."""
+        ...
+
+    async def used_bytes(self) -> int | None:
+        """Room that is taken on the candidate's filesystem, its own structures included; None where others use it."""
         ...

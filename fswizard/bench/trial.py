@@ -18,6 +18,7 @@ from fswizard.model.result import Failure
 DEVICE_WRITTEN = Metric("device_written", "B", "lower")
 DEVICE_READ = Metric("device_read", "B", "lower")
 USED = Metric("used", "B", "lower")
+"""Room taken on the filesystem when the workload is done, with what workloads before it left behind."""
 TELL_EVERY_S = 0.1
 """Progress is told ten times a second at most."""
 
@@ -79,20 +80,31 @@ async def run_bare(plan: Plan, venue: Venue, narrator: Narrator) -> None:
 
 async def _run_workload(plan: Plan, trial: Trial, workload: Workload, site: Site, narrator: Narrator) -> None:
     narrator.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    before = device.counters(site.device) if site.device else None
-    await _tell_all(workload, site, narrator, seed=plan.seed + trial.round, bare=False)
-    after = device.counters(site.device) if site.device else None
+    before = await _tell_all(workload, site, narrator, seed=plan.seed + trial.round, bare=False)
+    after = _counters(site)
     if before and after:
         narrator.sample(DEVICE_WRITTEN, after.written_bytes - before.written_bytes, workload=workload.name)
         narrator.sample(DEVICE_READ, after.read_bytes - before.read_bytes, workload=workload.name)
+    if (used_bytes := await site.used_bytes()) is not None:
+        narrator.sample(USED, used_bytes, workload=workload.name)
 
 
-async def _tell_all(workload: Workload, site: Site, narrator: Narrator, *, seed: int, bare: bool) -> None:
-    """Run `workload` on `site` and turn what it tells into events."""
-    text, told_at = workload.title, 0.0
+def _counters(site: Site) -> device.Counters | None:
+    return device.counters(site.device) if site.device else None
+
+
+async def _tell_all(
+    workload: Workload, site: Site, narrator: Narrator, *, seed: int, bare: bool
+) -> device.Counters | None:
+    """Run `workload` on `site` and turn what it tells into events.
+
+    What the device had counted when the preparation was over, where it counts.
+    """
+    text, told_at, counted = workload.title, 0.0, None
     async with aclosing(run(workload.job, site, seed=seed, bare=bare)) as tellings:
         async for telling in tellings:
             if isinstance(telling, Doing):
+                counted = counted or (_counters(site) if telling.measured else None)
                 text = telling.text
                 narrator.progress(text, Progress(None))
             elif isinstance(telling, Progress):
@@ -104,3 +116,4 @@ async def _tell_all(workload: Workload, site: Site, narrator: Narrator, *, seed:
             elif isinstance(telling, Measured):
                 primary = telling.metric.name == workload.metric.name
                 narrator.sample(telling.metric, telling.value, workload=workload.name, primary=primary)
+    return counted

@@ -16,8 +16,16 @@ P99_LATENCY = Metric("p99_latency", "s", "lower")
 WORST_LATENCY = Metric("worst_latency", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 """What the program wrote, to be set against what the device wrote."""
+WORST_STALL = Metric("worst_stall", "s", "lower")
+"""Longest time in which the program, or the disk at the end, got nowhere, seen four times a second."""
 CPU = Metric("cpu", "s", "lower")
 """User and system time of the measured program and its children."""
+LATE_RATE = Metric("late_rate", "1", "higher")
+"""Rate of writing in the last third of a job, as a share of that in its first third."""
+RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
+"""What a workload that this program carries out itself reaches where no disk holds it back."""
+BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
+"""What that is to be set against."""
 
 RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
 SUSTAINED_RATE = Metric("sustained_rate", "B/s", "higher")
@@ -46,7 +54,7 @@ def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, M
 
 ENGINE_METRICS: Mapping[str, tuple[Metric, ...]] = {
     "fio": (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
-    "tree": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU),
+    "tree": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
     "fileserver": (
         OPERATION_RATE,
         *LATENCIES,
@@ -54,9 +62,9 @@ ENGINE_METRICS: Mapping[str, tuple[Metric, ...]] = {
         CPU,
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
     ),
-    "backup": (DURATION, FILE_RATE, CPU),
-    "rsync": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU),
-    "sqlite": (OPERATION_RATE, DURATION, CPU),
+    "backup": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
+    "rsync": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
+    "sqlite": (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL),
     "overflow": (
         *(THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
         *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),

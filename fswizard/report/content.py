@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings, Ratio, Summary
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, WORST_LATENCY
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, WORST_LATENCY, WORST_STALL
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Failure, Outcome, Result
 from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
@@ -263,22 +263,25 @@ def _rows(findings: Findings, first: str) -> Iterator[Row]:
 
 
 def _extras(findings: Findings) -> Iterator[Extra]:
-    """One figure a candidate: the worst stall anywhere, sums over the workloads for the rest."""
+    """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
     worst: dict[str, float] = {}
+    most: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {}
     for summary in findings.summaries:
-        if summary.metric.endswith(WORST_LATENCY.name):
+        if summary.metric.endswith((WORST_LATENCY.name, WORST_STALL.name)):
             worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
+        elif summary.metric == "used":  # each workload finds there what those before it left
+            most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif not summary.primary:
             found = sums.setdefault(summary.metric, {})
             found[summary.candidate] = found.get(summary.candidate, 0.0) + summary.median
     amplification = _write_amplification(findings.summaries)
     rows = (
-        ("worst stall", {name: seconds_text(value) for name, value in worst.items()}),
+        ("worst stall", {name: seconds_text(value) for name, value in worst.items() if value}),
         ("device wrote, per byte asked for", {name: three_digits(value) for name, value in amplification.items()}),
         ("processor time a round", {name: seconds_text(value) for name, value in sums.get(CPU.name, {}).items()}),
         ("time of mkfs", {name: seconds_text(value) for name, value in sums.get("mkfs_time", {}).items()}),
-        ("room used afterwards", {name: size_text(value) for name, value in sums.get("used", {}).items()}),
+        ("room used at most", {name: size_text(value) for name, value in most.items()}),
     )
     return (Extra(title, figures) for title, figures in rows if figures)
 

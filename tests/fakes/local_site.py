@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,3 +26,7 @@ class LocalSite:
 
     async def remount(self) -> None:
         self.remounts += 1
+
+    async def used_bytes(self) -> int | None:
+        room = os.statvfs(self.directory)
+        return room.f_frsize * (room.f_blocks - room.f_bfree)

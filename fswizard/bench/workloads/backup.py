@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 from fswizard.bench.site import Site
-from fswizard.bench.workloads import Measured, Told, programs, timed
+from fswizard.bench.workloads import Measured, Told, WorkloadFailed, programs, timed
 from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
-from fswizard.model.metrics import CPU, DURATION, FILE_RATE
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import BackupJob
 from fswizard.system.process import Finished
@@ -26,6 +27,7 @@ async def run(job: BackupJob, site: Site, *, seed: int) -> AsyncGenerator[Told, 
         duration_s = timed.duration_s(finished)
         yield Measured(DURATION, duration_s)
         yield Measured(FILE_RATE, job.files / duration_s)
+        yield Measured(BYTES_WRITTEN, _stored_bytes(finished[0]))
         yield Measured(CPU, timed.cpu_s(finished))
 
     async with aclosing(timed.run(_timed(job, site.directory, site.scratch), job, site, figures)) as told:
@@ -62,8 +64,16 @@ def _timed(job: BackupJob, directory: str, scratch: str) -> Timed:
 
 def _archive(job: BackupJob, source: str, repository: str, scratch: str) -> Work:
     which, name = ("second copy", "second-{now:%s%f}") if source.endswith("again") else ("source", "first")
-    argv = ("borg", "create", f"{repository}::{name}", source)
+    argv = ("borg", "create", "--json", f"{repository}::{name}", source)
     return reading(argv, f"backing up the {which}, {job.files:,} files", job.total_bytes, _environment(scratch))
+
+
+def _stored_bytes(created: Finished) -> int:
+    """What borg has put into its repository, by its own account."""
+    try:
+        return int(json.loads(created.stdout)["archive"]["stats"]["deduplicated_size"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise WorkloadFailed("program", "borg does not say what it has stored.", created.output) from error
 
 
 def _environment(scratch: str) -> dict[str, str]:

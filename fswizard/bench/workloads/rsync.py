@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Measured, Told, laid_out, programs, timed
-from fswizard.bench.workloads.timed import LaidOut, Timed, Work, writing
+from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import RsyncJob
@@ -52,7 +52,8 @@ def _timed(job: RsyncJob, directory: str, scratch: str) -> Timed:
     tree = LaidOut(elsewhere, lambda part: (_making(job, part, scratch),))
     argv = ("tar", "--create", "--file=/dev/zero", f"--directory={elsewhere}", ".")  # for /dev/null it would not read
     copying = _copying(job, elsewhere, laid_out.unfinished(here), "onto")
-    return Timed(copying.text, (copying,), (tree,), (Work(argv, "reading the source into memory"),), makes=here)
+    warm_up = (reading(argv, "reading the source into memory", job.total_bytes),)
+    return Timed(copying.text, (copying,), (tree,), warm_up, makes=here, writes_bytes=job.total_bytes)
 
 
 def _copying(job: RsyncJob, source: str, target: str, preposition: str) -> Work:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Measured, Told, laid_out, timed
 from fswizard.bench.workloads.timed import Timed, Work
-from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import SqliteJob
 from fswizard.system.process import Finished
@@ -22,32 +22,37 @@ PAYLOAD_BYTES = 200
 
 async def run(job: SqliteJob, site: Site, *, seed: int) -> AsyncGenerator[Told, None]:
     """Write the statements into a file, empty the caches, and let sqlite3 read them; the same seed gives the same."""
-    Path(_script(job, site.scratch)).write_text("\n".join(_statements(job, seed)))
+    statements = "\n".join(_statements(job, seed))
+    Path(_script(job, site.scratch)).write_text(statements)
 
     def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
         duration_s = timed.duration_s(finished)
         yield Measured(OPERATION_RATE, job.transactions / duration_s)
         yield Measured(DURATION, duration_s)
+        # What is asked to be kept: what SQLite writes twice to keep it safe is amplification.
+        yield Measured(BYTES_WRITTEN, (ROWS + 2 * job.transactions) * PAYLOAD_BYTES)
         yield Measured(CPU, timed.cpu_s(finished))
 
-    async with aclosing(timed.run(_timed(job, site.directory, site.scratch), job, site, figures)) as told:
+    work = _timed(job, site.directory, site.scratch, len(statements))
+    async with aclosing(timed.run(work, job, site, figures)) as told:
         async for what in told:
             yield what
 
 
 def commands(job: SqliteJob) -> tuple[PlannedCommand, ...]:
     """The programs of a job."""
-    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
+    return timed.commands(_timed(job, "MOUNT", "SCRATCH", 0))
 
 
-def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
+def _timed(job: SqliteJob, directory: str, scratch: str, script_bytes: int) -> Timed:
     database = f"{directory}/sqlite-{job.journal}-{job.transactions}"
     script = _script(job, scratch).replace("\\", "\\\\").replace('"', '\\"')
     # In a directory of its own, for the journal stands beside the database and bears its name.
     inside = f"{laid_out.unfinished(database)}/database"
     text = f"{job.transactions:,} transactions of SQLite"
     # The person's own settings stand in HOME.
-    working = Work(("sqlite3", "-batch", "-bail", inside, f'.read "{script}"'), text, env={"HOME": scratch})
+    argv = ("sqlite3", "-batch", "-bail", inside, f'.read "{script}"')
+    working = Work(argv, text, timed.share_of("rchar", script_bytes), job.transactions, "1/s", {"HOME": scratch})
     making = Work(("mkdir", laid_out.unfinished(database)), "a directory for the database")
     return Timed(text, (making, working), makes=database)
 

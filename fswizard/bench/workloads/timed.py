@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from fswizard.bench.device import counters
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Doing, Measured, Progress, Ran, Told, laid_out
 from fswizard.bench.workloads.running import check, running, within
 from fswizard.model.estimates import measured_s, preparation_s
+from fswizard.model.metrics import WORST_STALL
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job
 from fswizard.system.process import Finished
@@ -20,7 +22,7 @@ from fswizard.system.process import Finished
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A program whose progress the kernel tells."""
+    """A program whose progress the kernel tells, where it counts what the program does."""
 
     argv: tuple[str, ...]
     text: str
@@ -52,12 +54,14 @@ class Timed:
 
     text: str
     works: tuple[Work, ...]
-    """Timed together, with the `sync` that follows them."""
+    """Timed together, with the `sync` that follows them; one of them tells how far it is."""
     lay_out: tuple[LaidOut, ...] = ()
     warm_up: tuple[Work, ...] = ()
     """Done each time, before the candidate's caches are emptied."""
     makes: str = ""
     """What `works` make, under the unfinished name of this path."""
+    writes_bytes: int = 0
+    """That go to the disk, compressed or not: what the disk has of them is half of the progress."""
     removes: tuple[str, ...] = ()
     """What `works` make outside the candidate: removed before and afterwards."""
 
@@ -73,27 +77,27 @@ async def run(
         start, step = share * number / len(missing), share / len(missing)
         async with (
             laid_out.making(site, wanted.path, in_place=wanted.in_place) as part,
-            aclosing(_all(wanted.make(part), site, limit_s, (start, step))) as told,
+            aclosing(_all(wanted.make(part), site, limit_s)) as told,
         ):
             async for what in told:
-                yield what
+                yield within(what, start, step)
     if timed.removes:
         await laid_out.remove(site, *timed.removes)
-    async with aclosing(_all(timed.warm_up, site, limit_s, (share, 0.0))) as told:
+    async with aclosing(_all(timed.warm_up, site, limit_s)) as told:
         async for what in told:
-            yield what
+            yield within(what, share, 0.0)
     async with laid_out.making(site, timed.makes) if timed.makes else nullcontext(""):
         await site.remount()
         yield Doing(timed.text, measured=True)
-        finished = []
-        works = (*timed.works, _sync(site.directory))  # the work is not done before it is on the disk
-        async with aclosing(_all(works, site, limit_s, (share, 1 - share), measured=True)) as told:
+        finished, stalls = [], _Stalls()
+        async with aclosing(_measure(timed, site, limit_s, stalls)) as told:
             async for what in told:
-                yield what
+                yield within(what, share, 1 - share)
                 if isinstance(what, Ran):
                     finished.append(what.finished)
         for measured in figures(finished):
             yield measured
+        yield Measured(WORST_STALL, stalls.worst_s)
     if timed.removes:
         await laid_out.remove(site, *timed.removes)
 
@@ -111,15 +115,17 @@ def commands(timed: Timed) -> tuple[PlannedCommand, ...]:
 
 def writing(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
     """A program whose share is that of the bytes it has written, as the kernel counts them."""
-    return Work(tuple(argv), text, _share_of("wchar", total_bytes), total_bytes, env=env or {})
+    return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes, env=env or {})
 
 
 def reading(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
     """A program whose share is that of the bytes it has read."""
-    return Work(tuple(argv), text, _share_of("rchar", total_bytes), total_bytes, env=env or {})
+    return Work(tuple(argv), text, share_of("rchar", total_bytes), total_bytes, env=env or {})
 
 
-def _share_of(counter: str, total_bytes: int) -> Callable[[int], float]:
+def share_of(counter: str, total_bytes: int) -> Callable[[int], float]:
+    """The share of `total_bytes` that a process has read (`rchar`) or written (`wchar`)."""
+
     def share_done(pid: int) -> float:
         counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
         return int(counts.get(counter, 0)) / total_bytes
@@ -136,31 +142,84 @@ def cpu_s(finished: Sequence[Finished]) -> float:
 
 
 def _sync(directory: str) -> Work:
-    return Work(("sync", "--file-system", directory), "until it is on the disk", lambda pid: 1.0)
+    return Work(("sync", "--file-system", directory), "until it is on the disk")
 
 
-async def _all(
-    works: Sequence[Work], site: Site, limit_s: float, span: tuple[float, float], *, measured: bool = False
-) -> AsyncGenerator[Told, None]:
-    """One after the other, over a `span` of the whole given by start and share.
+class _Stalls:
+    """The longest time in which something did not get on."""
 
-    Measured works were announced together, and the last of them, the sync, gets no share of its own.
-    """
-    start, share = span
-    parts = max(1, len(works) - measured)
-    for number, work in enumerate(works):
-        if not measured:
-            yield Doing(work.text)
-        begin = start + share * min(number, parts - 1) / parts
-        async with aclosing(_watched(work, site, limit_s)) as told:
+    def __init__(self) -> None:
+        self.worst_s = 0.0
+        self._seen: Hashable = None
+        self._since = 0.0
+
+    def look(self, seen: Hashable) -> None:
+        """`seen` changes while it gets on; None where that cannot be told."""
+        now = time.monotonic()
+        if seen is None or seen != self._seen:
+            self._seen, self._since = seen, now
+        self.worst_s = max(self.worst_s, now - self._since)
+
+
+class _Disk:
+    """What the device below has done since the measuring began."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun = self._last = counters(name) if name else None
+        self._last_at = time.monotonic()
+
+    def look(self) -> tuple[int, float] | None:
+        """Bytes written since the beginning, and bytes a second read and written since the last look."""
+        now, at = counters(self._name) if self._name else None, time.monotonic()
+        if now is None or self._begun is None or self._last is None:
+            return None
+        moved = now.read_bytes + now.written_bytes - self._last.read_bytes - self._last.written_bytes
+        rate = moved / max(at - self._last_at, 1e-3)
+        self._last, self._last_at = now, at
+        return now.written_bytes - self._begun.written_bytes, rate
+
+
+async def _measure(timed: Timed, site: Site, limit_s: float, stalls: _Stalls) -> AsyncGenerator[Told, None]:
+    """Do the work and sync. Where it writes, half of the progress is the programs' and half is the disk's."""
+    disk, sync = _Disk(site.device), _sync(site.directory)
+    by_disk = 0.5 if timed.writes_bytes and disk.look() else 0.0
+
+    def seen(progress: Progress, work: Work) -> Progress:
+        written_bytes, rate = disk.look() or (0, None)
+        fraction = 1.0 if work is sync else progress.fraction
+        if fraction is not None and by_disk:
+            fraction = (1 - by_disk) * fraction + by_disk * min(1.0, written_bytes / timed.writes_bytes)
+        if work.share_done is None:
+            return replace(progress, fraction=fraction, rate=rate, rate_unit="B/s")
+        return replace(progress, fraction=fraction)
+
+    for work in (*timed.works, sync):
+        if work is sync:
+            yield Doing(work.text, measured=True)
+        waits_for = site.device if work is sync else ""
+        async with aclosing(_watched(work, site, limit_s, stalls, waits_for)) as told:
             async for what in told:
-                yield within(what, begin, share / parts)
+                yield seen(what, work) if isinstance(what, Progress) else what
 
 
-async def _watched(work: Work, site: Site, limit_s: float) -> AsyncGenerator[Progress | Ran, None]:
+async def _all(works: Sequence[Work], site: Site, limit_s: float) -> AsyncGenerator[Told, None]:
+    """One after the other."""
+    for number, work in enumerate(works):
+        yield Doing(work.text)
+        async with aclosing(_watched(work, site, limit_s, _Stalls())) as told:
+            async for what in told:
+                yield within(what, number / len(works), 1 / len(works))
+
+
+async def _watched(
+    work: Work, site: Site, limit_s: float, stalls: _Stalls, waits_for: str = ""
+) -> AsyncGenerator[Progress | Ran, None]:
+    """`waits_for` names a device that tells whether the program, which only waits for it, gets on."""
     fraction, at = 0.0, time.monotonic()
     async with running(site, work.argv, limit_s=limit_s, env=work.env) as program:
         async for _ in program.ticks():
+            stalls.look(counters(waits_for) if waits_for else _running_ns(program.pid))
             before, before_at, at = fraction, at, time.monotonic()
             if work.share_done is None:
                 yield Progress(None)
@@ -173,6 +232,15 @@ async def _watched(work: Work, site: Site, limit_s: float) -> AsyncGenerator[Pro
     assert finished is not None
     yield Ran(finished)
     check(finished)
+
+
+def _running_ns(pid: int) -> int | None:
+    """For how long the threads of a process have been on a processor; None where the kernel does not tell."""
+    try:
+        tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    except OSError:  # a thread has just ended
+        return None
+    return sum(int(task.split()[0]) for task in tasks) if tasks else None
 
 
 def _limit_s(job: Job) -> float:

@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard.bench.site import Site
@@ -20,6 +21,8 @@ from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
 WORKER = "tree_worker.py"
+FOUND_BYTES = 16
+"""What `find` writes for each file."""
 
 GIT = ("git", "-c", "user.name=fswizard", "-c", "user.email=fswizard@localhost", "-c", "core.hooksPath=/dev/null")
 
@@ -63,14 +66,12 @@ def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
     if job.operation == "install":
         path = f"{tree.path}-installed"
         works = (_worker("install", job, laid_out.unfinished(path), scratch),)
-        return Timed(f"installing {_words(job)}", works, makes=path)
+        return Timed(f"installing {_words(job)}", works, makes=path, writes_bytes=job.total_bytes)
     if job.operation == "read":
         return Timed(f"reading {_words(job)}", (_worker("read", job, tree.path, scratch, seed),), (tree,))
-    argv = {
-        "find": ("find", tree.path, "-type", "f", "-size", "+1000000G"),  # makes it ask for every file's size
-        "du": ("du", "--summarize", tree.path),
-    }[job.operation]
-    return Timed(f"looking at {_words(job)}", (Work(argv, f"looking at {_words(job)}"),), (tree,))
+    text = f"looking at {_words(job)}"
+    looking = Work(("du", "--summarize", tree.path), text) if job.operation == "du" else _finding(job, tree.path, text)
+    return Timed(text, (looking,), (tree,))
 
 
 def _changing(job: TreeJob, tree: LaidOut) -> Timed:
@@ -81,10 +82,16 @@ def _changing(job: TreeJob, tree: LaidOut) -> Timed:
     if job.operation == "untar":
         unpacked = f"{tree.path}-unpacked"
         unpacking = _unpacking(job, archive.path, laid_out.unfinished(unpacked))
-        return Timed(unpacking.text, (unpacking,), (tree, archive), makes=unpacked)
+        return Timed(unpacking.text, (unpacking,), (tree, archive), makes=unpacked, writes_bytes=job.total_bytes)
     made = copy if job.operation == "copy" else archive
     works = made.make(laid_out.unfinished(made.path))
-    return Timed(works[0].text, works, (tree,), makes=made.path)
+    return Timed(works[0].text, works, (tree,), makes=made.path, writes_bytes=job.total_bytes)
+
+
+def _finding(job: TreeJob, tree: str, text: str) -> Work:
+    """It asks for every file's size, and by what it has written into nothing it is told how far it is."""
+    argv = ("find", tree, "-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{FOUND_BYTES - 1}s\\n")
+    return Work(argv, text, timed.share_of("wchar", job.files * FOUND_BYTES), job.files, "1/s")
 
 
 def _copying(job: TreeJob, tree: str, copy: str) -> Work:
@@ -120,7 +127,10 @@ def _repository(job: TreeJob, directory: str, scratch: str) -> LaidOut:
         return (
             _worker("make", job, part, scratch),
             _git(part, scratch, "making it a repository", "init", "--quiet"),
-            _git(part, scratch, "adding its files", "add", "--all"),
+            replace(
+                _git(part, scratch, "adding its files", "add", "--all"),
+                share_done=timed.share_of("rchar", job.total_bytes),
+            ),
             _git(part, scratch, "committing them", "commit", "--quiet", "--message=all"),
         )
 
