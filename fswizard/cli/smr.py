@@ -19,7 +19,7 @@ from fswizard.cli.verdicts import verdict_lines
 from fswizard.drives.clues import Clues
 from fswizard.drives.disks import drive_of
 from fswizard.drives.smartctl import details
-from fswizard.drives.smartctl_output import parse
+from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.drive import SmrVerdict
@@ -81,37 +81,40 @@ def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> 
     """Judges one after the other; what cannot be read is put into `failed`, and the rest goes on."""
     for source in what:
         try:
-            yield _judge(source, wake)
+            yield from _judge(source, wake)
         except FswizardError as error:
             failed.append(error)
 
 
-def _judge(source: str, wake: bool) -> Judged:
+def _judge(source: str, wake: bool) -> Iterable[Judged]:
     if source == _STDIN:
-        return _output("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
+        return _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
     try:
         mode = os.stat(source).st_mode
     except (OSError, ValueError) as error:
         if "/" in source:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
             raise UsageError(f"{safe(source)} cannot be read: {reason}.") from error
-        return _name(source)
+        return (_name(source),)
     if stat.S_ISBLK(mode):
-        return _device(source, wake)
+        return (_device(source, wake),)
     if not stat.S_ISREG(mode):
         raise UsageError(f"{safe(source)} is no file.", "Name files one by one: `fswizard smr DIRECTORY/*`.")
     try:
         with Path(source).open("rb") as file:
-            return _output(source, file.read(_MAXIMUM_BYTES))
+            return _outputs(source, file.read(_MAXIMUM_BYTES))
     except OSError as error:
         raise UsageError(f"{safe(source)} cannot be read: {error.strerror}.") from error
 
 
-def _output(source: str, output: bytes) -> Judged:
-    clues = parse(output).clues
-    if clues.problem and not clues.model and not clues.asleep:
-        print(f"fswizard: {safe(source)}: {clues.problem}", file=sys.stderr)
-    return Judged(safe(source), clues.model, judge_smr(clues))
+def _outputs(source: str, output: bytes) -> Iterator[Judged]:
+    """One for each disk in a file; from the second on with its number behind the file's name."""
+    for number, reading in enumerate(parse_each(output), start=1):
+        shown = safe(source) if number == 1 else f"{safe(source)} ({number})"
+        clues = reading.clues
+        if clues.problem and not clues.model and not clues.asleep:
+            print(f"fswizard: {shown}: {clues.problem}", file=sys.stderr)
+        yield Judged(shown, clues.model, judge_smr(clues))
 
 
 def _name(model: str) -> Judged:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +16,8 @@ from fswizard.model.text import safe
 _TRIM_VERSION = (7, 2)
 """First release that tells of TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
+_JSON = re.compile(r"\s*(\[\s*)?\{")
+_INFORMATION = "=== START OF INFORMATION SECTION"
 _VERSION = re.compile(r"^smartctl (?:pre-)?(\d+)\.(\d+)", re.MULTILINE)
 _FIELD = re.compile(
     r"^(Device Model|Model Number|Model Family|Vendor|Product|Device|Firmware Version|Revision|Rotation Rate|"
@@ -54,19 +58,66 @@ class Reading:
 
 
 def parse(output: bytes) -> Reading:
-    """What an output says; one that is none of smartctl's has `Clues.problem` set and nothing else."""
-    if output.lstrip()[:1] == b"{":
-        try:
-            data = json.loads(output)
-        except ValueError as error:
-            return Reading(Clues("smartctl", problem=safe(f"This is not readable as JSON: {error}")))
-        return parse_json(data)
-    return Reading(parse_text(output.decode("utf-8", "surrogateescape")))
+    """What an output says; one that is none of smartctl's has `Clues.problem` set and nothing else.
+
+    Of several in one file it is the first; `parse_each` has them all.
+    """
+    return next(parse_each(output))
+
+
+def parse_each(output: bytes) -> Iterator[Reading]:
+    """One reading for each disk whose output a file holds: text one after the other, JSON documents, a list of them."""
+    text = _decoded(output)
+    if not _JSON.match(text):
+        yield from (Reading(parse_text(part)) for part in _parts(text))
+        return
+    found = False
+    try:
+        for document in _documents(text):
+            found = True
+            yield parse_json(document)
+    except (ValueError, RecursionError) as error:
+        if not found:  # what stands behind the last document does not spoil it
+            yield Reading(Clues("smartctl", problem=safe(f"This is not readable as JSON: {error}")))
+
+
+def _decoded(output: bytes) -> str:
+    """Text with plain line ends. Windows' shells save UTF-16, and some editors a mark before UTF-8."""
+    encoding = "utf-16" if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    text = output.decode(encoding, "surrogateescape" if encoding == "utf-8" else "replace").removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _documents(text: str) -> Iterator[Any]:
+    """JSON documents one after the other; lists of them laid open."""
+    decoder, text, at = json.JSONDecoder(), text.strip(), 0
+    while at < len(text):
+        document, at = decoder.raw_decode(text, at)
+        yield from document if isinstance(document, list) else (document,)
+        at += len(text[at:]) - len(text[at:].lstrip())
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The outputs of several calls; what was indented or quoted as a whole is laid bare."""
+    if prefix := _prefix(text):
+        text = re.sub(rf"^{re.escape(prefix)}", "", text, flags=re.MULTILINE)
+    starts = [match.start() for match in _VERSION.finditer(text)]
+    if len(starts) < 2:
+        starts = [match.start() for match in re.finditer(re.escape(_INFORMATION), text)]
+    starts = [0, *starts[1:], len(text)]
+    yield from (text[start:end] for start, end in itertools.pairwise(starts))
+
+
+def _prefix(text: str) -> str:
+    """What stands before the section's title on its line, where that is blanks and marks of a quotation."""
+    at = text.find(_INFORMATION)
+    line = text[text.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
+    return line if line and not line.strip(" \t>|#*") else ""
 
 
 def parse_text(text: str) -> Clues:
     """Clues from what `smartctl -i`, `-a` or `-x` prints for people."""
-    start = max(text.find("START OF INFORMATION SECTION"), 0)
+    start = max(text.find(_INFORMATION), 0)
     fields: dict[str, str] = {}
     for match in _FIELD.finditer(text, start, start + _HEADER_BYTES):
         fields.setdefault(match[1], safe(match[2]).strip())

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives.smartctl_output import parse, parse_json, parse_text
+from fswizard.drives.smartctl_output import parse, parse_each, parse_json, parse_text
 from fswizard.drives.smr import judge_smr
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
@@ -45,6 +47,65 @@ def test_thousands_of_files_take_seconds() -> None:
     for output in files:
         judge_smr(parse(output).clues)
     assert len(files) / (time.process_time() - started) > 2000
+
+
+def saved_by_a_windows_shell(output: bytes) -> bytes:
+    return b"\xff\xfe" + output.decode("utf-8", "replace").encode("utf-16-le")
+
+
+def without_its_first_lines(output: bytes) -> bytes:
+    return output[output.find(b"Model") - 20 :] if output[:1] != b"{" else output
+
+
+ALTERATIONS: dict[str, Callable[[bytes], bytes]] = {
+    "line ends of DOS": lambda output: output.replace(b"\n", b"\r\n"),
+    "line ends of a Mac": lambda output: output.replace(b"\n", b"\r"),
+    "a byte order mark": lambda output: b"\xef\xbb\xbf" + output,
+    "UTF-16": saved_by_a_windows_shell,
+    "indented": lambda output: b"\n".join(b"    " + line for line in output.split(b"\n")),
+    "blanks at the ends of lines": lambda output: output.replace(b"\n", b"  \n"),
+    "bytes of no character": lambda output: output + b"\n\xff\xfe\xe9",
+    "what was typed before it": lambda output: (
+        b"root@nas:~# smartctl -x /dev/sda\n" + output if text(output) else output
+    ),
+    "quoted": lambda output: b"\n".join(b"> " + line for line in output.split(b"\n")) if text(output) else output,
+    "in a forum's tags": lambda output: b"[code]" + output + b"[/code]" if text(output) else output,
+    "decimal commas": lambda output: re.sub(rb"(\d)\.(\d)", rb"\1,\2", output) if text(output) else output,
+    "tabulators": lambda output: re.sub(rb": +", b":\t", output) if text(output) else output,
+    "the head alone": lambda output: output.partition(b"=== START OF READ SMART")[0] if text(output) else output,
+    "without its first lines": without_its_first_lines,
+    "JSON on one line": lambda output: output if text(output) else json.dumps(json.loads(output)).encode(),
+    "JSON in a list": lambda output: output if text(output) else b"[" + output + b"]",
+}
+
+
+def text(output: bytes) -> bool:
+    return output[:1] != b"{"
+
+
+@pytest.mark.parametrize("how", ALTERATIONS)
+def test_however_an_output_was_saved_it_says_the_same(how: str) -> None:
+    for name in TRUTH:
+        altered = parse(ALTERATIONS[how]((RECORDED / name).read_bytes())).clues
+        assert judge_smr(altered).kind == kind_of(name), name
+
+
+def test_a_cut_output_makes_no_disk_what_it_is_not() -> None:
+    for name, truth in TRUTH.items():
+        output = (RECORDED / name).read_bytes()
+        for length in range(0, len(output), max(1, len(output) // 20)):
+            verdict = judge_smr(parse(output[:length]).clues).kind
+            assert verdict in (truth, "unknown", kind_of(name)), (name, length)
+
+
+def test_of_several_outputs_in_one_file_each_is_judged_by_its_own_lines() -> None:
+    for names in (sorted(TRUTH), sorted(TRUTH, reverse=True)):
+        texts = [name for name in names if name.endswith(".txt")]
+        documents = [name for name in names if name.endswith(".json")]
+        for group in (texts, documents):
+            together = b"\n".join((RECORDED / name).read_bytes() for name in group)
+            found = [judge_smr(reading.clues).kind for reading in parse_each(together)]
+            assert found == [kind_of(name) for name in group]
 
 
 HEADER = "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n=== START OF INFORMATION SECTION ===\n"
