@@ -15,10 +15,11 @@ from fswizard.tui.drawing import text
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
 
 FRAME_S = 0.1
-SPINNER_HZ = 2
+SPINNER_S = 0.5
+"""Without news the picture moves on so often, to show that it is not frozen."""
 
 
 class RunScreen(StepScreen):
@@ -45,16 +46,17 @@ class RunScreen(StepScreen):
     ]
 
     def body(self) -> ComposeResult:
-        yield Canvas(id="progress")
+        yield LiveCanvas(id="progress")
         with Container(id="measuring"):
             yield Canvas(id="standing")
-            yield Canvas(id="now")
+            yield LiveCanvas(id="now")
         yield Canvas(id="tail")
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._frame = -1
+        self._drawn_s = 0.0
         self._shown: RunState | None = None
+        self._told: dict[str, Content] = {}
         self._ended = False
         self.query_one("#now").border_title = "Now"
         self.query_one("#tail").border_title = "Programs"
@@ -75,19 +77,25 @@ class RunScreen(StepScreen):
     def _draw(self) -> None:
         if not self.display:  # the screen is being taken down
             return
-        held, state = self._held, self._held.state
-        frame = int(self.wizard.clock() * SPINNER_HZ)
+        held, state, now_s = self._held, self._held.state, self.wizard.clock()
         before, self._shown = self._shown, state
-        if state is before and frame == self._frame:
+        if state is before and now_s - self._drawn_s < SPINNER_S:
             return
-        self._frame = frame
+        self._drawn_s = now_s
         if not self._ended:
-            self.query_one("#question", Static).update(live.title(state), layout=False)
-            self.query_one("#remark", Static).update(self._doing(held, frame), layout=False)
+            self._tell("#question", live.title(state))
+            self._tell("#remark", self._doing(held, int(now_s / SPINNER_S)))
         elapsed_s = held.elapsed_s
         self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
         if state is not before:
             self._draw_figures(state, before)
+
+    def _tell(self, selector: str, words: Content) -> None:
+        """Change a line of the heading, where it differs."""
+        before = self._told.get(selector)
+        if before is None or not words.is_same(before):
+            self._told[selector] = words
+            self.query_one(selector, Static).update(words, layout=False)
 
     def _draw_figures(self, state: RunState, before: RunState | None) -> None:
         wide, tall = not self.has_class("-narrow"), self.has_class("-tall")

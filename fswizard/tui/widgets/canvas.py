@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.visual import Visual
 from textual.widget import Widget
 
 Drawing = Callable[[int], Content]
@@ -26,6 +28,7 @@ class Canvas(Widget):
 
     def __init__(self, draw: Drawing = nothing, **arguments: Any) -> None:
         super().__init__(markup=False, **arguments)
+        self.auto_links = False
         self._draw = draw
         self._drawn: tuple[int, Content] | None = None
 
@@ -41,7 +44,10 @@ class Canvas(Widget):
         if _height(after) != _height(before):
             self.refresh(layout=True)
         elif not after.is_same(before):
-            self.refresh()
+            self._redraw(before, after)
+
+    def _redraw(self, before: Content, after: Content) -> None:
+        self.refresh()
 
     def notify_style_update(self) -> None:
         self._drawn = None
@@ -62,6 +68,31 @@ class Canvas(Widget):
         if self._drawn is None or self._drawn[0] != width:
             self._drawn = (width, self._draw(width))
         return self._drawn[1]
+
+
+class LiveCanvas(Canvas):
+    """For what changes many times a second: draws only the lines that changed. They cannot be selected."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "LiveCanvas { text-wrap: nowrap; text-overflow: clip; }"
+
+    _split: tuple[Content, Sequence[Content]] = (Content(""), ())
+
+    def _redraw(self, before: Content, after: Content) -> None:
+        pairs = enumerate(zip(self._lines(before), self._lines(after)))
+        changed = [y for y, (old, new) in pairs if not new.is_same(old)]
+        self.refresh(*(Region(0, y, self.content_size.width, 1) for y in changed))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        lines = self._lines(self._content(width))
+        line = lines[y] if y < len(lines) else Content("")
+        return Visual.to_strips(self, line, width, 1, self.visual_style)[0]
+
+    def _lines(self, content: Content) -> Sequence[Content]:
+        if self._split[0] is not content:
+            self._split = (content, content.split(allow_blank=True))
+        return self._split[1]
 
 
 def _height(content: Content) -> int:
