@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_Reader = Callable[[Any], Any]
 
 
 def to_json(value: Any) -> Any:
@@ -32,7 +34,11 @@ def from_json(kind: type[T], data: Any) -> T:
 
     Unknown keys are passed over, so that an older program reads a newer file.
     """
-    return typing.cast(T, _read(kind, data, kind.__name__))
+    hint: Any = kind
+    try:
+        return typing.cast(T, _reader(hint)(data))
+    except ValueError as error:
+        raise ValueError(f"{kind.__name__}{error}") from None
 
 
 def tagged(value: Any) -> dict[str, Any]:
@@ -47,61 +53,95 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _read(hint: Any, data: Any, where: str) -> Any:
+def _reader(hint: Any) -> _Reader:
+    """What turns data into a value of that type. The message of its ValueError begins with the place in the object."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _read_dataclass(hint, data, where)
+        return functools.partial(_read_dataclass, hint)
     if origin in (typing.Union, types.UnionType):
-        return _read_union(arguments, data, where)
+        return functools.partial(_read_union, sorted(arguments, key=lambda kind: kind is type(None)))
     if origin is typing.Literal:
-        if data not in arguments:
-            raise ValueError(f"{where}: {data!r} is none of {', '.join(map(repr, arguments))}")
-        return data
+        return functools.partial(_read_literal, arguments)
     if origin is tuple:
-        if not isinstance(data, (list, tuple)):
-            raise ValueError(f"{where}: a list was expected")
-        inner = arguments if arguments[-1] is not Ellipsis else (arguments[0],) * len(data)
-        if len(inner) != len(data):
-            raise ValueError(f"{where}: {len(inner)} items were expected")
-        return tuple(_read(item, part, f"{where}[{i}]") for i, (item, part) in enumerate(zip(inner, data)))
+        return functools.partial(_read_tuple, arguments)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            raise ValueError(f"{where}: an object was expected")
-        return {str(key): _read(arguments[1], item, f"{where}.{key}") for key, item in data.items()}
-    return _read_plain(hint, data, where)
+        return functools.partial(_read_mapping, _reader(arguments[1]))
+    return _read_float if hint is float else functools.partial(_read_plain, hint)
 
 
-def _read_plain(hint: Any, data: Any, where: str) -> Any:
-    if hint is float and isinstance(data, (int, float)) and not isinstance(data, bool):
-        return float(data)
-    if hint is type(None) and data is None:
-        return None
-    if type(data) is not hint:
-        raise ValueError(f"{where}: {getattr(hint, '__name__', hint)} was expected, not {data!r:.60}")
+@cache
+def _fields(kind: type) -> tuple[tuple[str, _Reader, bool], ...]:
+    """Name, reader, and whether it must be there."""
+    hints = typing.get_type_hints(kind)
+    return tuple(
+        (field.name, _reader(hints[field.name]), _default(field) is dataclasses.MISSING)
+        for field in dataclasses.fields(kind)
+    )
+
+
+def _read_dataclass(kind: type, data: Any) -> Any:
+    if not isinstance(data, dict):
+        raise ValueError(": an object was expected")
+    values = {}
+    for name, read, required in _fields(kind):
+        if name in data:
+            try:
+                values[name] = read(data[name])
+            except ValueError as error:
+                raise ValueError(f".{name}{error}") from None
+        elif required:
+            raise ValueError(f": '{name}' is missing")
+    return kind(**values)
+
+
+def _read_union(kinds: Sequence[Any], data: Any) -> Any:
+    problems = []
+    for kind in kinds:
+        try:
+            return _reader(kind)(data)
+        except ValueError as error:
+            problems.append(error)
+    raise problems[0]
+
+
+def _read_literal(known: tuple[Any, ...], data: Any) -> Any:
+    if data not in known:
+        raise ValueError(f": {data!r} is none of {', '.join(map(repr, known))}")
     return data
 
 
-def _read_union(kinds: tuple[Any, ...], data: Any, where: str) -> Any:
-    problems = []
-    for kind in sorted(kinds, key=lambda kind: kind is type(None)):
+def _read_tuple(kinds: tuple[Any, ...], data: Any) -> Any:
+    if not isinstance(data, (list, tuple)):
+        raise ValueError(": a list was expected")
+    inner = kinds if kinds[-1] is not Ellipsis else (kinds[0],) * len(data)
+    if len(inner) != len(data):
+        raise ValueError(f": {len(inner)} items were expected")
+    items = []
+    for number, (kind, item) in enumerate(zip(inner, data)):
         try:
-            return _read(kind, data, where)
+            items.append(_reader(kind)(item))
         except ValueError as error:
-            problems.append(str(error))
-    raise ValueError(problems[0])
+            raise ValueError(f"[{number}]{error}") from None
+    return tuple(items)
 
 
-def _read_dataclass(kind: type, data: Any, where: str) -> Any:
+def _read_mapping(read: _Reader, data: Any) -> Any:
     if not isinstance(data, dict):
-        raise ValueError(f"{where}: an object was expected")
-    hints, values = _hints(kind), {}
-    for field in dataclasses.fields(kind):
-        if field.name in data:
-            values[field.name] = _read(hints[field.name], data[field.name], f"{where}.{field.name}")
-        elif _default(field) is dataclasses.MISSING:
-            raise ValueError(f"{where}: '{field.name}' is missing")
-    return kind(**values)
+        raise ValueError(": an object was expected")
+    values = {}
+    for key, item in data.items():
+        try:
+            values[str(key)] = read(item)
+        except ValueError as error:
+            raise ValueError(f".{key}{error}") from None
+    return values
+
+
+def _read_float(data: Any) -> Any:
+    return float(data) if type(data) is int else _read_plain(float, data)
+
+
+def _read_plain(kind: Any, data: Any) -> Any:
+    if type(data) is not kind:
+        raise ValueError(f": {getattr(kind, '__name__', kind)} was expected, not {data!r:.60}")
+    return data

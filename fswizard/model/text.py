@@ -15,6 +15,8 @@ def safe(text: str | bytes) -> str:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text
     return "".join(character if _harmless(character) else _escape(character) for character in text)
 
 

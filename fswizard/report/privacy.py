@@ -6,6 +6,7 @@ import dataclasses
 import re
 import string
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from fswizard.model.drive import Drive
@@ -14,6 +15,8 @@ from fswizard.model.result import Doubt, Failure
 from fswizard.model.text import safe, safe_lines
 
 T = TypeVar("T")
+
+_WITHOUT_TEXT = frozenset({float, int, bool, type(None)})
 
 _PRIVATE_PATH = re.compile(
     r"(?<![\w./-])/(?:home|root|tmp|var|mnt|media|run|srv|opt|data|dev/disk|dev/mapper)(?:/[^\s'\"`,:;()<>]*)*"
@@ -89,14 +92,17 @@ def _each_text(value: T, change: Callable[[str], str]) -> T:
     known: dict[str, str] = {}
 
     def changed(item: Any) -> Any:
-        if isinstance(item, str):
+        kind = type(item)
+        if kind is str:
             if item not in known:
                 known[item] = change(item)
             return known[item]
+        if kind in _WITHOUT_TEXT:
+            return item
         if isinstance(item, Failure) and change is safe:
             details = safe_lines(item.details)
             return dataclasses.replace(_of_fields(dataclasses.replace(item, details=""), changed), details=details)
-        if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        if dataclasses.is_dataclass(kind):
             return _of_fields(item, changed)
         if isinstance(item, Mapping):
             return {changed(key): changed(part) for key, part in item.items()}
@@ -107,4 +113,14 @@ def _each_text(value: T, change: Callable[[str], str]) -> T:
 
 
 def _of_fields(value: Any, changed: Callable[[Any], Any]) -> Any:
-    return type(value)(**{field.name: changed(getattr(value, field.name)) for field in dataclasses.fields(value)})
+    """The same object where nothing changes: a result has thousands of samples."""
+    kind: type = type(value)
+    names = _field_names(kind)
+    before = [getattr(value, name) for name in names]
+    after = [changed(part) for part in before]
+    return value if after == before else kind(**dict(zip(names, after)))
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))

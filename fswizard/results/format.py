@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,21 +65,22 @@ class Resumption:
 def parse_line(line: bytes) -> dict[str, Any]:
     """A line's JSON object with its text made harmless; one of UNREADABLE is raised where it is none."""
     try:
-        data = json.loads(line.decode(), parse_constant=_refuse_constant)
+        text = line.decode()
+        data = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
     except UnicodeDecodeError as error:
         raise ValueError("not UTF-8") from error
     if not isinstance(data, dict):
         raise ValueError("an object was expected")
+    if text.isprintable() and "\\" not in text:  # nearly every line: nothing in it can be harmful
+        return data
     return {safe(key): _harmless(key, value) for key, value in data.items()}
 
 
 def _harmless(key: str, value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isprintable() else safe_lines(value) if key == "details" else safe(value)
-    if isinstance(value, (int, float)) and not (math.isfinite(value) and abs(value) < MAXIMUM_INTEGER):
-        raise ValueError(f"{key}: the number is too large")
+        return safe_lines(value) if key == "details" else safe(value)
     if isinstance(value, dict):
         return {safe(name): _harmless(name, item) for name, item in value.items()}
     return [_harmless(key, item) for item in value] if isinstance(value, list) else value
@@ -87,3 +88,16 @@ def _harmless(key: str, value: Any) -> Any:
 
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number")
+
+
+def _bounded(kind: type[int] | type[float]) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        number = kind(text)
+        if abs(number) >= MAXIMUM_INTEGER:
+            raise ValueError(f"the number {text:.20} is too large")
+        return number
+
+    return read
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded(int), parse_float=_bounded(float))
