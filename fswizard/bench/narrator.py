@@ -54,7 +54,7 @@ class Narrator:
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
         self._steps += 1
         self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
-        self._pace.step_begins(self.now_s, expected_s)
+        self._pace.step_begins(self.now_s, expected_s, workload)
         self._tell(StepStarted(self.now_s, self.step))
         return self.step
 

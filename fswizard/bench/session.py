@@ -32,7 +32,7 @@ from fswizard.model.events import (
 from fswizard.model.plan import Plan
 from fswizard.model.result import Outcome, Result
 from fswizard.results import ResultWriter, state_directory
-from fswizard.stats import decide, judge
+from fswizard.stats import decide, judge, likely_trials
 from fswizard.system.host import environment
 
 WHY_STOPPED = {
@@ -172,13 +172,14 @@ class Session:
     async def _rounds(self, venue: Venue) -> tuple[Outcome, str]:
         plan, patience_s = self.plan, self._patience_s
         number, survivors = self._take_up()
+        likely: int | None = None
         while True:
             round_s = len(survivors) * self._pace.trial_s
             done = number - len(self._result.discarded_rounds)
             if not schedule.another_round_fits(plan, done, self._narrator.now_s, round_s):
                 return "time-up", "The time is up."
             number += 1
-            self._pace.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors))
+            self._pace.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
             in_the_round = frozenset(survivors)
             patience_s -= await wait_until_quiet(self._narrator, longest_s=max(patience_s, 0.0))
             clocks = Clocks()
@@ -198,6 +199,7 @@ class Session:
             decision = decide(judgement, plan, survivors)
             survivors &= set(decision.survivors)
             self._narrator.round_finished(number, survivors)
+            likely = likely_trials(judgement, plan, survivors)
             if decision.stop:
                 return "finished", WHY_STOPPED[decision.stop]
 

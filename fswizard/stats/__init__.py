@@ -3,6 +3,7 @@
 from fswizard.stats.decide import Decision, decide
 from fswizard.stats.doubts import doubts
 from fswizard.stats.judge import judge
+from fswizard.stats.outlook import likely_trials
 from fswizard.stats.summary import summarise
 
-__all__ = ["Decision", "decide", "doubts", "judge", "summarise"]
+__all__ = ["Decision", "decide", "doubts", "judge", "likely_trials", "summarise"]
