@@ -11,9 +11,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from fswizard.filesystems import availability, catalogue
 from fswizard.system import commands, programs
+
+settings.register_profile("fswizard", deadline=None)  # other programs may keep the machine busy meanwhile
+settings.load_profile("fswizard")
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
