@@ -141,10 +141,10 @@ class RunState:
 
 def advance(state: RunState, event: Event) -> RunState:
     """The snapshot after `event`. Pure."""
+    if isinstance(event, StepProgressed):  # nearly all are
+        return _progressed(state, event)
     state = replace(state, at_s=event.at_s)
     match event:
-        case StepProgressed():
-            return _progressed(state, event)
         case StepStarted():
             return _began(state, event.step)
         case CommandStarted():
@@ -193,6 +193,7 @@ def _progressed(state: RunState, event: StepProgressed) -> RunState:
         rates, measured = (*(rates[-SERIES + 1 :] if goes_on else ()), event.rate), event.step
     return replace(
         state,
+        at_s=event.at_s,
         fraction=event.fraction,
         text=event.text,
         rate=event.rate,
