@@ -13,14 +13,15 @@ DEVICE, SOURCE, DIRECTORY = "/dev/DEVICE", "UUID=...", "/mnt/archive"
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """mkfs line and fstab line; the fstab line alone where nothing needs formatting."""
+    """mkfs line and fstab line, where one is needed; the fstab line alone where nothing needs formatting."""
     candidate = plan.candidate(name)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
     fstab = candidate.fstab_line(SOURCE, DIRECTORY)
     if only_mount_options_differ(plan):
         return (fstab,)
-    return (shlex.join(candidate.mkfs_command(DEVICE, scratch=False)), fstab)
+    mkfs = shlex.join(candidate.mkfs_command(DEVICE, scratch=False))
+    return (mkfs, fstab) if fstab else (mkfs,)
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:

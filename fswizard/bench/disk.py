@@ -107,6 +107,8 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
     async with Helper.start() as helper:
         target = plan.target
         attached = await helper.claim(target.number, target.diskseq, target.size_bytes, target.identifier, shown)
+        if any(candidate.filesystem.pool for candidate in plan.candidates):
+            journal.note_pool(attached.pool)
         _require_unchanged(plan, held=True)
         venue = DiskVenue(plan, narrator, helper, attached, layout)
         try:

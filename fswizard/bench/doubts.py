@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fswizard.drives import persistent_cache_bytes
+from fswizard.filesystems import availability
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
 from fswizard.model.result import Doubt, Environment
@@ -25,6 +26,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
         "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
         "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
     )
+    yield from _drivers(plan)
     yield from _shingled(plan)
     yield from _cached(plan)
     yield from _machine()
@@ -41,6 +43,15 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         f"The run was interrupted, and {', '.join(changed)} changed before it went on. Candidates are compared within "
         "rounds, so ratios stay fair, but they are means over both. Run it anew for figures of this machine as it is.",
     )
+
+
+def _drivers(plan: Plan) -> Iterator[Doubt]:
+    """What is to be said of the programs and modules that mount the candidates, where there is a choice."""
+    made = () if plan.target.kind == "directory" else plan.candidates
+    for filesystem in {candidate.filesystem.name: candidate.filesystem for candidate in made}.values():
+        driver = availability(filesystem).driver
+        if driver is not None and driver.doubt:
+            yield Doubt(f"{filesystem.name}-through-{driver.name}".lower(), driver.doubt)
 
 
 def _shingled(plan: Plan) -> Iterator[Doubt]:

@@ -49,6 +49,8 @@ class Attached:
     path: str
     direct_io: bool
     """As read back from the kernel: the image is not cached a second time."""
+    pool: str
+    """What a ZFS pool on it is called, if one is made."""
 
 
 class HelperProcess:
@@ -156,7 +158,7 @@ class Helper:
     async def attach(self, image: str) -> Attached:
         """Make a loop device of `image`, a regular file of the user's."""
         answer = await self.ask("attach", image=image)
-        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"])
+        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"], answer["pool"])
 
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
@@ -166,7 +168,7 @@ class Helper:
         answer = await self.ask(
             "claim", number=number, diskseq=diskseq, size_bytes=size_bytes, serial=serial, shown=shown
         )
-        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"])
+        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"], answer["pool"])
 
     async def detach(self, handle: int) -> None:
         await self.ask("detach", handle=handle)
@@ -203,12 +205,21 @@ class Helper:
         """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed."""
         return _succeeded(await self._work(("sync", "--file-system"), "sync", handle=handle))
 
-    async def health(self, handle: int, filesystem: str) -> dict[str, int]:
-        """Error counters above 0, of the filesystem itself and of the kernel's log about the device.
+    async def start_sync(self, handle: int) -> HelperProcess:
+        """The same, as a program that is watched while it runs."""
+        job: HelperProcess = await self.ask("sync", ("sync", "--file-system"), handle=handle)
+        return job
+
+    async def reclaim(self, pool: str) -> None:
+        """Destroy a pool that a killed run left imported, where one is; Refused where it may be another's."""
+        await self.ask("reclaim", pool=pool)
+
+    async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
+        """Error counters above 0: those that the filesystem has, named by the catalogue, and the kernel's log.
 
         `kernel_errors` counts the log's lines; `kernel_log` has them.
         """
-        answer = await self.ask("health", handle=handle, filesystem=filesystem)
+        answer = await self.ask("health", handle=handle, counted=list(counted))
         self.kernel_log = tuple(safe(line) for line in answer["lines"])
         return {str(name): int(count) for name, count in answer["counters"].items() if count}
 

@@ -59,6 +59,8 @@ class ImageSite:
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> Process:
+        if self._candidate.filesystem.pool and tuple(argv) == ("sync", "--file-system", self.directory):
+            return await self._helper.start_sync(self._attached.handle)  # zfs-fuse hears of no other
         return await self._helper.run(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def remount(self) -> None:
@@ -77,8 +79,9 @@ class ImageSite:
 
     async def mount(self) -> Finished:
         candidate = self._candidate
+        options = () if candidate.filesystem.pool else candidate.mount_options  # those of a pool lie on it already
         finished = await self._helper.mount(
-            self._attached.handle, candidate.filesystem.mount_type, candidate.mount_options, self.directory
+            self._attached.handle, candidate.filesystem.mount_type, options, self.directory
         )
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
@@ -175,7 +178,7 @@ class ImageVenue:
         handle = self._attached.handle
         arguments = candidate.mkfs_arguments(scratch=True)
         await self._helper.wipe(handle)
-        argv = (program, *arguments, self._attached.path)
+        argv = candidate.mkfs_command(self._attached.path, scratch=True)
         self._narrator.command_begins(argv, as_root=True)
         finished = await self._helper.mkfs(handle, candidate.filesystem.name, arguments)
         self._narrator.command_ended(replace(finished, argv=argv), as_root=True)
@@ -192,7 +195,7 @@ class ImageVenue:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
         try:
             await self._helper.sync(self._attached.handle)
-            errors = await self._helper.health(self._attached.handle, candidate.filesystem.name)
+            errors = await self._helper.health(self._attached.handle, candidate.filesystem.error_counters)
         except HelperFailed as error:
             await self.check_device(reading=True)
             raise CandidateFailed("health", f"{candidate.name} could not write everything back.", str(error)) from error
@@ -217,6 +220,8 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
     narrator.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
         attached = await helper.attach(layout.image)
+        if any(candidate.filesystem.pool for candidate in plan.candidates):
+            journal.note_pool(attached.pool)
         loop = ("losetup", "--direct-io=on", attached.path, layout.image)
         narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
         if not attached.direct_io:

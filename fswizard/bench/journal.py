@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ class Leftover:
     entry: Path
     directories: tuple[Path, ...]
     result: Path | None
+    pools: tuple[str, ...] = ()
+    """ZFS pools that the kernel's module may still have imported."""
 
     @property
     def size_bytes(self) -> int:
@@ -41,6 +43,7 @@ class Journal:
         self._descriptor, self._entry = _new_entry()
         self._result = result
         self._directories: list[Path] = []
+        self._pools: list[str] = []
         self._write()
 
     def make_directory(self, parent: Path) -> Path:
@@ -56,6 +59,11 @@ class Journal:
             ) from error
         return name
 
+    def note_pool(self, name: str) -> None:
+        """Write down the name of a ZFS pool before it is made: the kernel would hold it, and its disk, for good."""
+        self._pools.append(name)
+        self._write()
+
     def close(self) -> None:
         """Remove everything that the run made, and the entry itself."""
         for directory in self._directories:
@@ -65,9 +73,9 @@ class Journal:
         os.close(self._descriptor)
 
     def _write(self) -> None:
-        text = json.dumps(
-            {"directories": [str(path) for path in self._directories], "result": str(self._result or "")}
-        ).encode()
+        directories = [str(path) for path in self._directories]
+        entry = {"directories": directories, "pools": self._pools, "result": str(self._result or "")}
+        text = json.dumps(entry).encode()
         try:
             os.pwrite(self._descriptor, text, 0)
             os.ftruncate(self._descriptor, len(text))
@@ -84,11 +92,15 @@ def leftovers() -> tuple[Leftover, ...]:
     return tuple(leftover for entry in sorted(_folder().glob("run-*.json")) for leftover in _dead(entry))
 
 
-def clean(leftover: Leftover) -> None:
-    """Remove it. Only directories that a run made and that are the user's own are touched, and no living run's."""
+def clean(leftover: Leftover, reclaim: Callable[[tuple[str, ...]], None]) -> None:
+    """Remove it. Only directories that a run made and that are the user's own are touched, and no living run's.
+
+    `reclaim` is given its pools first, as they lie in what is then removed.
+    """
     with _held(leftover.entry) as held:
         if not held:
             return
+        reclaim(leftover.pools)
         for directory in leftover.directories:
             _remove(directory)
             if directory.exists():
@@ -144,7 +156,7 @@ def _dead(entry: Path) -> Iterator[Leftover]:
     data = data if isinstance(data, dict) else {}
     directories = tuple(Path(text) for text in data.get("directories", ()))
     result = Path(data["result"]) if data.get("result") else None
-    yield Leftover(entry, directories, result)
+    yield Leftover(entry, directories, result, tuple(map(str, data.get("pools", ()))))
 
 
 def _remove(directory: Path) -> None:

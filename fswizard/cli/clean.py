@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from fswizard.bench import journal
+from fswizard.bench import cleaning, journal
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.model.text import safe
@@ -22,7 +22,7 @@ class Clean(Command):
         for leftover in leftovers:
             size = size_text(leftover.size_bytes)
             there = [directory for directory in leftover.directories if directory.is_dir()]
-            journal.clean(leftover)
+            cleaning.clean(leftover)
             for directory in there:
                 print(f"removed {safe(str(directory))} ({size})")
             if leftover.result is not None and leftover.result.exists():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.model.filesystem import Filesystem
+from fswizard.model.filesystem import Driver, Filesystem
 from fswizard.system import commands, host, programs
 
 
@@ -19,25 +20,37 @@ class Availability:
     hint: str = ""
     """How to get it, in a sentence; empty when there is no way or nothing is missing."""
     version: str = ""
-    """Of the mkfs program; empty where it is absent."""
+    """Of the mkfs program; empty where it is absent or does not tell."""
     package: str = ""
-    """What would bring the mkfs program; empty where that would not help."""
+    """What would bring what is missing; empty where no package does."""
+    driver: Driver | None = None
+    """What mounts it, where there is a choice; None where nothing can."""
 
 
 def availability(filesystem: Filesystem, root: Path = Path("/")) -> Availability:
-    """Look for the kernel's support and the mkfs program; `root` is where /proc, /lib and /etc are read."""
+    """Look for the kernel's support and the programs; `root` is where /proc, /lib and /etc are read."""
     version = host.tool_version(filesystem.mkfs_program)
-    if filesystem.unmeasurable:
-        return Availability(False, filesystem.unmeasurable, version=version)
-    if not host.kernel_supports(filesystem.mount_type, root):
+    supported = [driver for driver in _drivers(filesystem) if host.kernel_supports(driver.kernel, root)]
+    if not supported:
         return Availability(
             False,
             f"The running kernel cannot mount {filesystem.title}.",
             "Choose another filesystem, or start a kernel that has it as a module.",
             version,
         )
+    driver = next((driver for driver in supported if not driver.program or commands.find(driver.program)), None)
+    if driver is None:
+        return _not_installed(supported[0].program, supported[0].packages or filesystem.packages, version, root)
     if commands.find(filesystem.mkfs_program) is None:
-        package = programs.package_of(filesystem.packages, host.distribution(root))
-        hint = programs.install_hint(package, root)
-        return Availability(False, f"{filesystem.mkfs_program} is not installed.", hint, package=package)
-    return Availability(True, version=version)
+        return _not_installed(filesystem.mkfs_program, driver.packages or filesystem.packages, version, root)
+    return Availability(True, version=version, driver=driver if filesystem.drivers else None)
+
+
+def _drivers(filesystem: Filesystem) -> tuple[Driver, ...]:
+    return filesystem.drivers or (Driver(filesystem.title, filesystem.mount_type),)
+
+
+def _not_installed(program: str, packages: Mapping[str, str], version: str, root: Path) -> Availability:
+    package = programs.package_of(packages, host.distribution(root))
+    hint = programs.install_hint(package, root)
+    return Availability(False, f"{program} is not installed.", hint, version, package)

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+POOL = "POOL"
+"""Stands for a pool's name, which people choose and a run makes up."""
+
 
 @dataclass(frozen=True, slots=True)
 class MkfsOption:
@@ -71,6 +74,22 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
+class Driver:
+    """What mounts a filesystem: a module of the kernel, or a FUSE program."""
+
+    name: str
+    """What people read, such as `zfs-fuse`."""
+    kernel: str
+    """Type that the kernel must know, as in /proc/filesystems: `ntfs3`, or `fuse` for a program."""
+    program: str = ""
+    """The FUSE program; empty where the kernel does it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """What brings it, where it is not what brings the mkfs program."""
+    doubt: str = ""
+    """What has to be said beside figures that were measured through it, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class Filesystem:
     """A filesystem that can be made: one table of the catalogue."""
 
@@ -86,6 +105,12 @@ class Filesystem:
     scratch_arguments: tuple[tuple[str, str], ...] = ()
     """Further pairs for a measured mkfs only, such as no lazy initialisation in the background."""
     mount_type: str = ""
+    pool: bool = False
+    """Made, mounted and unmounted by zpool's create, import and export; its mount options are properties."""
+    drivers: tuple[Driver, ...] = ()
+    """Where several can mount it, or it takes a FUSE program: the first one that is here is used."""
+    error_counters: tuple[str, ...] = ()
+    """Where it counts its own errors: names that the privileged helper knows."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
@@ -95,8 +120,6 @@ class Filesystem:
     features: tuple[Feature, ...] = ()
     fsck_pass: int = 2
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
-    unmeasurable: str = ""
-    """Why it is described but cannot be measured, in a sentence; empty when it can be."""
 
     def feature(self, name: str) -> Feature | None:
         return next((feature for feature in self.features if feature.name == name), None)
@@ -130,19 +153,29 @@ class Candidate:
         """Arguments of mkfs without the device; values of the same flag joined with commas."""
         pairs = self.filesystem.mkfs_arguments + (self.filesystem.scratch_arguments if scratch else ())
         pairs += tuple((option.flag, option.value) for option in self.mkfs_options)
+        if self.filesystem.pool:
+            pairs += tuple(("-O", option) for option in self.mount_options)
+            return tuple(part for pair in pairs for part in pair)
         joined: dict[str, str] = {}
         for flag, value in pairs:
             joined[flag] = ",".join(part for part in (joined.get(flag, ""), value) if part)
         return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
 
     def mkfs_command(self, device: str, *, scratch: bool) -> tuple[str, ...]:
+        if self.filesystem.pool:
+            return (self.filesystem.mkfs_program, "create", *self.mkfs_arguments(scratch=scratch), POOL, device)
         return (self.filesystem.mkfs_program, *self.mkfs_arguments(scratch=scratch), device)
 
     def mount_command(self, device: str, directory: str) -> tuple[str, ...]:
+        if self.filesystem.pool:
+            return (self.filesystem.mkfs_program, "import", "-d", device, POOL)
         options = ("-o", ",".join(self.mount_options)) if self.mount_options else ()
         return ("mount", "-t", self.filesystem.mount_type, *options, device, directory)
 
     def fstab_line(self, source: str, directory: str) -> str:
+        """Empty where the filesystem keeps by itself where it is mounted."""
+        if self.filesystem.pool:
+            return ""
         options = ",".join(self.mount_options) or "defaults"
         fields = (source, directory, self.filesystem.mount_type, options, "0", str(self.filesystem.fsck_pass))
         return "  ".join(fields)

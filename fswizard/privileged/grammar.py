@@ -3,7 +3,8 @@
 Left out on purpose: whatever names a file, a directory or a second device (`-d`, `-J device=`, `logdev=`,
 `--rootdir`), and whatever can bring the machine down (`errors=panic`). From the manual pages of
 e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2,
-ntfs-3g 2022.10, jfsutils 1.1, and the kernel's Documentation/filesystems.
+ntfs-3g 2022.10, jfsutils 1.1, udftools 2.3, bcachefs-tools 1.3, OpenZFS 2.3, zfs-fuse 0.7, and the
+kernel's Documentation/filesystems.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ SWITCH = r"(=[01])?"
 LABEL = r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,79}"
 UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 PROFILE = "single|dup"
+ZFS = "zfs"
+"""Made and mounted in a way of its own: see `pools`."""
 
 
 def _features(*names: str) -> str:
@@ -99,6 +102,43 @@ NILFS_FLAGS = {
     **dict.fromkeys(("-b", "-B", "-m"), NUMBER),
 }
 
+NTFS_FLAGS = {**dict.fromkeys(("-f", "-Q", "-F", "-q", "-I", "-C"), BARE), "-L": LABEL, "-c": NUMBER}
+
+UDF_FLAGS = dict.fromkeys(
+    (
+        "--media-type=hd", "--bootarea=erase", *(f"--blocksize={size}" for size in (512, 2048, 4096)),
+        *(f"--udfrev={revision}" for revision in ("1.02", "1.50", "2.01", "2.50", "2.60")),
+    ),
+    BARE,
+)  # fmt: skip
+
+BCACHEFS_FLAGS = dict.fromkeys(
+    ("-f", "-q", "--block_size=4k", *(f"--compression={how}" for how in ("none", "lz4", "gzip", "zstd")),
+     *(f"--data_checksum={how}" for how in ("none", "crc32c", "crc64", "xxhash"))),
+    BARE,
+)  # fmt: skip
+
+ZFS_PROPERTIES = "|".join(
+    (
+        "compression=(on|off|lz4|lzjb|zle|zstd(-fast)?(-\\d{1,4})?|gzip(-[1-9])?)",
+        "recordsize=\\d{1,6}[kKmM]?",
+        "(atime|relatime)=(on|off)",
+        "checksum=(on|off|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3)",
+        "xattr=(sa|dir|on|off)",
+        "sync=(standard|always|disabled)",
+        "logbias=(latency|throughput)",
+        "primarycache=(all|none|metadata)",
+        "copies=[123]",
+        "dedup=(on|off)",
+        "redundant_metadata=(all|most|some|none)",
+        "dnodesize=(legacy|auto|1k|2k|4k|8k|16k)",
+        "direct=(disabled|standard|always)",
+        "casesensitivity=(sensitive|insensitive|mixed)",
+    )
+)
+ZFS_FLAGS = {"-o": "ashift=(9|1[0-6])", "-O": ZFS_PROPERTIES}
+"""Arguments of `zpool create` before the pool's name."""
+
 MKFS = {
     **{name: Mkfs(f"mkfs.{name}", EXT_FLAGS) for name in ("ext2", "ext3", "ext4")},
     "xfs": Mkfs("mkfs.xfs", XFS_FLAGS),
@@ -106,7 +146,11 @@ MKFS = {
     "f2fs": Mkfs("mkfs.f2fs", F2FS_FLAGS),
     "nilfs2": Mkfs("mkfs.nilfs2", NILFS_FLAGS),
     "exfat": Mkfs("mkfs.exfat", {"-q": BARE, "-v": BARE, "-L": LABEL, "-c": SIZE, "-b": SIZE}),
-    "ntfs": Mkfs("mkfs.ntfs", {**dict.fromkeys(("-f", "-Q", "-F", "-q", "-I", "-C"), BARE), "-L": LABEL, "-c": NUMBER}),
+    "ntfs": Mkfs("mkfs.ntfs", NTFS_FLAGS),
+    "ntfs-3g": Mkfs("mkfs.ntfs", NTFS_FLAGS),
+    "udf": Mkfs("mkudffs", UDF_FLAGS),
+    "bcachefs": Mkfs("mkfs.bcachefs", BCACHEFS_FLAGS),
+    ZFS: Mkfs("zpool", ZFS_FLAGS),
     "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-L": LABEL, "-s": NUMBER}),
 }
 
@@ -136,13 +180,18 @@ MOUNT_OPTIONS = {
     "|compress_algorithm=(lzo|lz4|zstd|lzo-rle)(:\\d{1,2})?|compress_chksum|compress_mode=(fs|user)|compress_cache"
     "|compress_extension=[a-z0-9*]{1,8}|compress_log_size=\\d|discard_unit=(block|segment|section)",
     "nilfs2": "barrier|nobarrier|discard|nodiscard|order=(relaxed|strict)|norecovery|errors=(continue|remount-ro)"
-    "|pp=\\d{1,6}",
+    "|pp=\\d{1,6}|nogc",
     "exfat": "discard|iocharset=utf8|errors=(continue|remount-ro)|time_offset=-?\\d{1,4}",
     "ntfs3": "discard|sparse|prealloc|noacsrules|acl|iocharset=utf8|nohidden|windows_names",
+    "ntfs-3g": "big_writes|compression|nocompression|windows_names|permissions|lazytime|no_def_opts|noauto",
+    "udf": "nostrict|noadinicb|adinicb|longad|shortad",
+    "bcachefs": "discard|nodiscard|(compression|background_compression)=(none|lz4|gzip|zstd)(:\\d{1,2})?",
     "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=(continue|remount-ro)",
 }
 """By mount type. Ownership of filesystems that know no owners is added by the helper."""
-OWNERLESS = ("exfat", "ntfs3")
+OWNERLESS = ("exfat", "ntfs3", "ntfs-3g")
+FUSE = ("ntfs-3g",)
+"""Mount types that are a program of that name."""
 ALWAYS = ("nosuid", "nodev")
 """Nothing on a measured filesystem gives anybody more rights."""
 
@@ -167,6 +216,8 @@ def mkfs_command(filesystem: str, arguments: Sequence[str]) -> tuple[str, ...]:
 
 def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -> str:
     """The value of mount's -o; Refusal where any option is not on the list."""
+    if mount_type == ZFS and not options:
+        return ""
     if mount_type not in MOUNT_OPTIONS:
         raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
     _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")

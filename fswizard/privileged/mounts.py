@@ -13,13 +13,18 @@ class Mount:
     id: int
     path: str
     source: str
+    kind: str
+    """Type of the filesystem, such as `ext4` or `fuse.zfs`."""
 
 
 def mounts() -> dict[int, Mount]:
     """By mount ID, which no other mount has while it exists."""
     with open("/proc/self/mountinfo", "rb") as file:
         rows = [line.split(b" ") for line in file.read().splitlines()]
-    found = (Mount(int(row[0]), _decoded(row[4]), _decoded(row[row.index(b"-") + 2])) for row in rows)
+    parts = ((row, row.index(b"-")) for row in rows)
+    found = (
+        Mount(int(row[0]), _decoded(row[4]), _decoded(row[dash + 2]), _decoded(row[dash + 1])) for row, dash in parts
+    )
     return {mount.id: mount for mount in found}
 
 

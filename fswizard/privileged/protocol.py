@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 2
+VERSION = 4
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -77,7 +77,8 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts, "directory": is_path},
     "umount": {"handle": is_number},
     "detach": {"handle": is_number},
-    "health": {"handle": is_number, "filesystem": is_text},
+    "health": {"handle": is_number, "counted": is_texts},
+    "reclaim": {"pool": is_text},
     "sync": {"handle": is_number},
     "run": {"argv": is_command, "cwd": is_path, "env": is_environment},
     "kill": {"job": is_number},

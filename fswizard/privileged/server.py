@@ -35,6 +35,12 @@ class Server:
             selector.register(ended, EVENT_READ, lambda: self._reap(ended))
         self._selector.register(STDIN, EVENT_READ, self._listen)
         self._crowded.register(STDOUT, EVENT_WRITE, self._flush)
+        try:
+            self._serve()
+        finally:
+            self._verbs.end()
+
+    def _serve(self) -> None:
         while True:
             selector = self._crowded if len(self._unsent) > MAXIMUM_UNSENT_BYTES else self._selector
             for key, _ in selector.select():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 
 CLONE_NEWPID = 0x20000000
 PR_SET_PDEATHSIG = 1
+BLKFLSBUF = 0x1261
+MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_MOVE = 2, 4, 32, 4096, 8192
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -30,6 +33,16 @@ def rejoin_pid(namespace: int) -> None:
 def die_with_parent() -> None:
     """Be killed when the parent ends. Every change of user takes that back (PR_SET_PDEATHSIG in prctl(2))."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """mount(2)."""
+    _check(_libc.mount(*map(os.fsencode, (source, target, kind)), ctypes.c_ulong(flags), os.fsencode(data)))
+
+
+def drop_buffers(device: int) -> None:
+    """Forget what the kernel keeps of an open block device."""
+    fcntl.ioctl(device, BLKFLSBUF)
 
 
 def _check(result: int) -> None:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fswizard.privileged import claim, grammar, identity, loop_device, mounts, programs, protocol, volumes
+from fswizard.privileged import (
+    claim,
+    counters,
+    grammar,
+    identity,
+    loop_device,
+    mounts,
+    pools,
+    programs,
+    protocol,
+    volumes,
+)
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Body, Ending, Job, Jobs
@@ -63,8 +75,12 @@ class Verbs:
 
     def _take(self, device: LoopDevice | ClaimedDevice, image: int | None, log: int | None) -> Answer:
         self._last_handle += 1
-        self._volumes[self._last_handle] = Volume(self._last_handle, device, image, log)
-        return {"handle": self._last_handle, "name": device.name, "path": device.path, "direct_io": device.direct_io}
+        pool = pools.new(device.descriptor)
+        self._volumes[self._last_handle] = Volume(self._last_handle, device, image, log, pool)
+        return {
+            "handle": self._last_handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
+            "pool": pool.name,
+        }  # fmt: skip
 
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, mounted=False)
@@ -73,6 +89,10 @@ class Verbs:
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, mounted=False)
         command = grammar.mkfs_command(filesystem, arguments)
+        volume.is_pool = filesystem == grammar.ZFS
+        if volume.is_pool:
+            volume.pool.counted.clear()
+            return self._work(volume, "mkfs", pools.create(volume.pool, command[1:]))
         return self._work(volume, "mkfs", volumes.mkfs(volume, command, self._nowhere), keep=(self._nowhere,))
 
     def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
@@ -96,7 +116,9 @@ class Verbs:
         volume = self._volume(handle, mounted=True)
         mounted = volume.mount
         assert mounted is not None
-        body = volumes.umount(mounted)
+        if volume.is_pool:
+            pools.note_errors(volume.pool)
+        body = volumes.umount(volume, mounted)
         volume.let_go()
 
         def finish(ending: Ending) -> None:
@@ -113,9 +135,11 @@ class Verbs:
         del self._volumes[handle]
         return {}
 
-    def _health(self, handle: int, filesystem: str) -> Answer:
+    def _health(self, handle: int, counted: list[str]) -> Answer:
         volume = self._volume(handle, mounted=True)
-        return {"counters": volumes.counters(volume, filesystem), "lines": volume.lines}
+        found = counters.read(volume, counted)
+        volume.lines += volumes.new_kernel_errors(volume)
+        return {"counters": {**found, "kernel_errors": len(volume.lines)}, "lines": volume.lines}
 
     def _sync(self, handle: int) -> Answer:
         volume = self._volume(handle, mounted=True)
@@ -135,6 +159,19 @@ class Verbs:
             return _told(self._jobs.start(body, contained=True, keep=(directory,)))
         finally:
             os.close(directory)
+
+    def _reclaim(self, pool: str) -> Answer:
+        pools.reclaim(pool)
+        return {}
+
+    def end(self) -> None:
+        """What the kernel would not undo by itself when the helper is gone: pools of its own module."""
+        left = [volume for volume in self._volumes.values() if volume.is_pool and not pools.has_daemon()]
+        if left:
+            os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
+        for volume in left:
+            volume.let_go()
+            pools.end(volume.pool, volume.mount)
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from fswizard.privileged import grammar, identity, jobs, mounts, programs, system_calls
+from fswizard.privileged import (
+    cleaner,
+    grammar,
+    identity,
+    jobs,
+    mounts,
+    pools,
+    processes,
+    programs,
+    stage,
+    system_calls,
+)
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.identity import Person
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
+from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
 
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
-BLKFLSBUF = 0x1261
 KERNEL_ERROR = 3
 """Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
 MAXIMUM_LOG_LINES = 100
+NTFS_3G = "mount.ntfs-3g"
+END_LIMIT_S = 20.0
 
 
 @dataclass(slots=True)
@@ -33,6 +44,10 @@ class Volume:
     image: int | None
     """Descriptor of the file that a loop device stands for."""
     kernel_log: int | None
+    pool: Pool
+    """What ZFS would make of the device."""
+    is_pool: bool = False
+    """Whether it did."""
     mount: Mount | None = None
     root: int = -1
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
@@ -40,6 +55,11 @@ class Volume:
     """The verb that is being carried out."""
     lines: list[str] = field(default_factory=list)
     """Errors in the kernel log that name the device, since it was attached."""
+
+    @property
+    def source(self) -> str:
+        """What its mount names as the thing that is mounted."""
+        return self.pool.name if self.is_pool else self.device.path
 
     def require(self, *, mounted: bool) -> None:
         if self.busy:
@@ -62,6 +82,7 @@ class Volume:
         self.root = -1
 
     def close(self) -> None:
+        pools.forget(self.pool)
         self.device.detach()
         if self.image is not None:
             os.close(self.image)
@@ -84,13 +105,15 @@ def wipe(volume: Volume) -> jobs.Body:
     wipefs, device = programs.find("wipefs"), volume.device
 
     def body() -> int:
+        if volume.is_pool:
+            pools.discard(volume.pool)
         code = _call([wipefs, "--all", device.path])
         if code == 0:
             size = os.lseek(device.descriptor, 0, os.SEEK_END)
             for offset in (0, size - EDGE_BYTES):
                 os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
             os.fsync(device.descriptor)
-            fcntl.ioctl(device.descriptor, BLKFLSBUF)
+            system_calls.drop_buffers(device.descriptor)
         return code
 
     return body
@@ -108,36 +131,58 @@ def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs
 
 def mount(volume: Volume, mount_type: str, options: str, directory: int, person: Person) -> jobs.Body:
     """Mount over the open `directory`, whatever its path leads to by now, and give the root to the person."""
-    program, known = programs.find("mount"), mounts.mounts().keys()
+    if volume.is_pool:
+        return pools.mount(volume.pool, directory, person)
+    known = mounts.mounts().keys()
 
     def body() -> int:
+        if mount_type in grammar.FUSE:
+            stage.prepare()
+            code = _mount(mount_type, options, volume.device.path, stage.MOUNT)
+            if code == 0:
+                stage.move(directory)
+            return code
         os.fchdir(directory)
-        argv = [program, "--no-canonicalize", "--no-mtab", "-t", mount_type, "-o", options, volume.device.path, "."]
-        code = _call(argv)
+        code = _mount(mount_type, cleaner.kernel_options(options), volume.device.path, ".", "--internal-only")
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
             os.fchown(root, person.uid, person.gid)
             os.fchmod(root, 0o700)
+        if mounted and mount_type == "nilfs2":
+            return cleaner.start(options, volume.device.path, mounted.path)
         return code
 
     return body
 
 
+def _mount(mount_type: str, options: str, device: str, directory: str, *flags: str) -> int:
+    program = programs.find("mount")
+    return _call(
+        [program, "--no-canonicalize", "--no-mtab", *flags, "-t", mount_type, "-o", options, device, directory]
+    )
+
+
 def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     """The mount of the volume that is not among the `known` IDs; None where there is none."""
     new = (found for found in mounts.mounts().values() if found.id not in known)
-    return next((found for found in new if found.source == volume.device.path), None)
+    return next((found for found in new if found.source == volume.source), None)
 
 
-def umount(mounted: Mount) -> jobs.Body:
+def umount(volume: Volume, mounted: Mount) -> jobs.Body:
     """Never lazily: a filesystem that is in use stays mounted, and its users are named."""
     program = programs.find("umount")
 
     def body() -> int:
-        code = _call([program, "--no-canonicalize", "--no-mtab", mounted.path])
+        cleaner.end()
+        if volume.is_pool:
+            code = pools.umount(volume.pool, mounted.path)
+        else:
+            code = _call([program, "--no-canonicalize", "--no-mtab", "--internal-only", mounted.path])
         if code:
             print(*mounts.users(mounted), sep="\n", file=sys.stderr)
+        elif mounted.kind == "fuseblk":
+            processes.gone(NTFS_3G, END_LIMIT_S)  # it closes the device a moment after the umount
         return code
 
     return body
@@ -150,28 +195,9 @@ def sync(volume: Volume) -> jobs.Body:
         except OSError as error:
             print(f"syncfs: {error.strerror}", file=sys.stderr)
             return error.errno or 1
-        return 0
+        return pools.sync(volume.pool) if volume.is_pool else 0
 
     return body
-
-
-def counters(volume: Volume, filesystem: str) -> dict[str, int]:
-    """What the filesystem itself has counted as errors, and how often the kernel log names the device with one."""
-    name, found = volume.device.name, dict[str, int]()
-    if filesystem in ("ext2", "ext3", "ext4"):
-        for counter in ("errors_count", "warning_count"):
-            found |= _number(counter, Path(f"/sys/fs/ext4/{name}/{counter}"))
-    if filesystem == "btrfs":
-        for link in Path("/sys/fs/btrfs").glob(f"*/devices/{name}"):
-            for statistics in link.parent.parent.glob("devinfo/*/error_stats"):
-                pairs = (line.split() for line in statistics.read_text().splitlines())
-                found |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
-    volume.lines += new_kernel_errors(volume)
-    return {**found, "kernel_errors": len(volume.lines)}
-
-
-def _number(name: str, path: Path) -> dict[str, int]:
-    return {name: int(path.read_text())} if path.exists() else {}
 
 
 def new_kernel_errors(volume: Volume) -> list[str]:

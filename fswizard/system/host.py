@@ -23,6 +23,9 @@ _LONG_VERSION_OPTION = frozenset({"fio", "sqlite3", "tar", "rsync", "git", "cp"}
 _MEASURED = frozenset({"borg", "git", "rsync", "sqlite3", "tar"})
 """Programs whose own speed counts in what is measured, so that their version belongs to the result."""
 
+_MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/lib/modules")
+"""Where distributions keep the kernel's modules; the last is NixOS's place."""
+
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
 """With these, the governor `powersave` still raises the clock under load (kernel admin guide, cpufreq)."""
 
@@ -127,13 +130,21 @@ def governor_is_dynamic(root: Path = Path("/")) -> bool:
 
 
 def kernel_supports(kind: str, root: Path = Path("/")) -> bool:
-    """Whether the running kernel can mount filesystems of a type: built in, loaded, or as a module on disk."""
+    """Whether the running kernel can mount filesystems of a type: built in, loaded, or as a module that it can load.
+
+    modules.dep and modules.builtin list files by path, modules.alias `fs-TYPE` for what mount(2) loads by itself.
+    """
     if kind in _text(root / "proc/filesystems").split():
         return True
-    modules = root / "lib/modules" / platform.release()
-    wanted = re.compile(rf"^(\S*/)?{re.escape(kind.replace('-', '_'))}\.ko(\.\w+)?(:|$)", re.MULTILINE)
-    listed = (_text(modules / name).replace("-", "_") for name in ("modules.builtin", "modules.dep"))
-    return any(wanted.search(text) for text in listed)
+    name = re.escape(kind.replace("-", "_"))
+    file = re.compile(rf"^(\S*/)?{name}\.ko(\.\w+)?(:|$)", re.MULTILINE)
+    alias = re.compile(rf"^alias fs_{name} ", re.MULTILINE)
+    return any(
+        file.search(_text(modules / "modules.builtin").replace("-", "_"))
+        or file.search(_text(modules / "modules.dep").replace("-", "_"))
+        or alias.search(_text(modules / "modules.alias").replace("-", "_"))
+        for modules in (root / place / platform.release() for place in _MODULES)
+    )
 
 
 def _text(path: Path) -> str:

@@ -291,6 +291,6 @@ class ThisMachine:
         return journal.leftovers()
 
     def clean(self, leftover: Leftover) -> None:
-        from fswizard.bench import journal
+        from fswizard.bench import cleaning
 
-        journal.clean(leftover)
+        cleaning.clean(leftover)

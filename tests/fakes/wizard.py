@@ -261,8 +261,6 @@ class FakeMachine(ThisMachine):
         usable = {"ext4": "1.47.0", "xfs": "6.1.0", "btrfs": "6.2", "ext2": "1.47.0", "ext3": "1.47.0"}
         if filesystem.name in usable:
             return Availability(True, version=usable[filesystem.name])
-        if filesystem.unmeasurable:
-            return Availability(False, filesystem.unmeasurable)
         return Availability(False, f"{filesystem.mkfs_program} is not installed.", "sudo apt install it")
 
     def make_plan(self, wishes: Wishes) -> Plan:

@@ -17,6 +17,7 @@ from fswizard import privileged
 from fswizard.bench import privilege
 from fswizard.bench.helper import Attached, Helper, HelperFailed
 from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.filesystems import catalogue
 from fswizard.privileged import loop_device
 from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
 
@@ -88,7 +89,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(filesyst
             assert wrote.exit_code == 0, wrote.output
             assert not list(directory.iterdir()), "the host sees the mount"
             await helper.sync(attached.handle)
-            assert await helper.health(attached.handle, filesystem) == {}
+            assert await helper.health(attached.handle, catalogue()[filesystem].error_counters) == {}
             assert (await helper.umount(attached.handle)).exit_code == 0
         await helper.detach(attached.handle)
         assert not loop_devices_of(image)
@@ -268,7 +269,7 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
             await helper.sync(attached.handle)
         reasons = ("syncfs: Input/output error", "syncfs: No space left on device")  # which one is a matter of moments
         assert failed.value.details in reasons
-        health = await helper.health(attached.handle, "ext4")
+        health = await helper.health(attached.handle, ["ext4-sysfs"])
         assert health.get("kernel_errors", 0) == len(helper.kernel_log)
         assert all(attached.name in line for line in helper.kernel_log)
         await helper.umount(attached.handle)

@@ -139,6 +139,29 @@ def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
     assert without_module.reason == "The running kernel cannot mount XFS."
 
 
-def test_what_cannot_be_measured_says_why(machine: Path) -> None:
-    filesystem = make_filesystem("ext4", unmeasurable="It lives elsewhere.")
-    assert availability(filesystem, machine) == Availability(False, "It lives elsewhere.", version="1.2.3")
+def test_of_several_drivers_the_first_one_that_is_here_is_used(machine: Path) -> None:
+    zfs = catalogue()["zfs"]
+    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\n")
+    absent = availability(zfs, machine)
+    assert (absent.usable, absent.driver) == (False, None)
+    assert absent.reason == "zfs-fuse is not installed."
+    assert (absent.package, absent.hint) == ("zfs-fuse", "Install it: apt-get install zfs-fuse")
+    for name in ("zpool", "zfs-fuse"):
+        make_program(machine / "bin", name, "")
+    through = availability(zfs, machine)
+    assert through.usable and through.driver and through.driver.name == "zfs-fuse"
+    (machine / "bin/zfs-fuse").unlink()
+    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\nnodev\tzfs\n")
+    module = availability(zfs, machine)
+    assert module.usable and module.driver and module.driver.name == "OpenZFS"
+    (machine / "bin/zpool").unlink()
+    assert availability(zfs, machine).package == "zfsutils-linux"
+
+
+def test_a_fuse_program_is_looked_for_beside_mkfs(machine: Path) -> None:
+    make_machine(machine, "debian", proc__filesystems="\text4\nnodev\tfuse\n")
+    make_program(machine / "bin", "mkfs.ntfs", "echo mkntfs v2022.10.3")
+    assert not availability(catalogue()["ntfs"], machine).usable, "the kernel lacks ntfs3"
+    assert availability(catalogue()["ntfs-3g"], machine).reason == "ntfs-3g is not installed."
+    make_program(machine / "bin", "ntfs-3g", "")
+    assert availability(catalogue()["ntfs-3g"], machine).usable

@@ -12,7 +12,7 @@ import tomli
 from fswizard.filesystems import NEEDS, catalogue
 from fswizard.filesystems.loader import ORDINARY
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.filesystem import Feature, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import Driver, Feature, Filesystem, MkfsOption, MountOption
 
 FILESYSTEMS = list(catalogue().values())
 OPTIONS = [(fs, option) for fs in FILESYSTEMS for option in (*fs.mount_options, *fs.mkfs_options)]
@@ -27,7 +27,7 @@ def test_the_usual_ones_come_first() -> None:
 
 def test_tables_have_no_key_that_nobody_reads() -> None:
     known = {field.name for field in dataclasses.fields(Filesystem)} | {"generic"}
-    inner = {"mount_options": MountOption, "mkfs_options": MkfsOption, "features": Feature}
+    inner = {"mount_options": MountOption, "mkfs_options": MkfsOption, "features": Feature, "drivers": Driver}
     for entry in resources.files("fswizard.filesystems").joinpath("catalogue").iterdir():
         table = tomli.loads(entry.read_text("utf-8"))
         assert table.keys() <= known, entry.name
@@ -46,9 +46,8 @@ def test_a_filesystem_survives_the_result_file(filesystem: Filesystem) -> None:
 def test_a_filesystem_says_what_it_is_and_where_to_get_it(filesystem: Filesystem) -> None:
     assert filesystem.summary.endswith(".")
     assert 0 < filesystem.minimum_bytes < filesystem.maximum_bytes
-    if not filesystem.unmeasurable:
-        assert filesystem.mkfs_program and filesystem.mount_type
-        assert set(filesystem.packages) >= {"debian", "ubuntu", "fedora", "arch", "opensuse"}
+    assert filesystem.mkfs_program and filesystem.mount_type
+    assert set(filesystem.packages) >= {"debian", "ubuntu", "fedora", "arch", "opensuse"}
 
 
 @every_filesystem

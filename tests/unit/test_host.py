@@ -116,6 +116,15 @@ def test_a_kernel_supports_what_is_loaded_built_in_or_on_disk(tmp_path: Path) ->
     ]
 
 
+def test_a_module_is_found_by_the_type_that_it_stands_for_and_where_nixos_keeps_it(tmp_path: Path) -> None:
+    directory = f"run__booted-system__kernel-modules__lib__modules__{platform.release()}__modules."
+    root = make_machine(tmp_path, **{f"{directory}alias": "alias fs-ext2 ext4\nalias fs-fuseblk fuse\nalias x ntfs3\n"})
+    assert [kind for kind in ("ext2", "ext3", "fuseblk", "ntfs3") if host.kernel_supports(kind, root)] == [
+        "ext2",
+        "fuseblk",
+    ]
+
+
 def test_versions_are_what_programs_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_program(tmp_path, "mkfs.xfs", 'echo "mkfs.xfs version 6.1.0"')
     make_program(tmp_path, "mkfs.btrfs", 'echo "mkfs.btrfs, part of btrfs-progs v6.2" >&2')

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench.journal import Journal, Leftover, clean, leftovers
+from fswizard.bench.cleaning import clean
+from fswizard.bench.journal import Journal, Leftover, leftovers
 from fswizard.errors import RunFailed, UsageError
 from fswizard.results import state_directory
 

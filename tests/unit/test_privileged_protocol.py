@@ -64,6 +64,7 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "handle": 1, "job": 1, "image": "/i", "directory": "/d", "cwd": "/c", "filesystem": "ext4", "arguments": [],
         "options": ["noatime"], "argv": ["true"], "env": {"A": "b"},
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
+        "counted": [], "pool": "x",
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request({"id": 1, "verb": verb, **fields}).fields == fields

@@ -1,0 +1,29 @@
+"""Undoing what a killed run left behind: pools that the kernel still holds, then files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from fswizard.bench import journal
+from fswizard.bench.helper import Helper
+from fswizard.bench.journal import Leftover
+
+ZFS_MODULE = Path("/sys/module/zfs")
+"""Only the kernel's module keeps a pool when everything else of a run is gone."""
+
+
+def clean(leftover: Leftover) -> None:
+    """Remove all of it; Refused where a pool may be another's, Missing where root's rights cannot be had for it."""
+    journal.clean(leftover, _reclaim)
+
+
+def _reclaim(pools: tuple[str, ...]) -> None:
+    if pools and ZFS_MODULE.exists():
+        asyncio.run(_reclaim_as_root(pools))
+
+
+async def _reclaim_as_root(pools: tuple[str, ...]) -> None:
+    async with Helper.start() as helper:
+        for pool in pools:
+            await helper.reclaim(pool)
