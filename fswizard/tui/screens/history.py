@@ -1,7 +1,8 @@
-"""Results of earlier runs."""
+"""Results of earlier runs: opened, or compared two by two."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
@@ -13,23 +14,31 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
-from fswizard.tui.drawing import columns, cut, text
+from fswizard.tui.drawing import Piece, columns, cut, text
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Draw, Row, Rows
 
 if TYPE_CHECKING:
+    from fswizard.model.comparison import Comparison
     from fswizard.results import Entry
     from fswizard.tui.app import FswizardApp
 
 
 class HistoryScreen(ModalScreen[None]):
-    """A list; Enter opens a result."""
+    """A list; Enter opens a result, space marks two of them to be compared."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open"),
+        Binding("space", "mark", "mark", key_display="space"),
+        Binding("c", "compare", "compare"),
         Binding("escape", "dismiss", "back"),
     ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: tuple[Entry, ...] = ()
+        self._marked: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window broad") as window:
@@ -39,7 +48,6 @@ class HistoryScreen(ModalScreen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self._entries: tuple[Entry, ...] = ()
         self.query_one(Rows).focus()
         self._look()
 
@@ -54,11 +62,26 @@ class HistoryScreen(ModalScreen[None]):
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._entries = entries
-        words = "" if entries else "There is none yet: the first run makes one."
-        self.query_one("#told", Static).update(words)
         header = Row("header", lambda width, on: _header(width), False)
-        rows = [Row(str(number), entry_row(entry)) for number, entry in enumerate(entries)]
+        rows = [Row(str(number), self._row(str(number), entry)) for number, entry in enumerate(entries)]
         self.query_one(Rows).rows = (header, *rows) if rows else ()
+        self._advise()
+
+    def _row(self, key: str, entry: Entry) -> Draw:
+        return lambda width, on: entry_line(entry, width, on=on, marked=key in self._marked)
+
+    def _advise(self) -> None:
+        words = (
+            "There is none yet: the first run makes one." if not self._entries
+            else "" if len(self._entries) < 2
+            else "Space marks two results to compare." if not self._marked
+            else "One is marked; space marks the other one." if len(self._marked) == 1
+            else "Two are marked; c puts them side by side."
+        )  # fmt: skip
+        self._tell((words, "$muted"))
+
+    def _tell(self, *pieces: Piece) -> None:
+        self.query_one("#told", Static).update(text(*pieces))
 
     @on(Rows.Clicked)
     def action_open(self) -> None:
@@ -75,8 +98,43 @@ class HistoryScreen(ModalScreen[None]):
             return
         tell(self, self._wizard.show_result, result, entry.path)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "mark":
+            return len(self._entries) > 1
+        if action == "compare":
+            return len(self._marked) == 2
+        return True
+
+    def action_mark(self) -> None:
+        """Mark or unmark; the mark set first gives way to a third."""
+        key = self.query_one(Rows).key
+        if key in self._marked:
+            self._marked = tuple(other for other in self._marked if other != key)
+        elif key:
+            self._marked = (*self._marked[-1:], key)
+        self.query_one(Rows).redraw()
+        self._advise()
+        self.refresh_bindings()
+
+    @work(thread=True, exclusive=True)
+    def action_compare(self) -> None:
+        from fswizard.comparison import compare
+
+        pair = sorted((self._entries[int(key)] for key in self._marked), key=lambda entry: entry.header.started)
+        try:
+            comparison = compare(*(self._wizard.backend.load(entry.path) for entry in pair))
+        except FswizardError as error:
+            tell(self, self._complain, error)
+            return
+        tell(self, self._show_comparison, comparison, pair)
+
+    def _show_comparison(self, comparison: Comparison, pair: Sequence[Entry]) -> None:
+        from fswizard.tui.screens.comparison import ComparisonScreen
+
+        self._wizard.push_screen(ComparisonScreen(comparison, *map(title, pair)))
+
     def _complain(self, error: FswizardError) -> None:
-        self.query_one("#told", Static).update(text(("✗ ", "bold $error"), error.message, " ", error.hint))
+        self._tell(("✗ ", "bold $error"), error.message, " ", error.hint)
 
 
 def _widths(width: int) -> tuple[int, ...]:
@@ -94,26 +152,28 @@ def _header(width: int) -> Content:
     return columns([text((name, "$faint")) for name in names], _widths(width))
 
 
-def entry_row(entry: Entry) -> Draw:
+def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
     """One line for a result."""
     head, ending = entry.header, entry.ending
     leaders = ", ".join(ending.leaders) if ending and ending.leaders else ""
+    widths = _widths(width)
+    return columns(
+        (
+            text(("▌" if on else " ", "$primary"), ("✓" if marked else "", "bold $accent")),
+            (when(head.started), "$muted"),
+            (cut(head.recipe, widths[2]), "bold"),
+            cut(head.drive or head.target, widths[3]),
+            (cut(", ".join(head.candidates), widths[4]), "$muted"),
+            (cut(leaders, widths[5]), "$success") if leaders else ("not finished", "$faint"),
+        ),
+        widths,
+    )
 
-    def draw(width: int, on: bool) -> Content:
-        widths = _widths(width)
-        return columns(
-            (
-                ("▌" if on else "", "$primary"),
-                (when(head.started), "$muted"),
-                (cut(head.recipe, widths[2]), "bold"),
-                cut(head.drive or head.target, widths[3]),
-                (cut(", ".join(head.candidates), widths[4]), "$muted"),
-                (cut(leaders, widths[5]), "$success") if leaders else ("not finished", "$faint"),
-            ),
-            widths,
-        )
 
-    return draw
+def title(entry: Entry) -> str:
+    """A result in a few words: when, what, which disk."""
+    head = entry.header
+    return f"{when(head.started)}, {head.recipe} on {head.drive or head.target}"
 
 
 def when(started: str) -> str:

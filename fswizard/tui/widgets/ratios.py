@@ -48,6 +48,11 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.2f}" if 0.0995 <= ratio < 99.5 else three_digits(ratio)
 
 
+def interval_text(ratio: Ratio) -> str:
+    """`1.15–1.28`; empty where there is no interval."""
+    return f"{ratio_text(ratio.low)}–{ratio_text(ratio.high)}" if ratio.low and ratio.high else ""
+
+
 def axis_for(ratios: Sequence[Ratio], width: int) -> Axis:
     """An axis that shows all estimates, and as much of the intervals as leaves room for the estimates."""
     estimates = [math.log(r.ratio) for r in ratios if r.verdict != "failed" and r.ratio > 0]
@@ -164,7 +169,7 @@ def _row(ratio: Ratio, axis: Axis, widths: Sequence[int], baseline: str, out: st
         empty = bar(ratio, axis)
         word = text((out, "$muted")) if out else text(("· waiting", "$faint"))
         return columns((name, empty, "", "", word), widths)
-    interval = f"{ratio_text(ratio.low)}–{ratio_text(ratio.high)}" if ratio.low and ratio.high else ""
+    interval = interval_text(ratio)
     word = text((f"{VERDICTS[ratio.verdict][0]} {out}", "$muted")) if out else verdict(ratio)
     if is_baseline:
         word, interval = text(("◆ baseline", "$muted")), ""
