@@ -18,7 +18,7 @@ from fswizard.errors import ExitCode
 pytestmark = pytest.mark.tmux
 
 PATIENCE_S = 20.0
-FIRST_PICTURE_S = 2.5
+FIRST_PICTURE_S = 10
 """Generous, for a machine that does other things too; alone it takes a fifth of that."""
 
 

@@ -27,7 +27,7 @@ def test_a_program_that_does_not_answer_is_given_up() -> None:
     started = time.monotonic()
     with pytest.raises(RunFailed, match=r"sleep did not answer within 0\.2 s"):
         commands.query(["sleep", "30"], timeout_s=0.2)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
 
 
 def test_programs_speak_english() -> None:
@@ -69,7 +69,7 @@ async def test_a_started_program_is_read_while_it_runs_and_then_told_whole() -> 
     assert b"".join(chunk for chunk, _ in arrived) == b"one\ntwo\n"
     assert arrived[-1][1] - arrived[0][1] > 0.1
     assert (finished.exit_code, finished.stdout, finished.stderr) == (4, b"", b"three\n")
-    assert 0.3 < finished.wall_s < 5
+    assert 0.3 < finished.wall_s < 30
 
 
 async def test_killing_a_started_program_ends_what_it_started() -> None:
@@ -98,5 +98,5 @@ async def test_a_program_that_is_talked_to_keeps_its_distance_from_the_terminal(
 def test_a_hanging_program_whose_children_hold_the_pipe_is_given_up_in_time() -> None:
     began = time.monotonic()
     with pytest.raises(RunFailed, match="did not answer"):
-        commands.query(["sh", "-c", "sleep 6 & sleep 6"], timeout_s=0.3)
-    assert time.monotonic() - began < 3
+        commands.query(["sh", "-c", "sleep 30 & sleep 30"], timeout_s=0.3)
+    assert time.monotonic() - began < 15

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -104,11 +103,9 @@ def test_a_directory_that_cannot_be_made_is_one_clear_error() -> None:
 
 def test_entries_are_on_disk_before_the_directory_is(tmp_path: Path) -> None:
     journal = Journal(None)
-    began = time.monotonic()
     made = journal.make_directory(tmp_path)
     (entry,) = (state_directory() / "unfinished").iterdir()
     assert json.loads(entry.read_text())["directories"] == [str(made)]
-    assert time.monotonic() - began < 5
     journal.close()
 
 
