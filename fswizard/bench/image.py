@@ -68,7 +68,8 @@ class ImageSite:
         await self.mount()
 
     async def used_bytes(self) -> int | None:
-        """Asked through a program, for the host does not see the mount."""
+        """Asked through programs, for the host does not see the mount; btrfs counts only what was synced."""
+        await (await self.start(("sync", "--file-system", self.directory))).wait()
         argv = ("stat", "--file-system", "--format=%S %b %f", self.directory)
         finished = await (await self.start(argv)).wait()
         try:

@@ -41,5 +41,8 @@ class Site(Protocol):
         ...
 
     async def used_bytes(self) -> int | None:
-        """Room that is taken on the candidate's filesystem, its own structures included; None where others use it."""
+        """Sync, and tell the room that is taken on the candidate's filesystem, its own structures included.
+
+        None where others use it, too.
+        """
         ...

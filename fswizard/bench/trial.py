@@ -81,11 +81,12 @@ async def run_bare(plan: Plan, venue: Venue, narrator: Narrator) -> None:
 async def _run_workload(plan: Plan, trial: Trial, workload: Workload, site: Site, narrator: Narrator) -> None:
     narrator.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
     before = await _tell_all(workload, site, narrator, seed=plan.seed + trial.round, bare=False)
+    used_bytes = await site.used_bytes()
     after = _counters(site)
     if before and after:
         narrator.sample(DEVICE_WRITTEN, after.written_bytes - before.written_bytes, workload=workload.name)
         narrator.sample(DEVICE_READ, after.read_bytes - before.read_bytes, workload=workload.name)
-    if (used_bytes := await site.used_bytes()) is not None:
+    if used_bytes is not None:
         narrator.sample(USED, used_bytes, workload=workload.name)
 
 
