@@ -18,6 +18,7 @@ from fswizard.bench.site import Site
 from fswizard.bench.venue import CandidateFailed
 from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.estimates import filling_s
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
@@ -32,8 +33,6 @@ BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 PROBE_MIB = 16
 """Written beside the image after an error, to tell a failing disk from a failing candidate."""
-EXPECTED_FILL_BYTES_PER_S = 200e6
-"""Writing rate that the first estimate assumes: an ordinary hard disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class ImageVenue:
     async def _prepare_blocks(self) -> None:
         """A filesystem that discarded blocks has made holes: later writes would have to fill them."""
         if _is_sparse(self._layout.image):
-            await _fill(self._layout.image, self._plan.target.size_bytes, self._narrator)
+            await _fill(self._layout.image, self._plan, self._narrator)
 
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
@@ -217,7 +216,7 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
     size_bytes = plan.target.size_bytes
     narrator.begin("prepare", f"reserving room for the scratch image in {safe(plan.target.path)}")
     await _reserve(layout.image, size_bytes, plan.target.host_filesystem, narrator)
-    await _fill(layout.image, size_bytes, narrator)
+    await _fill(layout.image, plan, narrator)
     narrator.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
         attached = await helper.attach(layout.image)
@@ -256,9 +255,11 @@ async def _reserve(image: str, size_bytes: int, host_filesystem: str, narrator: 
             )
 
 
-async def _fill(image: str, size_bytes: int, narrator: Narrator) -> None:
+async def _fill(image: str, plan: Plan, narrator: Narrator) -> None:
     """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
-    narrator.begin("fill", "writing the whole scratch image once", expected_s=size_bytes / EXPECTED_FILL_BYTES_PER_S)
+    size_bytes = plan.target.size_bytes
+    expected_s = filling_s(size_bytes, plan.drive.kind if plan.drive else "unknown")
+    narrator.begin("fill", "writing the whole scratch image once", expected_s=expected_s)
     argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
     argv += ["conv=notrunc,fsync", "status=none"]
     finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, narrator)

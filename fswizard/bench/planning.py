@@ -7,20 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.bench import disk, places
-from fswizard.bench.image import EXPECTED_FILL_BYTES_PER_S
 from fswizard.bench.workloads import commands
 from fswizard.drives import details, drive_of
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import availability
 from fswizard.model.drive import Drive
+from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
 from fswizard.model.recipe import FileServerJob, FioJob, Recipe
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.system.commands import find
 
-TRIAL_OVERHEAD_S = 2.0
-"""Wipe, mkfs, mount, write back, umount and check on an ordinary disk."""
 DISK_ANSWERS_S = 5.0
 DEFAULT_BASELINE = "ext4"
 FASTEST_WRITING = {"hdd": 280e6, "ssd": 560e6, "flash-card": 300e6}
@@ -70,7 +68,9 @@ def make_plan(choices: Choices) -> Plan:
     candidates = _candidates(choices, target)
     names = [candidate.name for candidate in candidates]
     drive = choices.drive or _asked(drive_of(target.path or candidates[0].directory))
-    trial_s = TRIAL_OVERHEAD_S + sum(workload.seconds for workload in recipe.workloads)
+    kind = drive.kind if drive else "unknown"
+    recipe = _on_disk(recipe, kind)
+    trial_s = trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads)
     bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if target.kind == "image" else 0.0
     filled_bytes = target.size_bytes if target.kind == "image" else 0
     plan = Plan(
@@ -86,7 +86,7 @@ def make_plan(choices: Choices) -> Plan:
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         seconds_per_trial=trial_s,
         writes_bytes_per_trial=_writes_bytes(recipe, drive),
-        preparation_s=1.0 + filled_bytes / EXPECTED_FILL_BYTES_PER_S + bare_s,
+        preparation_s=1.0 + filling_s(filled_bytes, kind) + bare_s,
         losses=losses,
     )
     _check_programs(plan)
@@ -102,6 +102,12 @@ def _writes_bytes(recipe: Recipe, drive: Drive | None) -> int:
     """At most so much is written in a trial."""
     rate = FASTEST_WRITING.get(drive.kind, FASTEST_WRITING_ELSE) if drive else FASTEST_WRITING_ELSE
     return sum(min(w.writes_bytes, int(w.seconds * rate)) for w in recipe.workloads)
+
+
+def _on_disk(recipe: Recipe, kind: str) -> Recipe:
+    """With the durations to be expected on such a disk."""
+    paced = (replace(w, seconds=on_disk_s(w.job, w.seconds, kind)) for w in recipe.workloads)
+    return replace(recipe, workloads=tuple(paced))
 
 
 def _weighted(recipe: Recipe, weights: Mapping[str, float]) -> Recipe:

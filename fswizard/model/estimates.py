@@ -54,8 +54,15 @@ FASTEST_OPERATIONS_PER_S = 100_000
 FIO_START_S = 0.3
 """fio needs so long to start and stop."""
 REMOUNT_S = 0.1
+TRIAL_OVERHEAD_S = 0.5
+"""Wipe, mkfs, mount, write back, umount and check."""
 PRECREATED_SHARE = 0.8
 """Share of the file server's files that exist before it starts."""
+SLOWER = {"hdd": 3.0, "flash-card": 5.0}
+"""So many times as long as an ordinary SATA SSD such a disk takes for what has no time of its own."""
+FILLED_BYTES_PER_S = {"hdd": 150e6, "ssd": 400e6, "nvme": 1e9, "flash-card": 40e6}
+"""Writing a scratch image once, from end to end."""
+FILLED_BYTES_PER_S_ELSE = 400e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,22 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
     """Bytes that the programs write: at most so many where time decides."""
     cost = _cost(job)
     return (cost.prepare_bytes if prepares else cost.always_bytes) + cost.measure_bytes
+
+
+def on_disk_s(job: Job, seconds: float, kind: str) -> float:
+    """The duration on a kind of disk (see `Drive.kind`) of a job that takes so many seconds on an ordinary SSD."""
+    given_s = min(seconds, 0.0 if isinstance(job, (TreeJob, BackupJob, RsyncJob, SqliteJob)) else job.seconds)
+    return given_s + (seconds - given_s) * SLOWER.get(kind, 1.0)
+
+
+def trial_overhead_s(kind: str) -> float:
+    """What a trial takes on a kind of disk beside its workloads."""
+    return TRIAL_OVERHEAD_S * SLOWER.get(kind, 1.0)
+
+
+def filling_s(image_bytes: int, kind: str) -> float:
+    """The duration of writing a whole scratch image on a kind of disk."""
+    return image_bytes / FILLED_BYTES_PER_S.get(kind, FILLED_BYTES_PER_S_ELSE)
 
 
 def preparation_s(job: Job) -> float:

@@ -188,16 +188,16 @@ class ThisMachine:
 
     def estimate(self, wishes: Wishes) -> Estimate:
         """Quick: for every change of a choice."""
-        from fswizard.bench.image import EXPECTED_FILL_BYTES_PER_S
-        from fswizard.bench.planning import TRIAL_OVERHEAD_S
+        from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
 
         if wishes.recipe is None:
             return Estimate(0.0, 0)
         workloads = [workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0]
         count = len(wishes.places if wishes.comparing else wishes.candidates)
-        trial_s = TRIAL_OVERHEAD_S + sum(workload.seconds for workload in workloads)
+        kind = wishes.drive.kind if wishes.drive else "unknown"
+        trial_s = trial_overhead_s(kind) + sum(on_disk_s(w.job, w.seconds, kind) for w in workloads)
         image_bytes = 0 if wishes.comparing else wishes.recipe.image_bytes
-        preparation_s = image_bytes / EXPECTED_FILL_BYTES_PER_S
+        preparation_s = filling_s(image_bytes, kind)
         writes = sum(workload.writes_bytes for workload in workloads)
         return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
 
