@@ -44,7 +44,8 @@ def _filesystems() -> Iterator[Checked]:
     for name, filesystem in filesystems.catalogue().items():
         state = filesystems.availability(filesystem)
         required = name in filesystems.ORDINARY
-        yield Checked(name, filesystem.summary, required, state.usable, state.version, state.package, state.reason)
+        version = state.version or (f"through {state.driver.name}" if state.driver else "")
+        yield Checked(name, filesystem.summary, required, state.usable, version, state.package, state.reason)
 
 
 def _programs() -> Iterator[Checked]:

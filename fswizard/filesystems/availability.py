@@ -40,14 +40,25 @@ def availability(filesystem: Filesystem, root: Path = Path("/")) -> Availability
         )
     driver = next((driver for driver in supported if not driver.program or commands.find(driver.program)), None)
     if driver is None:
-        return _not_installed(supported[0].program, supported[0].packages or filesystem.packages, version, root)
+        return _without_driver(filesystem, supported[0], version, root)
     if commands.find(filesystem.mkfs_program) is None:
-        return _not_installed(filesystem.mkfs_program, driver.packages or filesystem.packages, version, root)
+        return _not_installed(filesystem.mkfs_program, filesystem.packages, version, root)
     return Availability(True, version=version, driver=driver if filesystem.drivers else None)
 
 
 def _drivers(filesystem: Filesystem) -> tuple[Driver, ...]:
     return filesystem.drivers or (Driver(filesystem.title, filesystem.mount_type),)
+
+
+def _without_driver(filesystem: Filesystem, driver: Driver, version: str, root: Path) -> Availability:
+    packages = driver.packages or filesystem.packages
+    if not driver.optional:
+        return _not_installed(driver.program, packages, version, root)
+    names = " nor ".join(driver.name for driver in filesystem.drivers)
+    system = host.distribution(root)
+    command = programs.install_command([programs.package_of(packages, system)], system)
+    how = f" ({' '.join(command)})" if command else ""
+    return Availability(False, f"Neither {names} is installed{how}.", version=version)
 
 
 def _not_installed(program: str, packages: Mapping[str, str], version: str, root: Path) -> Availability:

@@ -85,6 +85,8 @@ class Driver:
     """The FUSE program; empty where the kernel does it."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """What brings it, where it is not what brings the mkfs program."""
+    optional: bool = False
+    """Not installed along with everything else that is missing: whether to have it is a question of its own."""
     doubt: str = ""
     """What has to be said beside figures that were measured through it, in sentences."""
 

@@ -84,7 +84,9 @@ def explain_candidate(
 def _version(filesystem: Filesystem, available: Availability | None) -> str:
     if available is None:
         return ""
-    return f"{filesystem.mkfs_program} {available.version}" if available.version else ""
+    version = f"{filesystem.mkfs_program} {available.version}" if available.version else ""
+    driver = f"through {available.driver.name}" if available.driver else ""
+    return " ".join(part for part in (version, driver) if part)
 
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
@@ -111,8 +113,8 @@ def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
     """The options that a candidate carries, with what the catalogue knows of them."""
     found: list[tuple[str, Option]] = []
     for token in candidate.mount_options:
-        named = [option for option in candidate.filesystem.mount_options if option.name == token.partition("=")[0]]
-        found += [(token, option) for option in named[:1]]
+        meant = (option for option in candidate.filesystem.mount_options if option.is_meant_by(token))
+        found += [(token, option) for option in meant]
     return found + [(option.name, option) for option in candidate.mkfs_options]
 
 
