@@ -1,5 +1,6 @@
 """From what is proven, what a person needs and what is safe to a recommendation. Pure, and the model's alone."""
 
 from fswizard.advice.advise import advise
+from fswizard.advice.published import beside
 
-__all__ = ["advise"]
+__all__ = ["advise", "beside"]

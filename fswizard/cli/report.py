@@ -10,6 +10,7 @@ from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.filesystems import parse_needs
 from fswizard.findings import conclude
+from fswizard.importers.published import with_published
 from fswizard.report import FORMATS, find_format, format_of, render
 
 
@@ -30,5 +31,5 @@ class Report(Command):
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(render(findings, name, identify=self.identify), self.output)
+        deliver(render(with_published(findings), name, identify=self.identify), self.output)
         return 0

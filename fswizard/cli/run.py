@@ -24,6 +24,7 @@ from fswizard.cli.narration import Narration, turn_away_from
 from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.findings import conclude
+from fswizard.importers.published import with_published
 from fswizard.model import plan as model
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe
@@ -118,7 +119,7 @@ class Run(_Choosing):
             print(f"To go on with it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
         if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
             raise session.error
-        print(render(conclude(results.load(path)), "text"))
+        print(render(with_published(conclude(results.load(path))), "text"))
         if session.error is not None:
             raise session.error
         return EXIT_CODES[outcome]

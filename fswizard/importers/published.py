@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import fswizard
+from fswizard.advice import beside
 from fswizard.errors import UsageError
 from fswizard.importers import table
+from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 
@@ -29,3 +32,8 @@ def find(name: str) -> Result:
     if name not in known:
         raise UsageError(f"There are no published figures '{safe(name)}'.", f"There are: {', '.join(known)}.")
     return known[name]
+
+
+def with_published(findings: Findings) -> Findings:
+    """The same findings, with the published figures that may stand beside them."""
+    return replace(findings, published=beside(findings.result, findings.judgement, published().values()))

@@ -121,6 +121,34 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A ratio that somebody published, beside the one that was measured here."""
+
+    work: str
+    """What they did, in their words."""
+    candidate: str
+    here: Ratio
+    there: float
+    """Theirs, of the same two filesystems: above 1 is better."""
+    runs: int
+    """Of theirs: the fewer of the two filesystems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What somebody measured on the same kind of disk with the same kind of work."""
+
+    name: str
+    """Of the figures, for `fswizard published NAME`."""
+    title: str
+    disk: str
+    year: str
+    """Empty where they do not tell."""
+    source: str
+    ratios: tuple[Beside, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """Everything that a report tells."""
 
@@ -129,3 +157,5 @@ class Findings:
     doubts: tuple[Doubt, ...]
     advice: Advice
     summaries: tuple[Summary, ...] = ()
+    published: tuple[Published, ...] = ()
+    """Never made up for: empty where nothing fits."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.content import Content, gather
+from fswizard.report.content import PUBLISHED, Content, gather
 
 _BRACKETS = str.maketrans("[]", "()")
 
@@ -26,6 +26,7 @@ def _blocks(content: Content) -> Iterator[str]:
     yield _code(layout.extras_table(content))
     yield _section("Failed", _lines(f"- {text}" for text in content.failures))
     yield _section("Doubts", _lines(f"- {text}" for text in (*content.doubts, *content.notes)))
+    yield _section(PUBLISHED, _lines(f"- {text}" for text in content.published))
     yield _section("Commands of the run", _commands(content.measured))
     yield _section("To use it", _commands(content.use))
     yield _section("To repeat it", _commands((content.repeat,) if content.repeat else ()))

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
-from fswizard.model.judgement import Findings, Ratio, Summary
+from fswizard.model.judgement import Findings, Published, Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, WORST_LATENCY, WORST_STALL
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Failure, Outcome, Result
 from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
-from fswizard.report.figures import binary_text, figure, seconds_text, share_text
+from fswizard.report.figures import binary_text, figure, ratio_text, seconds_text, share_text, spread_text
 
 OUTCOMES: dict[Outcome, str] = {
     "finished": "",
@@ -31,6 +31,7 @@ DRIVE_KINDS = {
     "array": "array",
 }
 _COMMANDS_ALONE = "Commands alone: nobody published figures with them."
+PUBLISHED = "Published for this kind of disk and work"
 LEGEND = "+ faster  - slower  = tie (within 5 %)  ? undecided  ! failed"
 
 
@@ -76,6 +77,8 @@ class Content:
     failures: tuple[str, ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
+    published: tuple[str, ...]
+    """What others measured on the same kind of disk, with the ratios of this run beside it."""
     measured: tuple[str, ...]
     """Exact commands of the run, `DEVICE` and `MOUNT` standing for names known only then."""
     use: tuple[str, ...]
@@ -125,6 +128,7 @@ def gather(findings: Findings) -> Content:
         failures=tuple(_failures(findings)),
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
+        published=tuple(_published(findings)),
         measured=tuple(_measured_commands(result)),
         use=findings.advice.commands,
         repeat="" if result.environment.source else repeat_command(plan),
@@ -330,6 +334,25 @@ def _notes(findings: Findings) -> Iterator[str]:
         rounds = max(ratio.rounds for ratio in ratios)
         have = "this is one" if rounds == 1 else f"these are {rounds} to compare"
         yield f"No intervals: they need three rounds, and {have}."
+
+
+def _published(findings: Findings) -> Iterator[str]:
+    for published in findings.published:
+        head = f"{published.title} ({published_on(published)}). Source: {published.source}."
+        yield f"{head} All of it: fswizard published {published.name}"
+        works: dict[str, list[str]] = {}
+        for one in published.ratios:
+            here = f"{ratio_text(one.here.ratio)} {spread_text(one.here)}".strip()
+            there = f"{one.candidate} {ratio_text(one.there)} × {one.here.baseline}, here {here}"
+            works.setdefault(one.work, []).append(there)
+        yield from (f"{work}: {'; '.join(told)}." for work, told in works.items())
+
+
+def published_on(published: Published) -> str:
+    """`ST8000AS0002, 2015, one run each: no intervals`."""
+    runs = min(one.runs for one in published.ratios)
+    told = "one run each" if runs == 1 else f"{runs} runs or more each"
+    return ", ".join(filter(None, (published.disk, published.year, f"{told}: no intervals")))
 
 
 def _measured_commands(result: Result) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.content import LEGEND, Content, gather
+from fswizard.report.content import LEGEND, PUBLISHED, Content, gather
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 
@@ -18,7 +18,7 @@ def render(findings: Findings) -> str:
 
 
 def _blocks(content: Content) -> Iterator[str]:
-    yield f"**{escape(content.headline)}**"
+    yield f"**{escape(content.headline.strip())}**" if content.headline.strip() else ""
     yield _list(content.reasons)
     yield _table(("", content.title), [(label, text) for label, text in content.facts])
     bars = layout.bars(content)
@@ -30,6 +30,7 @@ def _blocks(content: Content) -> Iterator[str]:
     yield _table(("Also measured", *names), rows) if rows else ""
     yield _section("Failed", _list(content.failures))
     yield _section("Doubts", _list((*content.doubts, *content.notes)))
+    yield _section(PUBLISHED, _list(content.published))
     yield _section("Commands of the run", _fenced(content.measured))
     yield _section("To use it", _fenced(content.use))
     yield _section("To repeat it", _fenced((content.repeat,) if content.repeat else ()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.content import Content, gather
+from fswizard.report.content import PUBLISHED, Content, gather
 
 
 def render(findings: Findings) -> str:
@@ -22,7 +22,11 @@ def _blocks(content: Content) -> Iterator[list[str]]:
     yield [*layout.wrap(content.axis_note, layout.WIDTH), *bars] if bars else []
     yield layout.workload_table(content)
     yield layout.extras_table(content)
-    for title, items in (("Failed", content.failures), ("Doubts", (*content.doubts, *content.notes))):
+    for title, items in (
+        ("Failed", content.failures),
+        ("Doubts", (*content.doubts, *content.notes)),
+        (PUBLISHED, content.published),
+    ):
         yield [title, *(line for item in items for line in layout.bullet(item))] if items else []
     for title, commands in (
         ("Commands of the run", content.measured),

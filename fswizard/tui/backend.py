@@ -262,8 +262,9 @@ class ThisMachine:
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.findings import conclude
+        from fswizard.importers.published import with_published
 
-        return conclude(result, weights=weights, needs=needs)
+        return with_published(conclude(result, weights=weights, needs=needs))
 
     def formats(self) -> Mapping[str, Format]:
         from fswizard.report import FORMATS

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from fswizard.model.judgement import Findings, Judgement, Ratio, Summary
 from fswizard.model.recipe import Workload
+from fswizard.report.content import published_on
 from fswizard.report.figures import figure, seconds_text
 from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
 from fswizard.tui.widgets.ratios import ratio_table, ratio_text
@@ -151,6 +152,26 @@ def doubts(findings: Findings, width: int) -> Content:
     return lines([heading("Doubts", width), *(bullet(("!", "bold $warning"), d.text, width) for d in findings.doubts)])
 
 
+def published(findings: Findings, width: int) -> Content:
+    """What others measured on such a disk, beside the ratios of this run."""
+    baseline = _baseline(findings)
+    title = max(12, min(44, width - 38))
+    widths = (title, width - title - 24, 8, 10)
+    rows = [heading(f"Published for this kind of disk and work, as ratios to {baseline}", width)]
+    for one in findings.published:
+        rows += bullet(("·", "$muted"), text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width).split()
+        head = ("", "", ("here", "$muted"), ("published", "$muted"))
+        rows.append(columns(head, widths, right=(2, 3)))
+        work = ""
+        for ratio in one.ratios:
+            same, work = ratio.work == work, ratio.work
+            name = (cut(ratio.candidate, widths[1]), "$muted")
+            cells = ("" if same else cut(work, title), name, _ratio(ratio.here), ratio_text(ratio.there))
+            rows.append(columns(cells, widths, right=(2, 3)))
+        rows += wrap((f"Source: {one.source}. All of it: fswizard published {one.name}", "$faint"), width)
+    return lines(rows)
+
+
 def use(findings: Findings, width: int) -> Content:
     """The commands that put the recommendation into practice."""
     return lines(
@@ -172,6 +193,8 @@ def whole(findings: Findings, width: int, *, spaced: bool) -> Content:
         parts.append(by_workload(findings, width))
     if findings.doubts:
         parts.append(doubts(findings, width))
+    if findings.published:
+        parts.append(published(findings, width))
     if findings.advice.commands:
         parts.append(use(findings, width))
     return Content("\n\n").join(parts)

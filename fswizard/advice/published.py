@@ -1,0 +1,95 @@
+"""Which published figures may stand beside a result: the same kind of disk, the same kind of work, two filesystems."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator
+
+from fswizard.model.drive import Drive
+from fswizard.model.filesystem import Candidate
+from fswizard.model.judgement import Beside, Judgement, Published
+from fswizard.model.recipe import BackupJob, FileServerJob, TreeJob, Workload
+from fswizard.model.result import Result
+
+WORK = {
+    ("smr-fileserver", "operations"): "file server",
+    ("pmr-fileserver", "operations"): "file server",
+    ("smr-attic", "first-copy"): "backup first",
+    ("smr-attic", "second-copy"): "backup second",
+    ("trees-ssd", "copy-portage"): "copy small-files",
+    ("trees-ssd", "copy-kernel"): "copy small-files",
+    ("trees-ssd", "copy-project"): "copy mixed",
+    ("trees-ssd", "delete-portage"): "delete small-files",
+    ("trees-ssd", "delete-kernel"): "delete small-files",
+    ("trees-ssd", "delete-project"): "delete mixed",
+}
+"""The kind of work of published workloads, by the names of figures and workload, as `_work` calls it."""
+PLAIN = frozenset({"noatime", "nodiratime", "relatime"})
+"""Mount options with which a candidate still stands for its filesystem."""
+
+
+def beside(result: Result, judgement: Judgement, published: Iterable[Result]) -> tuple[Published, ...]:
+    """Published ratios beside ours; empty where the kind of disk is not known or nobody did the like."""
+    kind = _kind(result.plan.drive)
+    if not kind or result.environment.source:
+        return ()
+    fitting = (other for other in published if _kind(other.plan.drive) == kind)
+    found = ((other, tuple(_ratios(result, judgement, other))) for other in fitting)
+    return tuple(_told(other, ratios) for other, ratios in found if ratios)
+
+
+def _kind(drive: Drive | None) -> str:
+    """Shingled, conventional or solid-state; empty where that is not known."""
+    if drive is None:
+        return ""
+    if drive.kind in ("ssd", "nvme"):
+        return "solid-state"
+    recorded = {"cmr": "conventional", "unknown": "", "not-a-hard-disk": ""}
+    return recorded.get(drive.smr.kind, "shingled") if drive.kind == "hdd" else ""
+
+
+def _work(workload: Workload) -> str:
+    match workload.job:
+        case FileServerJob(fill_percent=0):
+            return "file server"
+        case TreeJob(operation=operation, shape=shape):
+            return f"{operation} {shape}"
+        case BackupJob(archive=archive):
+            return f"backup {archive}"
+    return ""
+
+
+def _ratios(result: Result, judgement: Judgement, other: Result) -> Iterator[Beside]:
+    for theirs in other.plan.recipe.workloads:
+        alike = _alike(result, other, theirs)
+        for here in judgement.by_workload:
+            if here.workload not in alike or here.verdict == "failed":
+                continue
+            pair = [result.plan.candidate(name) for name in (here.candidate, here.baseline)]
+            figures = [_figures(other, theirs.name, candidate) for candidate in pair]
+            if pair[0].filesystem.name != pair[1].filesystem.name and all(figures):
+                there = statistics.median(figures[0]) / statistics.median(figures[1])
+                there = there if theirs.metric.better == "higher" else 1 / there
+                yield Beside(theirs.title, here.candidate, here, there, min(map(len, figures)))
+
+
+def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
+    """Names of our workloads that do the like of theirs; the one of the same name alone, where there is one."""
+    work = WORK.get((other.plan.recipe.name, theirs.name), "")
+    ours = result.plan.recipe.workloads
+    alike = {w.name for w in ours if work and _work(w) == work and w.metric == theirs.metric}
+    return alike & {theirs.name} or alike
+
+
+def _figures(other: Result, workload: str, candidate: Candidate) -> list[float]:
+    """Theirs of the filesystem of one of our candidates, where that has no options that change it."""
+    if candidate.mkfs_options or not PLAIN.issuperset(candidate.mount_options):
+        return []
+    name = candidate.filesystem.name
+    return [s.value for s in other.samples if s.primary and (s.candidate, s.workload) == (name, workload)]
+
+
+def _told(other: Result, ratios: tuple[Beside, ...]) -> Published:
+    plan, environment = other.plan, other.environment
+    disk = plan.drive.model if plan.drive else ""
+    return Published(plan.recipe.name, plan.recipe.title, disk, environment.started[:4], environment.source, ratios)
