@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -65,7 +65,8 @@ def find(name_or_path: str) -> Recipe:
     if isinstance(found, FswizardError):
         raise found
     if found is None:
-        hint = f"There are {', '.join(known)}; or name a file that ends with .toml."
+        usable = [name for name, recipe in known.items() if isinstance(recipe, Recipe)]
+        hint = f"There are {', '.join(usable)}; or name a file that ends with .toml."
         raise UsageError(f"There is no recipe '{safe(name_or_path)}'{_nearest(name_or_path, known)}.", hint)
     return found
 
@@ -81,7 +82,7 @@ def load(path: Path) -> Recipe:
     if len(data) > LONGEST_FILE_BYTES:
         raise UsageError(f"{safe(str(path))}: over 1 MB is no recipe.")
     try:
-        return parse(data.decode(), str(path))
+        return parse(data.decode("utf-8-sig"), str(path))  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
         raise UsageError(f"{safe(str(path))}: this is not text in UTF-8.") from error
 
@@ -129,9 +130,13 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
         for path in sorted(directory.glob("*.toml")):
             try:
                 recipe = load(path)
+                other = found.get(recipe.name)
+                if isinstance(other, Recipe) and other.source != SHIPPED:
+                    text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}', too."
+                    raise UsageError(text, "Give each a name of its own.")
                 found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else recipe
             except UsageError as error:
-                found[safe(path.stem)] = error
+                found[safe(path.name if path.stem in found else path.stem)] = error
     return dict(sorted(found.items(), key=lambda item: (item[0] != "quick", item[0])))
 
 
@@ -144,7 +149,12 @@ class _Keys:
         self._asked: list[str] = []
 
     def error(self, key: str, expected: str) -> UsageError:
-        given = safe(repr(self._table[key]))[:60] if key in self._table else "nothing"
+        if key not in self._table:
+            unknown = [name for name in self._table if name not in self._asked]
+            near = "".join(f" (is '{safe(name)}' meant to be it?)" for name in _close(key, unknown))
+            return UsageError(f"{self._where}: '{key}' is missing{near}: {expected.rstrip(',')} is expected.")
+        value = self._table[key]
+        given = "a table of its own" if isinstance(value, dict) else safe(repr(value))[:60]
         return UsageError(f"{self._where}: '{key}': {expected} was expected, not {given}.")
 
     def get(self, key: str, expected: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
@@ -335,7 +345,7 @@ def _file_server(keys: _Keys) -> FileServerJob:
     threads = keys.integer("threads", 1, 256)
     return FileServerJob(
         threads=threads,
-        files=keys.integer("files", max(10, 2 * threads), 10_000_000),
+        files=keys.integer("files", 5 * threads, 10_000_000),  # each has four that exist, and one that does not
         mean_file_bytes=keys.size("mean_file", 1, GIB),
         mean_append_bytes=keys.size("mean_append", 1, GIB),
         seconds=keys.number("seconds", 0.1, 604_800),
@@ -411,6 +421,10 @@ def _check_whole(recipe: Recipe, keys: _Keys) -> None:
         raise keys.error("image", expected)
 
 
-def _nearest(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
-    near = difflib.get_close_matches(name[:100], list(known), 1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+def _nearest(name: str, known: Iterable[str]) -> str:
+    return "".join(f" (did you mean '{near}'?)" for near in _close(name, known))
+
+
+def _close(name: str, known: Iterable[str]) -> list[str]:
+    """The nearest, if any is near."""
+    return difflib.get_close_matches(name[:100].lower(), list(known), 1)

@@ -182,7 +182,10 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
 def _usable_defaults(recipe: Recipe) -> tuple[Candidate, ...]:
     from fswizard.filesystems import parse_candidates
 
-    candidates = parse_candidates("; ".join(recipe.candidates or ("ext4", "xfs", "btrfs")))
+    try:
+        candidates = parse_candidates("; ".join(recipe.candidates or ("ext4", "xfs", "btrfs")))
+    except UsageError as error:
+        raise UsageError(f"{recipe.source}: 'candidates': {error.message}", error.hint) from error
     usable = tuple(c for c in candidates if availability(c.filesystem).usable)
     if not usable:
         first = availability(candidates[0].filesystem)

@@ -39,7 +39,7 @@ class Recipes(Command):
         known = recipes.available()
         print(json.dumps([_document(recipe) for recipe in known], indent=2) if self.json else _listing(known))
         for error in recipes.broken():
-            print(error.message, error.hint, file=sys.stderr)
+            print(*filter(None, (error.message, error.hint)), file=sys.stderr)
         return 0
 
     def _make(self) -> int:

@@ -134,3 +134,10 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatc
 def test_a_full_filesystem_is_refused_with_the_figures(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"free; the image takes 1\.13 PB"):
         places.check_room(str(tmp_path), 1 << 50)
+
+
+def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:
+    recipe = replace(RECIPE, candidates=("ext4", "xsf"), source="/home/me/mine.toml")
+    target = TargetChoice("image", str(tmp_path), 512 << 20)
+    with pytest.raises(UsageError, match=r"/home/me/mine\.toml: 'candidates': .*xsf"):
+        make_plan(Choices(recipe, target=target))

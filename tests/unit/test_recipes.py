@@ -130,7 +130,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         (toml({**FIO, "exec_prerun": "x"}), ["'exec_prerun' is no known key"]),
         (toml({**FIO, "block": "4Q"}), ["'block'", "a size from", "4Q"]),
         (toml({**FIO, "block": "512M"}), ["'block'", "64M"]),
-        (toml({**FIO, "size": None}), ["'size'", "nothing"]),
+        (toml({**FIO, "size": None}), ["'size'", "is missing"]),
         (toml({**FIO, "rw": "randwirte"}), ["'rw'", "did you mean 'randwrite'"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
         (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
@@ -144,7 +144,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         (toml(schema=2), ["'schema': 1 was expected, not 2"]),
         (toml(image="256M"), ["'image'", "at least 336 MB"]),
         (toml(candidates="ext4"), ["'candidates'", "a list"]),
-        (toml({**SERVER, "threads": 64}), ["'files'", "from 128"]),
+        (toml({**SERVER, "threads": 64}), ["'files'", "from 320"]),
         (toml({**SERVER, "fill": 100}), ["'fill'", "from 0 to 99"]),
         (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
         (toml({**BACKUP, "archive": "third"}), ["'archive'", "first, second"]),
@@ -166,6 +166,17 @@ def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) ->
     said = complaint(text)
     assert said.startswith("mine.toml: ")
     assert [word for word in words if word not in said] == []
+
+
+def test_a_key_that_is_missing_is_told_with_what_may_be_meant_to_be_it() -> None:
+    assert "'minutes' is missing (is 'minuts' meant to be it?)" in complaint(toml(FIO).replace("minutes", "minuts"))
+    assert "'schema' is missing: 1 is expected" in complaint("")
+
+
+def test_a_recipe_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + toml(FIO).replace("\n", "\r\n").encode())
+    assert recipes.load(file).name == "mine"
 
 
 def test_terminal_controls_in_a_recipe_are_shown_escaped() -> None:
@@ -281,6 +292,15 @@ def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_dire
 def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "fswizard", "recipes", *arguments]
     return subprocess.run(argv, capture_output=True, text=True, check=True)
+
+
+def test_two_recipes_of_one_name_are_told_apart(own_directory: Path) -> None:
+    for name in ("mine", "theirs"):
+        (own_directory / f"{name}.toml").write_text(toml(FIO))
+    (error,) = recipes.broken()
+    assert "theirs.toml: 'name': " in error.message
+    assert "mine.toml is called 'mine', too" in error.message
+    assert recipes.find("mine").source.endswith("mine.toml")
 
 
 def test_the_command_lists_recipes_with_time_and_bytes() -> None:
