@@ -177,6 +177,15 @@ class Helper:
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
         return _succeeded(await self._work(("wipefs", "--all"), "wipe", handle=handle))
 
+    async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
+        """Start writing noise to blocks of 1 MiB of a claimed, empty device; a line of output says what each one took.
+
+        Refused where anything was found on the device when it was claimed.
+        """
+        fields = {"handle": handle, "blocks": list(blocks), "pause_us": round(pause_s * 1e6)}
+        job: HelperProcess = await self.ask("write", ("write",), **fields)
+        return job
+
     async def mkfs(
         self, handle: int, filesystem: str, arguments: Sequence[str], *, limit_s: float = JOB_LIMIT_S
     ) -> Finished:

@@ -19,6 +19,7 @@ State = Literal["root", "sudo", "sudo-asks", "none"]
 
 INSTALLED = Path("/usr/libexec/fswizard/privileged")
 """Where a package or `make install-helper` puts a copy that nobody but root can change."""
+FORMATTING = "Making and mounting filesystems"
 WITHOUT_ROOT = (
     "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH)."
 )
@@ -46,7 +47,7 @@ def state() -> State:
     return "sudo" if works else "sudo-asks"
 
 
-def authorise() -> None:
+def authorise(purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> None:
     """Let sudo ask for the password on the terminal, where that is needed; Missing where root cannot be had.
 
     Only for when no full screen is open, or inside `App.suspend()`. One helper lives as long as the run does,
@@ -56,19 +57,19 @@ def authorise() -> None:
     if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
         found = state()
     if found not in ("root", "sudo"):
-        raise missing(found)
+        raise missing(found, purpose, otherwise)
 
 
-def missing(found: State) -> Missing:
-    """Says which right is missing, and what works without it."""
+def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> Missing:
+    """Says which right is missing for what, and what works without it."""
     if found == "sudo-asks":
         return Missing(
-            "Making and mounting filesystems needs root, and sudo did not give it.",
-            f"Run `sudo -v` in this terminal first, or start fswizard as root. {WITHOUT_ROOT}",
+            f"{purpose} needs root, and sudo did not give it.",
+            f"Run `sudo -v` in this terminal first, or start fswizard as root. {otherwise}",
         )
     return Missing(
-        "Making and mounting filesystems needs root, and sudo is not installed.",
-        f"Start fswizard as root. {WITHOUT_ROOT}",
+        f"{purpose} needs root, and sudo is not installed.",
+        f"Start fswizard as root. {otherwise}",
     )
 
 

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AsyncExitStack
 
-from fswizard.drives.probe import ProbeProgress, ProbeResult, probe
+from fswizard.bench import privilege
+from fswizard.bench.helper import Helper
+from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
 from fswizard.drives.probe_target import ProbeTarget
+from fswizard.drives.targets import DeviceTarget
+from fswizard.errors import RunFailed
+from fswizard.model.text import safe_lines
+from fswizard.privileged import noise
+
+PURPOSE = "Writing to a device"
+OTHERWISE = "Probing a directory on the disk needs no root."
+_LAST_WRITE_S = 5.0
+"""So long a write that is under way is waited for when the probe ends."""
 
 
 def run_probe(
@@ -13,15 +29,129 @@ def run_probe(
 ) -> Iterator[ProbeProgress | ProbeResult]:
     """Carries out `target.plan` and tells how it goes: a ProbeProgress about twice a second, at last one ProbeResult.
 
-    It blocks between two of them, so a screen iterates it in a thread of its own. `stopped` is asked before each
-    of them and may be, say, `threading.Event().is_set`: once it says True the probe ends within about a second, with
-    the result of what was written until then. Leaving the loop early ends it as well, without a result.
+    It blocks between two of them, so a screen iterates it in a thread of its own. `stopped` is asked after each write
+    and at least twice a second, and may be, say, `threading.Event().is_set`: once it says True the probe ends, with the
+    result of what was written until then. Leaving the loop early ends it as well, without a result.
 
-    A device takes root, had directly or through sudo without a question: call `privilege.authorise()` before (no full
-    screen, or inside `App.suspend()`). `target` comes from `drives.probe_target.find_target`, which writes nothing,
-    says what would be written in `target.plan`, and refuses what is in use, not empty, or not confirmed by its serial.
+    A device takes root, had directly or through sudo without a question: call `authorise` before (no full screen, or
+    inside `App.suspend()`). `target` comes from `drives.probe_target.find_target`, which writes nothing, says what
+    would be written in `target.plan`, and refuses what is in use, not empty, or not confirmed by its serial number.
 
     Raises Missing without root's rights; Refused where the helper, looking again, finds anything against the device;
     RunFailed where the disk fails.
     """
-    yield from probe(target.plan, target.opened(), stopped=stopped, disturbed=target.watch())
+    opened = _on_device(target.device, target.serial) if target.device else _on_scratch_file(target)
+    try:
+        yield from probe(target.plan, opened, stopped=stopped, disturbed=target.watch())
+    except OSError as error:
+        raise _failed(target.drive.name, error.strerror or str(error)) from error
+
+
+def authorise(target: ProbeTarget) -> None:
+    """Let sudo ask for the password on the terminal, where the target needs that; Missing where root cannot be had."""
+    if target.device:
+        privilege.authorise(PURPOSE, OTHERWISE)
+
+
+def _failed(name: str, reason: str) -> RunFailed:
+    return RunFailed(f"{name} failed while it was written to: {reason}.", "Look at the disk's health first.")
+
+
+@contextlib.contextmanager
+def _on_scratch_file(target: ProbeTarget) -> Iterator[Writer]:
+    with target.scratch_file() as descriptor:
+        yield FileWriter(descriptor)
+
+
+class FileWriter:
+    """Writes to an open file in a thread of its own: a disk that does not answer keeps nobody else waiting."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        answers: queue.SimpleQueue[float | OSError | None] = queue.SimpleQueue()
+        over = threading.Event()
+
+        def work() -> None:
+            try:
+                for latency_s in noise.write(self._descriptor, blocks, pause_s):
+                    answers.put(latency_s)
+                    if over.is_set():
+                        break
+                answers.put(None)
+            except OSError as error:
+                answers.put(error)
+
+        writing = threading.Thread(target=work, daemon=True)
+        writing.start()
+        try:
+            while True:
+                try:
+                    answer = answers.get(timeout=MOMENT_S)
+                except queue.Empty:
+                    yield None
+                    continue
+                if isinstance(answer, OSError):
+                    raise answer
+                if answer is None:
+                    return
+                yield answer
+        finally:
+            over.set()
+            writing.join(_LAST_WRITE_S)
+
+
+@contextlib.contextmanager
+def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
+    """The device in the helper's hands: checked as root, locked, and released afterwards.
+
+    The helper's client is asynchronous, and this is not: it has an event loop that runs while it is waited for.
+    """
+    found = privilege.state()
+    if found not in ("root", "sudo"):
+        raise privilege.missing(found, PURPOSE, OTHERWISE)
+    loop = asyncio.new_event_loop()
+    undo = AsyncExitStack()
+    try:
+        helper = loop.run_until_complete(undo.enter_async_context(Helper.start()))
+        claim = helper.claim(device.number, device.diskseq, device.size_bytes, serial, shown="")
+        attached = loop.run_until_complete(claim)
+        yield _DeviceWriter(loop, helper, attached.handle, device.name)
+    finally:
+        loop.run_until_complete(undo.aclose())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+class _DeviceWriter:
+    def __init__(self, loop: asyncio.AbstractEventLoop, helper: Helper, handle: int, name: str) -> None:
+        self._loop = loop
+        self._helper = helper
+        self._handle = handle
+        self._name = name
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        run = self._loop.run_until_complete
+        job = run(self._helper.write(self._handle, blocks, pause_s))
+        chunks, pending = job.chunks(), b""
+        awaited: asyncio.Future[bytes] | None = None
+        try:
+            while True:
+                awaited = awaited or asyncio.ensure_future(anext(chunks, b""), loop=self._loop)
+                if not run(asyncio.wait({awaited}, timeout=MOMENT_S))[0]:
+                    yield None
+                    continue
+                if not (chunk := awaited.result()):
+                    break
+                awaited = None
+                *lines, pending = (pending + chunk).split(b"\n")
+                for line in lines:
+                    yield float(line)
+            finished = run(job.wait())
+            if finished.exit_code:
+                raise _failed(self._name, safe_lines(finished.stderr).strip())
+        finally:
+            if awaited is not None:
+                awaited.cancel()
+            run(job.kill())

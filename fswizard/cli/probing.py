@@ -25,15 +25,13 @@ def run_probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
         raise UsageError(f"{error}.") from error
     target = find_target(path, serial=serial, time_limit_s=time_limit_s)
     print(statement(target.plan), file=sys.stderr)
+    probing.authorise(target)
     result: ProbeResult | None = None
-    try:
-        for told in probing.run_probe(target):
-            if isinstance(told, ProbeResult):
-                result = told
-            else:
-                _show(told)
-    except OSError as error:
-        raise RunFailed(f"{target.drive.name} failed while it was written to: {error.strerror or error}.") from error
+    for told in probing.run_probe(target):
+        if isinstance(told, ProbeResult):
+            result = told
+        else:
+            _show(told)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if result is None:

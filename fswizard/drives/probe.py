@@ -7,24 +7,40 @@ Published behaviour of the ST8000AS0002 family: synchronous random writes of 1 M
 
 from __future__ import annotations
 
-import mmap
-import os
+import contextlib
+import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal
+from statistics import median
+from typing import Literal, Protocol
 
 from fswizard.drives.probe_signs import Sign, cliff, periodic_stall, stalls
 from fswizard.model.drive import Evidence
 
 BLOCK_BYTES = 1 << 20
-_LOOK_EVERY_S = 0.5
-_DITHER_WRITES = 40
-"""The pause between writes changes after so many, so that what comes by the clock does not seem to come by count."""
+MOMENT_S = 0.5
+_ORDER_BLOCKS = 40
+"""So many are ordered at a time. The pause between two writes changes from order to order, so that what comes by the
+clock does not seem to come by count."""
 _DITHER_LATENCIES = (0.0, 0.5, 1.5)
 """Pauses, in median latencies."""
+
+Stage = Literal["fill", "listen", "press"]
+
+
+class Writer(Protocol):
+    """Writes to the disk, wherever that is done."""
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        """Write noise to `blocks` (by number, of BLOCK_BYTES), each for good before the next one, with a pause between.
+
+        Gives the seconds that each write took as it ends, and None every MOMENT_S in which none did; closing it ends
+        the writing. OSError or FswizardError where the disk fails.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +66,7 @@ class ProbePlan:
 class ProbeProgress:
     """Each one replaces the one before."""
 
-    stage: Literal["fill", "listen", "press"]
+    stage: Stage
     """Filling the span; listening for the stall, with pauses; pressing for the cliff, without."""
     elapsed_s: float
     left_s: float
@@ -76,18 +92,18 @@ class ProbeResult:
 
 def probe(
     plan: ProbePlan,
-    opened: AbstractContextManager[int],
+    opened: AbstractContextManager[Writer],
     *,
     stopped: Callable[[], bool] = lambda: False,
     disturbed: Callable[[int], str] = lambda written_bytes: "",
 ) -> Iterator[ProbeProgress | ProbeResult]:
-    """Carries out a plan on an open descriptor; the last thing that comes is the result.
+    """Carries out a plan; the last thing that comes is the result.
 
     `disturbed` says, for the bytes written so far, why the disk's behaviour may not be its own; empty when it is.
-    Raises OSError where the disk fails.
+    Raises what the writer raises.
     """
-    with opened as descriptor:
-        run = _Run(plan, descriptor, stopped)
+    with opened as writer:
+        run = _Run(plan, writer, stopped)
         sign: Sign | None = None
         for progress in run.go():
             yield progress
@@ -99,19 +115,19 @@ def probe(
 class _Run:
     """One probe while it goes on."""
 
-    def __init__(self, plan: ProbePlan, descriptor: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, plan: ProbePlan, writer: Writer, stopped: Callable[[], bool]) -> None:
         self._plan = plan
-        self._descriptor = descriptor
+        self._writer = writer
         self._stopped = stopped
         self._random = random.Random()
         self._started = time.monotonic()
-        self._buffer = mmap.mmap(-1, BLOCK_BYTES)  # aligned, as direct I/O wants it
-        self._buffer.write(self._random.randbytes(BLOCK_BYTES))
         self.written_bytes = 0
         self.latencies_s: list[float] = []
         """Of the random writes, in order."""
         self._listened = 0
         """How many of them were made with pauses."""
+        self._answered_s = 0.0
+        """When the last write ended."""
 
     @property
     def elapsed_s(self) -> float:
@@ -124,59 +140,64 @@ class _Run:
     def go(self) -> Iterator[ProbeProgress]:
         plan = self._plan
         if plan.fill:
-            yield from self._write("fill", iter(range(0, plan.listen_bytes, BLOCK_BYTES)), until_s=plan.time_limit_s)
+            yield from self._write("fill", iter(range(plan.listen_bytes // BLOCK_BYTES)), until_s=plan.time_limit_s)
         listen_until_s = (
             min(self.elapsed_s + plan.listen_s, plan.time_limit_s) if plan.press_bytes else plan.time_limit_s
         )
-        yield from self._write("listen", self._anywhere(plan.listen_bytes), until_s=listen_until_s, pauses=True)
+        yield from self._write("listen", self._anywhere(plan.listen_bytes), until_s=listen_until_s)
         if plan.press_bytes:
             yield from self._write("press", self._anywhere(plan.press_bytes), until_s=plan.time_limit_s)
 
     def _anywhere(self, span_bytes: int) -> Iterator[int]:
-        blocks = span_bytes // BLOCK_BYTES
         while True:
-            yield self._random.randrange(blocks) * BLOCK_BYTES
+            yield self._random.randrange(span_bytes // BLOCK_BYTES)
 
-    def _write(
-        self, stage: Literal["fill", "listen", "press"], offsets: Iterator[int], *, until_s: float, pauses: bool = False
-    ) -> Iterator[ProbeProgress]:
+    def _write(self, stage: Stage, blocks: Iterator[int], *, until_s: float) -> Iterator[ProbeProgress]:
         looked_s, moment = self.elapsed_s, list[float]()
-        for offset in offsets:
-            over = self.written_bytes + BLOCK_BYTES > self._plan.maximum_bytes or self.elapsed_s > until_s
-            if over or self._stopped():
-                break
-            moment.append(self._write_block(offset))
-            if stage != "fill":
-                self.latencies_s.append(moment[-1])
-            if pauses:
-                self._listened += 1
-                self._pause()
-            if self.elapsed_s - looked_s >= _LOOK_EVERY_S:
-                yield self._progress(stage, moment, self.elapsed_s - looked_s)
-                looked_s, moment = self.elapsed_s, []
+        self._answered_s = looked_s
+        while self._goes_on(until_s) and (order := list(itertools.islice(blocks, self._allowed_blocks()))):
+            before_bytes = self.written_bytes
+            with contextlib.closing(self._writer.write(order, self._pause_s(stage))) as answers:
+                for latency_s in answers:
+                    if latency_s is not None:
+                        moment.append(latency_s)
+                        self._note(stage, latency_s)
+                    if self.elapsed_s - looked_s >= MOMENT_S:
+                        yield self._progress(stage, moment, self.elapsed_s - looked_s)
+                        looked_s, moment = self.elapsed_s, []
+                    if not self._goes_on(until_s):
+                        break
+            if self.written_bytes - before_bytes < len(order) * BLOCK_BYTES:
+                self.written_bytes += BLOCK_BYTES  # the one that was under way may have been written
         if moment:
             yield self._progress(stage, moment, self.elapsed_s - looked_s)
 
-    def _write_block(self, offset: int) -> float:
-        started = time.perf_counter()
-        if os.pwrite(self._descriptor, self._buffer, offset) != BLOCK_BYTES:
-            raise OSError("a write was cut short")
+    def _goes_on(self, until_s: float) -> bool:
+        return self.elapsed_s <= until_s and not self._stopped()
+
+    def _allowed_blocks(self) -> int:
+        return min(_ORDER_BLOCKS, (self._plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
+
+    def _pause_s(self, stage: Stage) -> float:
+        if stage != "listen" or not self.latencies_s:
+            return 0.0
+        generator = random.Random(len(self.latencies_s) // _ORDER_BLOCKS)
+        return generator.choice(_DITHER_LATENCIES) * median(self.latencies_s[-_ORDER_BLOCKS:])
+
+    def _note(self, stage: Stage, latency_s: float) -> None:
         self.written_bytes += BLOCK_BYTES
-        return time.perf_counter() - started
+        self._answered_s = self.elapsed_s
+        if stage != "fill":
+            self.latencies_s.append(latency_s)
+        if stage == "listen":
+            self._listened += 1
 
-    def _pause(self) -> None:
-        done = len(self.latencies_s)
-        recent = sorted(self.latencies_s[-_DITHER_WRITES:])
-        generator = random.Random(done // _DITHER_WRITES)
-        time.sleep(generator.choice(_DITHER_LATENCIES) * recent[len(recent) // 2])
-
-    def _progress(
-        self, stage: Literal["fill", "listen", "press"], moment: list[float], seconds: float
-    ) -> ProbeProgress:
+    def _progress(self, stage: Stage, moment: list[float], seconds: float) -> ProbeProgress:
         rate = len(moment) * BLOCK_BYTES / max(seconds, 1e-6)
         left_s = max(0.0, self._plan.time_limit_s - self.elapsed_s)
+        worst_s = max(moment, default=self.elapsed_s - self._answered_s)
         stalled = len(stalls(self.latencies_s[: self._listened]))
-        return ProbeProgress(stage, self.elapsed_s, left_s, self.written_bytes, rate, max(moment), stalled)
+        return ProbeProgress(stage, self.elapsed_s, left_s, self.written_bytes, rate, worst_s, stalled)
 
 
 def _result(sign: Sign | None, doubt: str, run: _Run) -> ProbeResult:

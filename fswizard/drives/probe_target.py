@@ -17,7 +17,7 @@ from fswizard.drives.mounts import mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
 from fswizard.drives.refusals import refusals
 from fswizard.drives.targets import DeviceTarget, find_device, losses
-from fswizard.errors import Missing, Refused, UsageError
+from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
@@ -48,12 +48,14 @@ class ProbeTarget:
 
     plan: ProbePlan
     drive: Drive
-    device: bool
-    """The plan's path is a block device; else it is the directory for a scratch file without a name."""
+    device: DeviceTarget | None
+    """What is written to; None where that is a scratch file in the plan's directory."""
+    serial: str
+    """By which the device was confirmed."""
 
-    def opened(self) -> contextlib.AbstractContextManager[int]:
-        """The open descriptor, for `probe`; whatever was made is gone afterwards."""
-        return _device(self.plan, self.drive) if self.device else _scratch_file(self.plan)
+    def scratch_file(self) -> contextlib.AbstractContextManager[int]:
+        """An open file without a name in the plan's directory; it is gone afterwards, and whatever ends the program."""
+        return _scratch_file(self.plan)
 
     def watch(self) -> Callable[[int], str]:
         """Says later, for the bytes written by the probe, whether somebody else used the disk meanwhile."""
@@ -75,7 +77,7 @@ def find_target(
 
     A device needs its serial number in `serial`. Raises FswizardError where the probe would be unsafe or useless.
     """
-    mode = _mode(path)
+    mode, device = _mode(path), None
     drive = drive_of(path)
     if drive is None:
         raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
@@ -83,16 +85,15 @@ def find_target(
         raise UsageError(f"{drive.name} has no platters: it is not shingled.")
     bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * _LIKELY_RATE_BYTES_S)) if maximum_bytes is None else maximum_bytes
     if stat.S_ISBLK(mode):
-        found = _unused_device(path, drive, serial)
-        size = _whole_blocks(found.size_bytes)
-        path, listen, press = f"/dev/{found.name.replace('!', '/')}", min(LISTEN_BYTES, size), size
+        device = _unused_device(path, drive, serial)
+        press = _whole_blocks(device.size_bytes)
+        path, listen = device.path, min(LISTEN_BYTES, press)
     elif stat.S_ISDIR(mode):
         listen, press = _scratch_bytes(path, bytes_)
     else:
         raise UsageError(f"{safe(path)} is neither a directory nor a device.")
-    device = stat.S_ISBLK(mode)
-    plan = ProbePlan(path, listen, _LISTEN_SHARE * time_limit_s, not device, press, time_limit_s, bytes_)
-    return ProbeTarget(plan, drive, device)
+    plan = ProbePlan(path, listen, _LISTEN_SHARE * time_limit_s, device is None, press, time_limit_s, bytes_)
+    return ProbeTarget(plan, drive, device, serial)
 
 
 def _mode(path: str) -> int:
@@ -126,8 +127,6 @@ def _whole_blocks(size_bytes: int) -> int:
 
 def _unused_device(path: str, drive: Drive, serial: str) -> DeviceTarget:
     """The device, where it is safe to write to; Refused for any other."""
-    if os.geteuid() != 0:
-        raise Missing("Writing to a device needs root.", "Probe a directory on the disk instead, or use sudo.")
     found = find_device(path)
     if against := refusals(found, minimum_bytes=MINIMUM_BYTES):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
@@ -140,32 +139,7 @@ def _unused_device(path: str, drive: Drive, serial: str) -> DeviceTarget:
 
 
 @contextlib.contextmanager
-def _device(plan: ProbePlan, drive: Drive) -> Iterator[int]:
-    """The device for this program alone: refused where anything holds it, or where it is another one by now."""
-    try:
-        descriptor = os.open(plan.path, os.O_RDWR | os.O_EXCL | os.O_DIRECT | os.O_DSYNC | os.O_CLOEXEC)
-    except OSError as error:
-        raise Refused(f"{safe(plan.path)} is in use or cannot be opened: {error.strerror}.") from error
-    try:
-        _lock(descriptor, plan.path)
-        now = drive_of(plan.path)
-        if now is None or (now.serial, now.size_bytes, now.uses) != (drive.serial, drive.size_bytes, drive.uses):
-            raise Refused(f"{safe(plan.path)} is not the disk any more that was asked for.", "Start again.")
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, path: str) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise Refused(f"{safe(path)} is held by another program.") from error
-
-
-@contextlib.contextmanager
 def _scratch_file(plan: ProbePlan) -> Iterator[int]:
-    """A file that has no name, so that it goes with the program whatever ends it."""
     flags = os.O_RDWR | os.O_DSYNC | os.O_CLOEXEC
     try:
         descriptor = os.open(plan.path, flags | os.O_TMPFILE | os.O_DIRECT, 0o600)

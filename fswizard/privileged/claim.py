@@ -35,6 +35,8 @@ class ClaimedDevice:
     device: Device
     diskseq: int
     size_bytes: int
+    empty: bool
+    """Neither a filesystem nor a partition table nor any other mark was found on it."""
     direct_io: bool = True
 
     @property
@@ -57,6 +59,12 @@ class ClaimedDevice:
             _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
         finally:
             os.close(descriptor)
+
+    def open_alone(self) -> int:
+        """For direct, synchronous writes, while which nobody else can mount it; Refusal as `require_same`."""
+        descriptor = _open(self.device, os.O_WRONLY | os.O_EXCL | os.O_DIRECT | os.O_DSYNC)
+        _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
+        return descriptor
 
     def detach(self) -> None:
         os.close(self.descriptor)
@@ -86,7 +94,8 @@ def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -
             descriptor = _open(device, os.O_RDWR)
         finally:
             os.close(exclusive)
-        claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes)
+        empty = not (signatures or "TYPE" in found or "PTTYPE" in found)
+        claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty)
     except BaseException:
         os.close(lock)
         raise

@@ -60,6 +60,10 @@ def is_texts(value: object) -> bool:
     return isinstance(value, list) and all(is_text(item) for item in value)
 
 
+def is_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(is_number(item) for item in value)
+
+
 def is_command(value: object) -> bool:
     return is_texts(value) and bool(value) and bool(value[0])  # type: ignore[index]
 
@@ -73,6 +77,7 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "attach": {"image": is_path},
     "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
     "wipe": {"handle": is_number},
+    "write": {"handle": is_number, "blocks": is_numbers, "pause_us": is_number},
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
     "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts, "directory": is_path},
     "umount": {"handle": is_number},

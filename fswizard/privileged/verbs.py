@@ -29,6 +29,8 @@ from fswizard.privileged.volumes import Volume
 
 MINIMUM_IMAGE_BYTES = 64 << 20
 MAXIMUM_VOLUMES = 16
+MAXIMUM_BLOCKS = 1024
+MAXIMUM_PAUSE_US = 60_000_000
 
 Answer = dict[str, Any]
 
@@ -85,6 +87,12 @@ class Verbs:
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, mounted=False)
         return self._work(volume, "wipe", volumes.wipe(volume))
+
+    def _write(self, handle: int, blocks: list[int], pause_us: int) -> Answer:
+        volume = self._volume(handle, mounted=False)
+        if len(blocks) > MAXIMUM_BLOCKS or pause_us > MAXIMUM_PAUSE_US:
+            raise Refusal("invalid", f"{MAXIMUM_BLOCKS} blocks at a time, and a minute between two, are the most")
+        return self._work(volume, "write", volumes.write(volume, blocks, pause_us / 1e6))
 
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, mounted=False)

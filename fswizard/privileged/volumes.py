@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from fswizard.privileged import (
@@ -15,6 +15,7 @@ from fswizard.privileged import (
     identity,
     jobs,
     mounts,
+    noise,
     pools,
     processes,
     programs,
@@ -115,6 +116,26 @@ def wipe(volume: Volume) -> jobs.Body:
             os.fsync(device.descriptor)
             system_calls.drop_buffers(device.descriptor)
         return code
+
+    return body
+
+
+def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
+    """Write noise over a device on which nothing was found, and print the seconds that each block took."""
+    device = volume.device
+    if not isinstance(device, ClaimedDevice) or not device.empty:
+        raise Refusal("refused", f"{device.name} is not empty")
+    if max(blocks, default=0) >= device.size_bytes // noise.BLOCK_BYTES:
+        raise Refusal("invalid", f"{device.name} ends before that")
+
+    def body() -> int:
+        try:
+            for seconds in noise.write(device.open_alone(), blocks, pause_s):
+                print(f"{seconds:.6f}", flush=True)
+        except OSError as error:
+            print(error.strerror or error, file=sys.stderr)
+            return error.errno or 1
+        return 0
 
     return body
 

@@ -34,6 +34,7 @@ def requests(image: Path, mount_point: Path) -> dict[str, dict[str, Any]]:
         "attach": {"image": str(image)},
         "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
         "wipe": {"handle": 1},
+        "write": {"handle": 1, "blocks": [0], "pause_us": 0},
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
         "mount": {"handle": 1, "filesystem": "ext4", "options": [], "directory": str(mount_point)},
         "umount": {"handle": 1},
@@ -64,7 +65,14 @@ def with_unknown_verb(random: random.Random, message: dict[str, Any]) -> bytes:
 
 def with_hostile_value(random: random.Random, message: dict[str, Any]) -> bytes:
     """Nothing hostile is the image, and where it happens to be a right value, another wrong one stands in."""
-    right: dict[str, list[Any]] = {"options": [[]], "arguments": [[]], "env": [{}], "id": [2, 10**17, 1], "job": [2]}
+    right: dict[str, list[Any]] = {
+        "options": [[]],
+        "arguments": [[]],
+        "env": [{}],
+        "blocks": [[]],
+        "id": [2, 10**17, 1],
+        "job": [2],
+    }
     name = random.choice([name for name in message if name != "verb"])
     value = random.choice(HOSTILE)
     message[name] = "wrong" if value in right.get(name, []) else value

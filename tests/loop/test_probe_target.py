@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import os
+import signal
 import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from fswizard.drives.probe_target import find_target
+from fswizard.bench.probing import run_probe
+from fswizard.drives.probe import BLOCK_BYTES, ProbeProgress, ProbeResult
+from fswizard.drives.probe_target import ProbeTarget, find_target
+from fswizard.drives.targets import find_device
 from fswizard.errors import Refused, UsageError
+from tests.loop.channel import Channel, attached, make_image
 
-pytestmark = pytest.mark.loop
+BLOCKS = 128
+TABLE = "printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc,fsync"
+"""The mark of a partition table, and no partition in it."""
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 
-@pytest.fixture
-def device(tmp_path: Path) -> Iterator[str]:
-    image = tmp_path / "image"
-    image.write_bytes(b"")
-    with image.open("wb") as file:
-        file.truncate(600 << 20)
+@contextmanager
+def disk(directory: Path, size_bytes: int) -> Iterator[str]:
+    image = directory / "image"
+    image.touch()
+    os.truncate(image, size_bytes)
     command = ["losetup", "--find", "--show", str(image)]
     name = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     yield name
     subprocess.run(["losetup", "--detach", name], check=True)
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[str]:
+    with disk(tmp_path, BLOCKS * BLOCK_BYTES) as name:
+        yield name
+
+
+@pytest.fixture
+def larger(tmp_path: Path) -> Iterator[str]:
+    with disk(tmp_path, 600 << 20) as name:
+        yield name
 
 
 def test_a_device_with_a_filesystem_is_refused(device: str) -> None:
@@ -49,18 +76,18 @@ def test_an_empty_device_still_needs_its_serial_number(device: str) -> None:
         find_target(device, serial="")
 
 
-def test_a_directory_gives_a_plan_within_what_is_free(device: str, tmp_path: Path) -> None:
+def test_a_directory_gives_a_plan_within_what_is_free(larger: str, tmp_path: Path) -> None:
     point = tmp_path / "mounted"
     point.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
-    subprocess.run(["mount", device, str(point)], check=True)
+    subprocess.run(["mkfs.ext4", "-q", larger], check=True)
+    subprocess.run(["mount", larger, str(point)], check=True)
     try:
         target = find_target(str(point), time_limit_s=10.0)
-        with target.opened():
+        with target.scratch_file():
             names = sorted(path.name for path in point.iterdir())
     finally:
         subprocess.run(["umount", str(point)], check=True)
-    assert target.drive.name == Path(device).name
+    assert target.drive.name == Path(larger).name
     assert 0 < target.plan.listen_bytes <= target.plan.press_bytes <= 150 << 20
     assert target.plan.maximum_bytes <= 10 * 200_000_000
     assert names == ["lost+found"], "the scratch file has no name"
@@ -69,3 +96,146 @@ def test_a_directory_gives_a_plan_within_what_is_free(device: str, tmp_path: Pat
 def test_a_filesystem_in_memory_tells_nothing() -> None:
     with pytest.raises(UsageError, match="lies on no disk"):
         find_target("/dev/shm")
+
+
+def confirmed(device: str, time_limit_s: float = 3.0, maximum_bytes: int | None = None) -> ProbeTarget:
+    serial = find_device(device).identifiers[0]
+    return find_target(device, serial=serial, time_limit_s=time_limit_s, maximum_bytes=maximum_bytes)
+
+
+def digest(device: str) -> str:
+    return hashlib.sha256(Path(device).read_bytes()).hexdigest()
+
+
+def written_blocks(path: str) -> list[int]:
+    """Numbers of those that are not all zeros."""
+    with Path(path).open("rb") as file:
+        blocks = iter(lambda: file.read(BLOCK_BYTES), b"")
+        return [number for number, block in enumerate(blocks) if block.count(0) < len(block)]
+
+
+def openers(device: str) -> set[int]:
+    """Processes that have the device open."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(os.readlink(link) == device for link in (process / "fd").iterdir()):
+                found.add(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_device_is_written_by_the_helper_alone_and_locked_meanwhile(device: str) -> None:
+    target = confirmed(device, maximum_bytes=400 * BLOCK_BYTES)
+    told: list[ProbeProgress | ProbeResult] = []
+    for one in run_probe(target):
+        told.append(one)
+        if isinstance(one, ProbeProgress):
+            assert openers(device), "the helper has it"
+            assert os.getpid() not in openers(device)
+            with Path(device).open("rb") as second, pytest.raises(BlockingIOError):
+                fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert isinstance(told[0], ProbeProgress)
+    result = told[-1]
+    assert isinstance(result, ProbeResult)
+    assert 0 < result.written_bytes <= target.plan.maximum_bytes
+    assert written_blocks(device)
+    with Path(device).open("rb") as free:
+        fcntl.flock(free, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert openers(device) == set()
+
+
+def test_a_filesystem_made_after_the_confirmation_is_not_written_over(device: str) -> None:
+    target = confirmed(device)
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    before = digest(device)
+    with pytest.raises(Refused, match="holds ext4"):
+        list(run_probe(target))
+    assert digest(device) == before
+
+
+def test_a_probe_of_a_device_is_stopped_from_another_thread(device: str) -> None:
+    stop, told = threading.Event(), list[ProbeProgress | ProbeResult]()
+    target = confirmed(device, time_limit_s=600.0)
+
+    def probing() -> None:
+        for one in run_probe(target, stopped=stop.is_set):
+            told.append(one)
+            stop.set()
+
+    thread = threading.Thread(target=probing)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert isinstance(told[-1], ProbeResult)
+
+
+def test_leaving_a_probe_of_a_device_frees_it(device: str) -> None:
+    told = run_probe(confirmed(device, time_limit_s=600.0))
+    next(told)
+    told.close()  # type: ignore[attr-defined]
+    assert openers(device) == set()
+
+
+def test_a_killed_probe_leaves_nobody_at_the_device(device: str) -> None:
+    serial = find_device(device).identifiers[0]
+    command = [sys.executable, "-m", "fswizard", "smr", "--probe", device, "--erase", serial, "--time", "10m"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    await_that(lambda: bool(openers(device)))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    await_that(lambda: not openers(device))
+
+
+def await_that(condition: object, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def claimed(channel: Channel, device: str, shown: str = "") -> int:
+    found = find_device(device)
+    answer = channel.ask(
+        "claim", number=found.number, diskseq=found.diskseq, size_bytes=found.size_bytes,
+        serial=found.identifiers[0], shown=shown,
+    )  # fmt: skip
+    handle: int = answer["ok"]["handle"]
+    return handle
+
+
+def refused(channel: Channel, handle: int, blocks: list[int], pause_us: int = 0) -> str:
+    text: str = channel.ask("write", handle=handle, blocks=blocks, pause_us=pause_us)["error"]["text"]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [(["mkfs.ext4", "-q"], "ext4"), (["mkswap"], "swap"), (["sh", "-c", TABLE], "")],
+    ids=["a filesystem", "swap", "a partition table without partitions"],
+)
+def test_root_writes_over_nothing_that_it_finds(device: str, make: list[str], shown: str) -> None:
+    subprocess.run([*make, device], check=True, capture_output=True)
+    before = digest(device)
+    with Channel() as channel:
+        assert "is not empty" in refused(channel, claimed(channel, device, shown), [0])
+    assert digest(device) == before
+
+
+def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
+    with Channel() as channel:
+        handle = claimed(channel, device)
+        assert "ends before that" in refused(channel, handle, [0, BLOCKS])
+        assert "at a time" in refused(channel, handle, [0] * 1025)
+        assert "at a time" in refused(channel, handle, [0], pause_us=60_000_001)
+        assert written_blocks(device) == []
+        assert channel.ask("write", handle=handle, blocks=[BLOCKS - 1, 3], pause_us=0)["ended"]["exit_code"] == 0
+    assert written_blocks(device) == [3, BLOCKS - 1]
+
+
+def test_root_does_not_write_noise_to_an_image(tmp_path: Path) -> None:
+    image = make_image(tmp_path, 64 << 20)
+    with attached(image) as (channel, handle):
+        assert "is not empty" in refused(channel, handle, [0])
+    assert written_blocks(str(image)) == []

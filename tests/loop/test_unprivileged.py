@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -104,6 +105,49 @@ def test_without_rights_an_image_explains_itself(nobody: Person) -> None:
     assert "--target dir:" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(nobody.home.glob("fswizard-*"))
+
+
+def holds_anything(device: str) -> bool:
+    data = Path(device).read_bytes()
+    return data.count(0) < len(data)
+
+
+@contextlib.contextmanager
+def readable_disk(directory: Path) -> Iterator[tuple[str, str]]:
+    """An empty device that everybody may look at, and its identifier."""
+    file = directory / "disk"
+    file.touch()
+    os.truncate(file, 128 << 20)
+    command = ["losetup", "--find", "--show", str(file)]
+    device = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    before = os.stat(device).st_mode
+    try:
+        os.chmod(device, 0o644)
+        yield device, str(file)
+    finally:
+        os.chmod(device, before)
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+@fault("rights", "no root, no sudo", "a probe of a device, by a user made for the test")
+def test_without_rights_a_probe_of_a_device_explains_itself(nobody: Person, tmp_path: Path) -> None:
+    with readable_disk(tmp_path) as (device, serial):
+        done = run(nobody, "smr", "--probe", device, "--erase", serial, "--time", "2s")
+        assert not holds_anything(device)
+    assert done.returncode == 4, done.stderr
+    assert "Writing to a device needs root" in done.stderr
+    assert "directory on the disk" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@fault("rights", "sudo, not root", "a probe of a device: the person's own process never opens it for writing")
+def test_with_sudo_a_probe_of_a_device_is_roots_work(trusted: Person, tmp_path: Path) -> None:
+    with readable_disk(tmp_path) as (device, serial):
+        done = run(trusted, "smr", "--probe", device, "--erase", serial, "--time", "2s", "--json")
+        assert holds_anything(device)
+    assert done.returncode == 0, done.stderr
+    assert "Writes up to" in done.stderr
+    assert '"verdict"' in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.bench.probing import FileWriter, run_probe
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.drives.probe_target import find_target
+from fswizard.drives.targets import find_device
 from tests.simulated.disks import PlainDisk, ShingledDisk
 from tests.simulated.nbd import Model, attached
 
@@ -21,10 +24,10 @@ MAXIMUM_BYTES = 8 << 30
 
 
 @contextlib.contextmanager
-def descriptor(device: str) -> Iterator[int]:
+def writer(device: str) -> Iterator[FileWriter]:
     opened = os.open(device, os.O_RDWR | os.O_EXCL | os.O_DIRECT | os.O_DSYNC)
     try:
-        yield opened
+        yield FileWriter(opened)
     finally:
         os.close(opened)
 
@@ -35,7 +38,7 @@ def plan_for(model: Model, device: str, listen_s: float, time_limit_s: float) ->
 
 def probed(model: Model, directory: Path, listen_s: float, time_limit_s: float) -> list[ProbeProgress | ProbeResult]:
     with attached(model, directory) as device:
-        return list(probe(plan_for(model, device, listen_s, time_limit_s), descriptor(device)))
+        return list(probe(plan_for(model, device, listen_s, time_limit_s), writer(device)))
 
 
 def result_of(told: list[ProbeProgress | ProbeResult]) -> ProbeResult:
@@ -66,6 +69,15 @@ def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
     assert left_open.outcome == "inconclusive", left_open
 
 
+def test_through_the_helper_a_shingled_device_is_found_too(tmp_path: Path) -> None:
+    with attached(ShingledDisk(), tmp_path) as device:
+        serial = find_device(device).identifiers[0]
+        target = find_target(device, serial=serial, time_limit_s=60.0)
+        *_, result = run_probe(target)
+    assert isinstance(result, ProbeResult)
+    assert result.outcome == "drive-managed", result
+
+
 def test_the_stall_alone_gives_a_disk_away(tmp_path: Path) -> None:
     result = result_of(probed(ShingledDisk(cache_bytes=1 << 40), tmp_path, listen_s=60.0, time_limit_s=60.0))
     assert result.evidence.code == "periodic-stall", result
@@ -86,7 +98,7 @@ def test_no_more_is_written_than_was_stated(tmp_path: Path) -> None:
     with attached(PlainDisk(), tmp_path) as device:
         plan = ProbePlan(device, 64 << 20, 1.0, True, 256 << 20, 60.0, 100 * BLOCK_BYTES)
         before = written_to(device)
-        told = list(probe(plan, descriptor(device)))
+        told = list(probe(plan, writer(device)))
         written = written_to(device) - before
     assert result_of(told).written_bytes == written == plan.maximum_bytes
 
@@ -94,7 +106,7 @@ def test_no_more_is_written_than_was_stated(tmp_path: Path) -> None:
 def test_a_disturbed_probe_proves_nothing(tmp_path: Path) -> None:
     with attached(ShingledDisk(), tmp_path) as device:
         plan = plan_for(ShingledDisk(), device, 1.0, 40.0)
-        told = list(probe(plan, descriptor(device), disturbed=lambda written: "somebody else wrote too."))
+        told = list(probe(plan, writer(device), disturbed=lambda written: "somebody else wrote too."))
     assert result_of(told).outcome == "inconclusive"
     assert "somebody else wrote too." in result_of(told).evidence.text
 

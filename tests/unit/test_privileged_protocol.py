@@ -64,12 +64,13 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "handle": 1, "job": 1, "image": "/i", "directory": "/d", "cwd": "/c", "filesystem": "ext4", "arguments": [],
         "options": ["noatime"], "argv": ["true"], "env": {"A": "b"},
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
+        "blocks": [7], "pause_us": 0,
         "counted": [], "pool": "x",
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request({"id": 1, "verb": verb, **fields}).fields == fields
     for name in fields:
-        for wrong in (None, True, -1, 1.0, 1 << 53, "a\0b", "\ud800", [1], [None], {"a": 1}, {"a\0": "b"}):
+        for wrong in (None, True, -1, 1.0, 1 << 53, "a\0b", "\ud800", [1.5], [None], {"a": 1}, {"a\0": "b"}):
             with pytest.raises(Refusal):
                 protocol.request({"id": 1, "verb": verb, **fields, name: wrong})
 

@@ -1,0 +1,152 @@
+"""The probe's own conduct, against a writer that costs no time: what it tells, and that it can be stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from fswizard.bench.probing import FileWriter
+from fswizard.drives import probe as module
+from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.privileged import noise
+
+PLAN = ProbePlan("/dev/x", 64 << 20, 1000.0, False, 0, 1000.0, 500 * BLOCK_BYTES)
+
+
+class Disk:
+    """Answers as it is told to; counts what it was ordered to write."""
+
+    def __init__(self, answers: Iterator[float | None]) -> None:
+        self._answers = answers
+        self.blocks: list[int] = []
+        self.pauses: list[float] = []
+        self.closed = 0
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Disk]:
+        yield self
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        self.pauses.append(pause_s)
+        try:
+            for block in blocks:
+                while (answer := next(self._answers)) is None:
+                    yield None
+                self.blocks.append(block)
+                yield answer
+        finally:
+            self.closed += 1
+
+
+def steady(latency_s: float = 0.02) -> Iterator[float]:
+    while True:
+        yield latency_s
+
+
+def stalling(every: int) -> Iterator[float]:
+    while True:
+        yield from [0.02] * (every - 1)
+        yield 0.4
+
+
+@pytest.fixture(autouse=True)
+def _tell_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOMENT_S", 0.0)
+
+
+def test_never_more_is_ordered_than_the_plan_says_and_never_beyond_its_span() -> None:
+    disk = Disk(steady())
+    *_, result = probe(PLAN, disk.opened())
+    assert isinstance(result, ProbeResult)
+    assert result.written_bytes == PLAN.maximum_bytes == len(disk.blocks) * BLOCK_BYTES
+    assert set(disk.blocks) <= set(range(PLAN.listen_bytes // BLOCK_BYTES))
+
+
+def test_the_pause_between_writes_varies_while_it_listens() -> None:
+    disk = Disk(steady())
+    list(probe(PLAN, disk.opened()))
+    assert len(set(disk.pauses)) > 2
+    assert max(disk.pauses) < 0.1
+
+
+def test_every_progress_tells_what_a_screen_shows() -> None:
+    told = list(probe(PLAN, Disk(stalling(every=100)).opened()))
+    progress = [one for one in told if isinstance(one, ProbeProgress)]
+    last = progress[-1]
+    assert last.written_bytes == PLAN.maximum_bytes
+    assert last.stalls == 5
+    assert last.rate_bytes_s > 0
+    assert max(one.worst_latency_s for one in progress) == 0.4
+    assert 0 < last.left_s < PLAN.time_limit_s
+    assert [one.left_s for one in progress] == sorted((one.left_s for one in progress), reverse=True)
+
+
+def test_a_disk_that_does_not_answer_is_told_about() -> None:
+    told = list(probe(PLAN, Disk(iter([*[0.02] * 10, *[None] * 3, *[0.02] * 490])).opened()))
+    silent = [one for one in told if isinstance(one, ProbeProgress) and one.rate_bytes_s == 0]
+    assert len(silent) == 3
+    assert all(one.written_bytes == 10 * BLOCK_BYTES for one in silent)
+    waited = [one.worst_latency_s for one in silent]
+    assert waited == sorted(waited)
+
+
+def test_it_can_be_stopped_from_another_thread_while_the_disk_is_silent() -> None:
+    silent, stop = threading.Event(), threading.Event()
+
+    def never() -> Iterator[float | None]:
+        yield 0.02
+        silent.set()
+        while True:
+            time.sleep(0.01)
+            yield None
+
+    disk, told = Disk(never()), list[ProbeProgress | ProbeResult]()
+    running = threading.Thread(target=lambda: told.extend(probe(PLAN, disk.opened(), stopped=stop.is_set)))
+    running.start()
+    assert silent.wait(60)
+    stop.set()
+    running.join(60)
+    assert isinstance(told[-1], ProbeResult)
+    assert told[-1].outcome == "inconclusive"
+    assert disk.closed == 1
+
+
+def test_leaving_the_loop_ends_the_writing() -> None:
+    disk = Disk(steady())
+    told = probe(PLAN, disk.opened())
+    next(told)
+    assert disk.closed == 0
+    told.close()  # type: ignore[attr-defined]
+    assert disk.closed == 1
+
+
+def test_a_failing_disk_ends_the_probe_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "read-only"
+    file.write_bytes(bytes(BLOCK_BYTES))
+    descriptor = os.open(file, os.O_RDONLY)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        list(probe(PLAN, contextlib.nullcontext(FileWriter(descriptor))))
+    os.close(descriptor)
+
+
+def test_a_file_is_written_where_it_was_ordered(tmp_path: Path) -> None:
+    file = tmp_path / "scratch"
+    file.write_bytes(bytes(6 * BLOCK_BYTES))
+    descriptor = os.open(file, os.O_RDWR | os.O_DSYNC)
+    answers = list(FileWriter(descriptor).write([4, 1], 0.0))
+    os.close(descriptor)
+    data = file.read_bytes()
+    written = [number for number in range(6) if any(data[number * BLOCK_BYTES :][:BLOCK_BYTES])]
+    assert written == [1, 4]
+    assert len([answer for answer in answers if answer is not None]) == 2
+    assert len(set(data[BLOCK_BYTES : 2 * BLOCK_BYTES])) == 256, "noise, which no disk can leave out or pack"
+
+
+def test_both_sides_mean_the_same_block() -> None:
+    assert noise.BLOCK_BYTES == BLOCK_BYTES
