@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from fswizard.bench.journal import Leftover
-from tests.fakes.wizard import BRIDGED, HOSTILE, SSD, FakeMachine, app
+from tests.fakes.wizard import BRIDGED, HOSTILE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZES = [(80, 24), (120, 36)]
@@ -30,16 +30,25 @@ async def settled(pilot: Pilot[Any]) -> None:
         return
     waits: dict[str, Callable[[], bool]] = {
         "purpose": lambda: "↻ go on" in _text(pilot),
-        "drive": lambda: bool(known.drives) and not any(drive.pending for drive in known.drives or ()),
+        "drive": lambda: bool(known.drives and known.offers) and not any(drive.pending for drive in known.drives or ()),
         "filesystems": lambda: len(known.available) == len(known.catalogue),
-        "review": lambda: "starts the run" in _text(pilot) or "not needed" in _text(pilot),
+        "review": lambda: any(words in _text(pilot) for words in ("starts the run", "not needed", "To confirm")),
         "result": lambda: "Looking" not in _text(pilot),
     }
     wait = waits.get(screen.STEP)
     if wait is not None:
         await until(pilot, wait, "the screen to settle")
     await pilot.app.workers.wait_for_complete()
-    await pilot.pause(0.3)
+    await still(pilot)
+
+
+async def still(pilot: Pilot[Any]) -> None:
+    """Nothing changes on the screen any more, however slow the machine is."""
+    seen: list[str] = []
+    while len(seen) < 6 or len(set(seen[-6:])) > 1:
+        await pilot.pause(0.05)
+        seen.append(_text(pilot))
+        assert len(seen) < 200, "the screen never stands still"
 
 
 def _text(pilot: Pilot[Any]) -> str:
@@ -92,7 +101,7 @@ def test_each_window(snap_compare: Any, window: str, size: tuple[int, int]) -> N
             await pilot.press(key)
             await pilot.app.workers.wait_for_complete()
             await pilot.pause()
-        await pilot.pause(0.3)
+        await still(pilot)
 
     assert snap_compare(app(step), terminal_size=size, run_before=opened)  # type: ignore[arg-type]
 
@@ -123,6 +132,34 @@ def test_hostile_names_are_shown_escaped(snap_compare: Any, size: tuple[int, int
 def test_what_a_killed_run_left_behind(snap_compare: Any, size: tuple[int, int]) -> None:
     left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
     assert snap_compare(app("purpose", FakeMachine(leftovers=(left,))), terminal_size=size, run_before=settled)
+
+
+DEVICES = {
+    "drive-new": ("drive", NEW, NEW.stable_name, []),
+    "drive-old": ("drive", OLD, "", ["tab", "end", "up"]),
+    "review-new": ("review", NEW, NEW.stable_name, []),
+    "review-old": ("review", OLD, OLD.partitions[0].stable_name, [*"WD-1234", "enter"]),
+}
+
+
+@pytest.mark.parametrize("look", ["80x24", "120x36", "200x60", "light"])
+@pytest.mark.parametrize("state", DEVICES)
+def test_a_device_as_target(snap_compare: Any, state: str, look: str) -> None:
+    step, drive, device, keys = DEVICES[state]
+    machine = FakeMachine(drives=(drive, SSD))
+
+    async def shown(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+        if look == "light":
+            await pilot.press("f2")
+        await still(pilot)
+
+    size = (120, 36) if look == "light" else tuple(int(part) for part in look.split("x"))
+    assert snap_compare(app(step, machine, drive=drive, device=device), terminal_size=size, run_before=shown)  # type: ignore[arg-type]
 
 
 async def test_the_steps_of_the_pictures_are_the_steps_there_are() -> None:
