@@ -28,6 +28,8 @@ from fswizard.privileged.protocol import Refusal
 NAME = re.compile(r"fswizard-[0-9a-f]{16}")
 MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
+KERNEL_NODE = "/dev/zfs"
+"""There while the kernel's module is loaded."""
 DAEMON = "zfs-fuse"
 DAEMON_DIRECTORIES = ("/var/run/zfs", "/var/lock/zfs", "/var/lib/zfs")
 """Where zfs-fuse has its socket, its lock and its list of pools."""
@@ -168,7 +170,7 @@ def reclaim(name: str) -> None:
     if not NAME.fullmatch(name):
         raise Refusal("refused", f"{name!r:.40} is no pool of a run")
     pool = Pool(name, -1)
-    if not has_daemon() and os.path.exists("/dev/zfs") and is_imported(name):
+    if not has_daemon() and os.path.exists(KERNEL_NODE) and is_imported(name):
         mark = _output(("zfs", "get", "-H", "-o", "value", MARK, name)).strip()
         if mark != name or pool.node not in _asked("status", "-P", name):
             raise Refusal("refused", f"{name} does not bear the mark of a run")
