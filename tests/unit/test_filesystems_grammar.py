@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.privileged import grammar
+from fswizard.privileged import counters, grammar
+from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.volumes import Volume
 
 
 def candidates(filesystem: Filesystem) -> list[Candidate]:
@@ -27,3 +31,13 @@ def test_every_option_passes_the_helpers_grammar(filesystem: Filesystem) -> None
             continue
         given = grammar.mount_options(filesystem.mount_type, candidate.mount_options, 1000, 1000).split(",")
         assert set(candidate.mount_options) <= set(given)
+
+
+@pytest.mark.parametrize("filesystem", catalogue().values(), ids=lambda filesystem: filesystem.name)
+def test_every_error_counter_is_one_that_the_helper_reads(filesystem: Filesystem) -> None:
+    assert set(filesystem.error_counters) <= counters.KINDS.keys()
+
+
+def test_counters_that_are_not_on_the_list_are_refused() -> None:
+    with pytest.raises(Refusal, match="no such counters: '/etc/passwd'"):
+        counters.read(cast(Volume, None), ["/etc/passwd"])
