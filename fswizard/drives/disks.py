@@ -80,8 +80,8 @@ def _listed(machine: Machine) -> Iterable[str]:
             continue
         if name.startswith("dm-") and not machine.text(f"{block}/dm/uuid").startswith("mpath-"):
             continue  # volumes are told as uses of the disks below them
-        if name.startswith("loop") and machine.number(f"{block}/ro"):
-            continue  # snaps and other read-only images
+        if name.startswith("loop") and (machine.number(f"{block}/ro") or machine.number(f"{block}/loop/autoclear")):
+            continue  # snaps, mounted images, the scratch image of a run: nobody attached them as disks
         yield name
 
 

@@ -5,6 +5,7 @@ The privileged helper repeats all of this as root, and asks the kernel for the d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ _SYSTEM_PARTITIONS = {
 _SHARED = ("ceph_bluestore", "drbd", "oracleasm", "VMFS", "stratis", "LVM1_member")
 """Parts of a larger whole that libblkid does not list among RAID members."""
 _SEVERAL_DEVICES = ("btrfs", "bcachefs")
+_ASKING_S = 1.5
 _UNMOUNT = "Unmount it there, or end the program that did."
 
 
@@ -126,7 +128,17 @@ def _backing(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
 
 
 def _open(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
-    """Programs that have the device open, as far as they can be looked at: a virtual machine, a copy that runs."""
+    """Programs that have the device open, as far as they can be looked at: a virtual machine, a copy that runs.
+
+    One that only asks the disk something, as smartctl and blkid do for the list of disks, is gone in a moment.
+    """
+    deadline = time.monotonic() + _ASKING_S
+    while (found := tuple(_openers(target, machine))) and machine.live and time.monotonic() < deadline:
+        time.sleep(0.1)
+    yield from found
+
+
+def _openers(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
     paths = {f"/dev/{name.replace('!', '/')}" for name in (*target.names, target.disk)}
     for pid in filter(str.isdecimal, machine.names("/proc")):
         if any(_leads_to(f"/proc/{pid}/fd/{number}", machine) in paths for number in machine.names(f"/proc/{pid}/fd")):
