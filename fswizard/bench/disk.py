@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard.bench.helper import Attached, Helper
@@ -21,12 +21,52 @@ from fswizard.drives.machine import HERE, Properties
 from fswizard.drives.refusals import refusals
 from fswizard.drives.targets import DeviceTarget, find_device, losses
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan, PlannedCommand, Target
 from fswizard.model.result import Doubt
 from fswizard.results import state_directory
 
 WIPE_LIMIT_S = 10.0
 """So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A partition or whole disk that could be measured on, or why it cannot."""
+
+    path: str
+    """Its stable name; the kernel's own where there is none."""
+    name: str
+    """Kernel name."""
+    size_bytes: int
+    whole: bool
+    """A whole disk, not a partition of one."""
+    empty: bool
+    """Everything could be looked at, and nothing was found."""
+    losses: tuple[str, ...]
+    """What would be lost, a sentence each."""
+    refused: Refused | None = None
+    """What stands against it, in the words of the command line."""
+
+
+def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
+    """The partitions of `drive` and the whole of it as targets of at least `minimum_bytes`; nothing is changed.
+
+    Its health is taken from `drive`. What is gone meanwhile is left out.
+    """
+    found = []
+    for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
+        with contextlib.suppress(FswizardError):
+            path = f"/dev/{name.replace('!', '/')}"
+            found.append(_offer(path, minimum_bytes, drive.health))
+    return tuple(found)
+
+
+def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
+    found = find_device(path)
+    found = replace(found, drive=replace(found.drive, health=health))
+    refused = _refusal(found, None, minimum_bytes)
+    return Offer(found.path, found.name, found.size_bytes, found.whole, found.empty, losses(found), refused)
 
 
 def plan_device(path: str, serial: str | None, minimum_bytes: int) -> tuple[Target, tuple[str, ...]]:
@@ -50,8 +90,40 @@ def require_confirmation(plan: Plan) -> None:
 def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the device of `plan` is erased."""
     found = find_device(plan.target.path)
-    model = found.drive.model or "a disk without a name"
-    return f"If {found.name} ({model}) is meant, confirm it with --erase {shlex.quote(found.identifiers[0])}"
+    return f"If {_named(found)} is meant, confirm it with --erase {shlex.quote(found.identifiers[0])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person has to type before a device is erased."""
+
+    device: str
+    """Kernel name and model."""
+    identifier: str
+    """To be typed exactly."""
+    kind: str
+    """What the identifier is, such as `serial number`."""
+    empty: bool
+    """Nothing was found on the device."""
+
+
+def question(plan: Plan) -> Question:
+    """What to ask before the device of `plan` is erased."""
+    found = find_device(plan.target.path)
+    identifier = found.identifiers[0]
+    if identifier == found.drive.serial:
+        kind = "serial number"
+    else:
+        kind = "file's path" if identifier.startswith("/") else "identifier"
+    return Question(_named(found), identifier, kind, found.empty)
+
+
+def confirmed(plan: Plan, typed: str) -> Plan:
+    """The plan, ready to be carried out. Refused where `typed` is not the device's serial number, or where the
+    device, or what lies on it, is not what the plan was made for any more."""
+    plan = replace(plan, target=replace(plan.target, identifier=typed))
+    _require_unchanged(plan)
+    return plan
 
 
 def device_commands(candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand]) -> list[PlannedCommand]:
@@ -134,9 +206,18 @@ async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -
     )
 
 
+def _named(found: DeviceTarget) -> str:
+    return f"{found.name} ({found.drive.model or 'a disk without a name'})"
+
+
 def _refuse(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
-    if against := refusals(found, serial, minimum_bytes=minimum_bytes):
-        raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
+    if (refused := _refusal(found, serial, minimum_bytes)) is not None:
+        raise refused
+
+
+def _refusal(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+    against = refusals(found, serial, minimum_bytes=minimum_bytes)
+    return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None
 
 
 def _require_unchanged(plan: Plan, *, held: bool = False) -> Properties:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -21,6 +22,7 @@ from textual.worker import Worker, WorkerState
 from fswizard.errors import ExitCode, FswizardError, Missing, UsageError
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.text import safe
 from fswizard.tui.backend import Backend, Run, ThisMachine
 from fswizard.tui.known import Known
 from fswizard.tui.running import Running
@@ -39,6 +41,8 @@ SCREENS: dict[StepName, str] = {
     "result": "fswizard.tui.screens.result:ResultScreen",
 }
 """Imported when they are shown, so that the first picture comes quickly."""
+DEAF_S = 0.6
+"""For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
 
 class FswizardApp(App[int]):
@@ -79,6 +83,8 @@ class FswizardApp(App[int]):
         self.taken_up: Run | None = None
         """An earlier run that the review is about, instead of a new one."""
         self.known = Known(self.backend)
+        self.deaf = False
+        """Keys and clicks are passed over, as the screen has just changed by itself."""
         self._start: StepName = start
         steps = self.wishes.steps
         self._visited: set[StepName] = set(steps[: steps.index(start) + 1])
@@ -89,6 +95,10 @@ class FswizardApp(App[int]):
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGTERM, self.leave_now)
+
+    async def on_event(self, event: events.Event) -> None:
+        if not (self.deaf and isinstance(event, (events.Key, events.MouseDown))):
+            await super().on_event(event)
 
     def action_hang_up(self) -> None:
         """The terminal is gone."""
@@ -193,31 +203,49 @@ class FswizardApp(App[int]):
         """A run goes on."""
         return self.running is not None and not self.running.state.ended
 
-    def begin(self, plan: Plan) -> None:
+    async def begin(self, plan: Plan) -> None:
         """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
         if plan.target.kind != "directory":
-            self._authorise()
+            await self._authorise(plan)
+        if self.measuring:
+            return
         self.result = None
         run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
         self.running = Running(run, plan, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
-    def _authorise(self) -> None:
-        found = self.backend.privilege()
+    async def _authorise(self, plan: Plan) -> None:
+        found = await asyncio.to_thread(self.backend.privilege)
         if found in ("root", "sudo"):
             return
         if found == "none":
             self.backend.authorise()  # says what is missing
         try:
             with self.suspend():
-                print("Making and mounting filesystems on the scratch image needs root. sudo asks for your password:")
-                self.backend.authorise()
+                given = self._ask_for_password(plan)  # never raises: the screen would not come back
         except SuspendNotSupported as error:
             raise Missing(
                 "Making and mounting filesystems needs root, and the password cannot be asked for here.",
                 "Run `sudo -v` in this terminal first, or start fswizard as root.",
             ) from error
+        if not given:
+            raise Missing(
+                "sudo gave no rights: the password was wrong, or it is not for you. Nothing has begun.",
+                "⏎ asks again; “Compare what I have” on the first screen needs no root.",
+            )
+
+    def _ask_for_password(self, plan: Plan) -> bool:
+        where = "the scratch image" if plan.target.kind == "image" else plan.target.path
+        print(f"fswizard makes and mounts filesystems on {safe(where)}, which needs root. sudo asks for your password.")
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
+        try:
+            self.backend.authorise()
+        except FswizardError:
+            return False
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return True
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED):
@@ -237,10 +265,20 @@ class FswizardApp(App[int]):
                 self.result_path = running.run.path
             except FswizardError as error:
                 running.problem = running.problem or error
+        from fswizard.tui.screens.leave import LeaveScreen
         from fswizard.tui.screens.run import RunScreen
 
+        before = self.screen
+        if isinstance(before, LeaveScreen):  # there is nothing to leave any more
+            self.pop_screen()
         if isinstance(self.screen, RunScreen):
             self.screen.run_is_over()
+        if self.screen is not before:
+            self.deaf = True
+            self.set_timer(DEAF_S, self._listen)
+
+    def _listen(self) -> None:
+        self.deaf = False
 
     def action_leave(self) -> None:
         """Quit; while a run goes on, ask once."""

@@ -21,6 +21,7 @@ from fswizard.model.text import safe
 from fswizard.tui.wishes import Wishes
 
 if TYPE_CHECKING:
+    from fswizard.bench.disk import Offer, Question
     from fswizard.bench.journal import Leftover
     from fswizard.bench.privilege import State
     from fswizard.filesystems import Availability, Suggestion
@@ -75,6 +76,7 @@ class Backend(Protocol):
     def place(self, drive: Drive | None) -> Place: ...
     def named_place(self, directory: str) -> Place: ...
     def mounted(self) -> tuple[Place, ...]: ...
+    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]: ...
     def recipes(self) -> tuple[Recipe, ...]: ...
     def catalogue(self) -> Mapping[str, Filesystem]: ...
     def availability(self, filesystem: Filesystem) -> Availability: ...
@@ -83,6 +85,8 @@ class Backend(Protocol):
     def parse_candidate(self, text: str) -> Candidate: ...
     def estimate(self, wishes: Wishes) -> Estimate: ...
     def make_plan(self, wishes: Wishes) -> Plan: ...
+    def question(self, plan: Plan) -> Question: ...
+    def confirmed(self, plan: Plan, typed: str) -> Plan: ...
     def privilege(self) -> State: ...
     def authorise(self) -> None: ...
     def open_session(self, plan: Plan) -> Run: ...
@@ -156,6 +160,12 @@ class ThisMachine:
                 continue
         return tuple(self.named_place(path) for path in found.values() if filesystem_type(path) not in NOT_ON_A_DISK)
 
+    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
+        """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
+        from fswizard.bench import disk
+
+        return disk.offers(drive, recipe.image_bytes if recipe else 0)
+
     def recipes(self) -> tuple[Recipe, ...]:
         from fswizard import recipes
 
@@ -196,7 +206,7 @@ class ThisMachine:
         count = len(wishes.places if wishes.comparing else wishes.candidates)
         kind = wishes.drive.kind if wishes.drive else "unknown"
         trial_s = trial_overhead_s(kind) + sum(on_disk_s(w.job, w.seconds, kind) for w in workloads)
-        image_bytes = 0 if wishes.comparing else wishes.recipe.image_bytes
+        image_bytes = 0 if wishes.comparing or wishes.device else wishes.recipe.image_bytes
         preparation_s = filling_s(image_bytes, kind)
         writes = sum(workload.writes_bytes for workload in workloads)
         return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
@@ -217,18 +227,31 @@ class ThisMachine:
                     time_limit_s=wishes.time_limit_s,
                 )
             )
+        image = TargetChoice("image", wishes.directory)
         return make_plan(
             Choices(
                 wishes.recipe,
                 candidates=tuple(self.parse_candidate(name) for name in wishes.candidates),
                 baseline=wishes.against,
-                target=TargetChoice("image", wishes.directory),
+                target=TargetChoice("device", wishes.device) if wishes.device else image,
                 weights=wishes.weights,
                 needs=wishes.needs,
                 time_limit_s=wishes.time_limit_s,
-                drive=None if wishes.directory or wishes.elsewhere else wishes.drive,
+                drive=wishes.drive if wishes.device or not (wishes.directory or wishes.elsewhere) else None,
             )
         )
+
+    def question(self, plan: Plan) -> Question:
+        """What has to be typed before the device of `plan` is erased."""
+        from fswizard.bench import disk
+
+        return disk.question(plan)
+
+    def confirmed(self, plan: Plan, typed: str) -> Plan:
+        """The plan, ready to be carried out; Refused where `typed` is wrong or the device is not as it was shown."""
+        from fswizard.bench import disk
+
+        return disk.confirmed(plan, typed)
 
     def privilege(self) -> State:
         from fswizard.bench import privilege

@@ -94,6 +94,7 @@ def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
 def _facts(drive: Drive) -> str:
     words = [drive.bus.upper() if drive.bus not in ("other",) else ""]
     words += [f"behind {drive.bridge}" if drive.bridge else "", f"{drive.rpm} rpm" if drive.rpm else ""]
+    words += [f"serial number {drive.serial}" if drive.serial else ""]
     words += [f"firmware {drive.firmware}" if drive.firmware else ""]
     words += [f"{drive.power_on_hours:,} h in use" if drive.power_on_hours else ""]
     return " · ".join(word for word in words if word)
@@ -103,6 +104,7 @@ def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
     """The disk that a purpose is most likely about."""
     if not drives:
         return None
+    drives = [drive for drive in drives if drive.bus != "loop"] or drives
     if purpose in ("archive-disk", "smr"):
         return max(drives, key=lambda d: (d.kind == "hdd", d.smr.kind == "drive-managed", d.bus == "usb", d.size_bytes))
     return max(drives, key=lambda d: (d.kind in ("ssd", "nvme"), d.kind == "nvme", d.size_bytes))

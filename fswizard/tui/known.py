@@ -14,6 +14,7 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.wishes import Purpose, Wishes
 
 if TYPE_CHECKING:
+    from fswizard.bench.disk import Offer
     from fswizard.filesystems import Availability
 
 RECIPES: dict[Purpose, str] = {
@@ -37,6 +38,8 @@ class Known:
         """By kernel name and serial number: what smartctl said."""
         self.places: dict[str, Place | FswizardError] = {}
         """By kernel name of the disk: where a scratch image for it goes."""
+        self.offers: dict[str, tuple[Offer, ...]] = {}
+        """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.mounted: tuple[Place, ...] | None = None
         self.available: dict[str, Availability] = {}
         """By name of the filesystem."""

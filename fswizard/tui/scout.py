@@ -12,8 +12,9 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.known import Known
 from fswizard.tui.threads import aside
 
-NO_DISKS = ("loop", "zram")
-"""Buses of what is listed by the kernel and is no disk of anybody's."""
+NO_DISKS = ("zram",)
+"""Buses of what is listed by the kernel and is no disk of anybody's. A loop device that somebody attached may stand
+for one: a way to rehearse."""
 
 
 class Scout:

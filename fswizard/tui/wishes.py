@@ -32,6 +32,8 @@ class Wishes:
     drive: Drive | None = None
     directory: str = ""
     """Where the scratch image goes; empty for the place that the program proposes."""
+    device: str = ""
+    """Stable name of the partition or whole disk that is given up for the measurement; empty for a scratch image."""
     elsewhere: bool = False
     """The image goes onto another disk than the one chosen, as nothing on that can be written."""
     places: tuple[str, ...] = ()

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fswizard.bench.disk import Offer, Question
 from fswizard.bench.journal import Leftover
-from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.errors import FswizardError, Missing, Refused, UsageError
 from fswizard.filesystems import Availability, parse_candidates
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.events import (
@@ -35,6 +36,7 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
+from fswizard.model.units import size_text
 from fswizard.recipes import parse
 from fswizard.results import Ending, Entry, Header
 from fswizard.stats import decide, judge
@@ -126,6 +128,32 @@ BRIDGED = Drive(
         ("Ask through the bridge: smartctl -d sat -i /dev/sdc",),
     ),
 )
+NEW = Drive(
+    "sde",
+    8_001_563_222_016,
+    model="ST8000DM004-2U9188",
+    serial="WSC0N3W0",
+    stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC0N3W0",
+    kind="hdd",
+    bus="usb",
+    bridge="ASMedia ASM1153E",
+    rotational=True,
+    health="good",
+    smr=SmrVerdict(
+        "drive-managed",
+        "strong",
+        (Evidence("model-table", "drive-managed", "strong",
+                  "The table of models names ST8000DM004 as shingled (Seagate BarraCuda data sheet)."),),
+    ),
+)  # fmt: skip
+"""A disk fresh from the shop: nothing is on it."""
+OLD = replace(
+    NEW, name="sdf", serial="WSC00LD0", stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC00LD0", partitions=(
+        Partition("sdf1", 1 << 20, 4_000 * 10**9, filesystem="ext4", label="photos",
+                  stable_name="/dev/disk/by-partuuid/11111111-01"),
+    ),
+)  # fmt: skip
+"""The same, with something on it that nobody uses."""
 HOSTILE = replace(
     BRIDGED, name="sdd", model="[/b] [@click=app.quit]x\\x1b]52;c;aGk=\\x07\\u202egpj", partitions=(
         Partition("sdd1", 1 << 20, 200 * 10**9, filesystem="ext4", label="[red]$(reboot)", mount_point="/media/[/]"),
@@ -247,6 +275,21 @@ class FakeMachine(ThisMachine):
             raise UsageError(f"{directory} is not a directory.", "Name a directory that exists.")
         return Place(directory, "ext4", 312_000_000_000, "nvme0n1")
 
+    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
+        return tuple(offer(drive, part) for part in (*drive.partitions, None))
+
+    def question(self, plan: Plan) -> Question:
+        drive = self._given_up(plan)
+        return Question(f"{drive.name} ({drive.model})", drive.serial, "serial number", plan.losses[0][:7] == "Nothing")
+
+    def confirmed(self, plan: Plan, typed: str) -> Plan:
+        if typed != (drive := self._given_up(plan)).serial:
+            raise Refused(f"'{typed}' is not the serial number of {drive.name}.", "Look again which disk it is.")
+        return replace(plan, target=replace(plan.target, identifier=typed))
+
+    def _given_up(self, plan: Plan) -> Drive:
+        return next(drive for drive in self.drives if plan.target.path in paths_on(drive))
+
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES
 
@@ -315,6 +358,28 @@ class FakeMachine(ThisMachine):
     def clean(self, leftover: Leftover) -> None:
         self.left.remove(leftover)
         self.cleaned.append(leftover)
+
+
+def paths_on(drive: Drive) -> tuple[str, ...]:
+    return (drive.stable_name or f"/dev/{drive.name}", *(p.stable_name or f"/dev/{p.name}" for p in drive.partitions))
+
+
+def offer(drive: Drive, part: Partition | None) -> Offer:
+    """In the words of the real one, as far as these disks need them."""
+    name, size_bytes = (part.name, part.size_bytes) if part else (drive.name, drive.size_bytes)
+    path = (part or drive).stable_name or f"/dev/{name}"
+    parts = (part,) if part else drive.partitions
+    against = [f"{p.name} is mounted on {p.mount_point}." for p in parts if p.mount_point]
+    if part is None and parts:
+        names = ", ".join(p.name for p in parts)
+        against.append(f"{name} has {len(parts)} partition{'s' * (len(parts) > 1)}: {names}.")
+    if not drive.serial:
+        against.append(f"{drive.name} tells neither a serial number nor a WWN, so it cannot be confirmed.")
+    hint = f"Unmount it first: umount {parts[0].mount_point}" if parts and parts[0].mount_point else "Name one of them."
+    found = tuple(f'{p.name}: {p.filesystem} "{p.label}", {size_text(p.size_bytes)}' for p in parts)
+    nothing = f"Nothing was found on {name} ({size_text(size_bytes)}): no partition table and no filesystem."
+    refused = Refused(" ".join(against), hint) if against else None
+    return Offer(path, name, size_bytes, part is None, not found, found or (nothing,), refused)
 
 
 class FakeSession:
@@ -520,6 +585,7 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
     assert wishes.recipe is not None
     workloads = tuple(replace(w, weight=wishes.weight(w.name)) for w in wishes.recipe.workloads)
     recipe = replace(wishes.recipe, workloads=tuple(w for w in workloads if w.weight > 0))
+    losses: tuple[str, ...] = ()
     if wishes.comparing:
         target = Target("directory", "")
         known = machine.catalogue()
@@ -528,10 +594,18 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
             Candidate(f"{kinds.get(place, 'ext4')}@{place}", known[kinds.get(place, "ext4")], directory=place)
             for place in wishes.places
         )
+    elif wishes.device:
+        assert wishes.drive is not None
+        part = next((p for p in wishes.drive.partitions if p.stable_name == wishes.device), None)
+        given_up = offer(wishes.drive, part)
+        target, losses = Target("device", wishes.device, given_up.size_bytes, number="8:64"), given_up.losses
+        candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
     else:
         target = Target("image", wishes.directory or "/mnt/archive", recipe.image_bytes, "ext4")
         candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
     commands = [PlannedCommand(("fallocate", "--length", "5G", "IMAGE"), text="reserve")]
+    if wishes.device:
+        commands = [PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="wipe")]
     for candidate in candidates:
         if not candidate.directory:
             commands += [
@@ -546,7 +620,7 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
     return Plan(
         recipe, candidates, baseline, target, wishes.drive, wishes.needs, wishes.budget_s, seed=7,
         commands=tuple(commands), seconds_per_trial=sum(w.seconds for w in recipe.workloads) + 2,
-        writes_bytes_per_trial=sum(w.writes_bytes for w in recipe.workloads), preparation_s=20.0,
+        writes_bytes_per_trial=sum(w.writes_bytes for w in recipe.workloads), preparation_s=20.0, losses=losses,
     )  # fmt: skip
 
 

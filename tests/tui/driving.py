@@ -21,9 +21,9 @@ PATIENCE_S = 10.0
 async def until(
     pilot: Pilot[Any], condition: Callable[[], bool], what: str = "", *, patience_s: float = PATIENCE_S
 ) -> None:
-    """Wait until `condition` holds; fail with `what` and the screen's text when it never does."""
+    """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
     deadline = time.monotonic() + patience_s
-    while not condition():
+    while not condition() or getattr(pilot.app, "deaf", False):
         if time.monotonic() > deadline:
             raise AssertionError(f"in vain waited for {what}\n{screen_text(pilot.app)}")
         await pilot.pause()

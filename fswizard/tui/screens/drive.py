@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -13,18 +13,20 @@ from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
-from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
-from fswizard.tui.drawing import cut_left, fit, lines, radio, text
+from fswizard.tui.drawing import Piece, lines
 from fswizard.tui.drives import best_for, contents, drive_header, drive_row, explain
 from fswizard.tui.places import PlaceRows, explain_place
 from fswizard.tui.scout import Scout
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.targets import DEVICE, chosen_of, device_row, device_words, directory_row, empty_words, image_row
 from fswizard.tui.threads import tell
+from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.rows import Draw, Row, Rows, headline
+from fswizard.tui.widgets.rows import Row, Rows, headline
 
-NOT_OFFERED = "a partition or the whole disk: command line only"
+if TYPE_CHECKING:
+    from fswizard.bench.disk import Offer
 
 
 class DriveScreen(StepScreen):
@@ -37,10 +39,12 @@ class DriveScreen(StepScreen):
         "The measurement runs in a scratch image: a large file on a filesystem of that disk. It is removed "
         "afterwards and nothing is lost. Where nothing on the disk is mounted and writable, mount something, or "
         "name another directory; figures then belong to the disk which that directory is on.\n\n"
-        "The wizard formats no disk and no partition. The command line can: fswizard run --target device:PATH "
-        "--erase SERIAL, after every check that can be made."
+        "A partition or the whole disk can be measured on itself, which is the better measurement and erases it: "
+        "tab goes to the list of what can be used, and space chooses. What is in use is refused with its reason. "
+        "Nothing is erased before you typed the disk's serial number on the review."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.focus_next", "measure on"),
         Binding("r", "rescan", "rescan"),
         Binding("d", "directory", "directory"),
         Binding("m", "model", "model name"),
@@ -55,7 +59,7 @@ class DriveScreen(StepScreen):
         if self.wishes.comparing:
             with Horizontal(classes="split"):
                 with VerticalScroll(classes="left", can_focus=False):
-                    yield Input(placeholder="another directory, such as /srv/data", id="directory")
+                    yield Box(placeholder="another directory, such as /srv/data", id="directory")
                     yield PlaceRows(id="places", keeps=True)
                     yield Canvas(id="below", classes="narrow-only")
                 yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -63,8 +67,8 @@ class DriveScreen(StepScreen):
         yield Rows(id="drives", keeps=True)
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
-                yield Input(id="directory")
-                yield Rows(id="targets")
+                yield Box(id="directory")
+                yield Rows(id="targets", ticks=True)
                 yield Canvas(id="below")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
@@ -73,6 +77,8 @@ class DriveScreen(StepScreen):
         self._model: Drive | None = None
         self._scouting: Scout | None = None
         self._shown = False
+        self._looked_at: object = None
+        self._explained = ("", "")
         self.query_one("#directory").display = False
         self.query_one(".panel").border_title = "What is known of it"
         if self.wishes.comparing:
@@ -112,6 +118,7 @@ class DriveScreen(StepScreen):
     def action_rescan(self) -> None:
         """Ask all disks anew."""
         self.wizard.known.details.clear()
+        self._looked_at = None
         self._scout()
 
     def _scout(self) -> None:
@@ -139,10 +146,6 @@ class DriveScreen(StepScreen):
     def _show(self, drives: tuple[Drive, ...]) -> None:
         if not drives:
             self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
-        elif self.wishes.purpose == "smr":
-            self.say("The verdict rests on evidence. Absence of evidence is “not known”, never “CMR”.")
-        else:
-            self.say("A scratch image is made on it and removed afterwards: nothing is lost.")
         self._fill()
         rows = self.query_one("#drives", Rows)
         chosen = self.wishes.drive or best_for(self.wishes.purpose, drives)
@@ -172,6 +175,11 @@ class DriveScreen(StepScreen):
         self.query_one("#about", Canvas).show(lambda width: explain(drive, width))
         self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
         self.query_one("#targets", Rows).rows = self._targets(drive)
+        if self._explained[0] != (drive.name or "model"):
+            self._say_what(self._target_key)
+        if drive.name and (state := _as_target(drive)) != self._looked_at:
+            self._looked_at = state
+            self._look_for_targets(drive)
 
     def _below(self, drive: Drive, width: int) -> Content:
         """What is on the disk; where there is no room for a panel, the evidence too."""
@@ -179,28 +187,92 @@ class DriveScreen(StepScreen):
             return lines((explain(drive, width), Content(""), contents(drive, width)))
         return contents(drive, width)
 
+    # Targets
+
+    @work(thread=True, exclusive=True, group="targets")
+    def _look_for_targets(self, drive: Drive) -> None:
+        offers = self.wizard.backend.offers(drive, self.wishes.recipe)
+        tell(self, self._offered, drive, offers)
+
+    def _offered(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
+        self.wizard.known.offers[drive.name] = offers
+        self._draw()
+        if not self.query_one("#targets").has_focus and self._explained[0] == drive.name:
+            self._say_what(self._target_key)
+
+    def _offers(self) -> tuple[Offer, ...]:
+        drive = self._drive
+        return self.wizard.known.offers.get(drive.name, ()) if drive else ()
+
+    @property
+    def _device(self) -> Offer | None:
+        """The partition or disk that was chosen, where it belongs to the highlighted disk and can still be had."""
+        return chosen_of(self._offers(), self.wishes.device)
+
+    @property
+    def _target_key(self) -> str:
+        """Key of the target that is chosen."""
+        if (device := self._device) is not None:
+            return DEVICE + device.path
+        return "named" if self.wishes.directory else "default"
+
     def _targets(self, drive: Drive) -> tuple[Row, ...]:
         if not drive.name:
             return ()
         place = self.wizard.known.places.get(drive.name)
-        named = bool(self.wishes.directory)
-        return (
+        chosen, directory = self._target_key, self.wishes.directory
+        rows = [
             headline("where", "Measure on"),
-            Row("default", _default_row(self, place, not named)),
-            Row("named", _named_row(self.wishes.directory)),
-            Row("device", _refused_row(), False),
-        )
+            Row("default", image_row(self.wishes.recipe, place, chosen == "default")),
+            Row("named", directory_row(directory, chosen == "named")),
+        ]
+        keys = {DEVICE + offer.path: offer for offer in self._offers()}
+        return (*rows, *(Row(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
+
+    def _say_what(self, key: str) -> None:
+        """Below the question: what a target means."""
+        drive = self._drive
+        self._explained = ((drive.name or "model") if drive else "", key)
+        self.say(*self._meaning(key))
+
+    def _meaning(self, key: str) -> tuple[Piece, ...]:
+        offers = self._offers()
+        for offer in offers:
+            if key == DEVICE + offer.path:
+                return device_words(offer)
+        if key == "named":
+            where = self.wishes.directory or "a directory that you name"
+            return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
+        drive = self._drive
+        place = self.wizard.known.places.get(drive.name) if drive else None
+        if isinstance(place, Place) and place.remark:
+            empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
+            return empty_words(empty) if empty is not None else (place.remark,)
+        if self.wishes.purpose == "smr":
+            return ("The verdict rests on evidence. Absence of evidence is “not known”, never “CMR”.",)
+        return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
 
     @on(Rows.Chosen, "#targets")
-    def _target(self, event: Rows.Chosen) -> None:
-        if event.rows.has_focus and event.key == "default" and self.wishes.directory:
-            self.wizard.wish(directory="")
-            self._draw()
+    def _explain_target(self, event: Rows.Chosen) -> None:
+        if event.rows.has_focus and event.key != self._explained[1]:
+            self._say_what(event.key)
 
-    @on(Rows.Clicked, "#targets")
-    def _clicked(self, event: Rows.Clicked) -> None:
-        if event.key == "named":
+    @on(Rows.Ticked, "#targets")
+    def _pick(self, event: Rows.Ticked) -> None:
+        self._choose(event.key)
+
+    def _choose(self, key: str) -> bool:
+        """Make a row the target; False where it cannot be, or where something has to be typed first."""
+        if key == "named":
             self.action_directory()
+            return False
+        device = chosen_of(self._offers(), key.removeprefix(DEVICE))
+        self._say_what(key)
+        if key != "default" and device is None:
+            return False
+        self.wizard.wish(directory="", device=device.path if device else "")
+        self._draw()
+        return True
 
     # Typing
 
@@ -251,8 +323,8 @@ class DriveScreen(StepScreen):
         if self.wishes.comparing:
             self.query_one(PlaceRows).add(place)
         else:
-            self.wizard.wish(directory=place.directory)
-            self.say(f"The image goes into {place.directory}, {size_text(place.free_bytes)} free.")
+            self.wizard.wish(directory=place.directory, device="")
+            self._say_what("named")
             self._draw()
         self._close_box()
 
@@ -278,8 +350,8 @@ class DriveScreen(StepScreen):
             self._compare()
             return
         targets = self.query_one("#targets", Rows)
-        if targets.has_focus and targets.key == "named" and not self.wishes.directory:
-            self.action_directory()
+        named = targets.key == "named" and self.wishes.directory
+        if targets.has_focus and not named and not self._choose(targets.key):
             return
         drive = self._drive
         place = self.wizard.known.places.get(drive.name) if drive else None
@@ -287,9 +359,11 @@ class DriveScreen(StepScreen):
             if self.wishes.directory:
                 self.wizard.go_on()
             return
-        if isinstance(place, FswizardError) and not self.wishes.directory:
+        device = self._device
+        if isinstance(place, FswizardError) and not self.wishes.directory and device is None:
             self.complain(place)
             return
+        self.wizard.wish(device=device.path if device else "")
         self._take(drive, place if isinstance(place, Place) else None)
 
     def _take(self, drive: Drive, place: Place | None) -> None:
@@ -309,44 +383,7 @@ class DriveScreen(StepScreen):
         self.wizard.go_on()
 
 
-def _default_row(screen: DriveScreen, place: Place | FswizardError | None, chosen: bool) -> Draw:
-    recipe = screen.wishes.recipe
-    size = size_text(recipe.image_bytes) if recipe else ""
-
-    def draw(width: int, on: bool) -> Content:
-        mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
-        if place is None:
-            return fit(text(mark, ("looking for room …", "$muted")), width)
-        if isinstance(place, FswizardError):
-            return fit(text(mark, ("✗ ", "$error"), place.message), width)
-        words = f"a scratch image of {size} in "
-        room = width - 5 - len(words) - 19
-        rows = [text(mark, words, (cut_left(place.directory, max(8, room)), "bold"))]
-        if room >= len(place.directory):
-            rows[0] += text(("  nothing is lost", "$success"))
-        else:
-            rows = [text(mark, words.removesuffix(" in "), ("  nothing is lost", "$success"))]
-            rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
-        if place.remark:
-            rows.append(text(("     ! on another disk: nothing on this one is mounted and writable", "$warning")))
-        return lines(fit(row, width) for row in rows)
-
-    return draw
-
-
-def _named_row(directory: str) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        words = f"in {cut_left(directory, width - 12)}" if directory else "in another directory, which you name (d)"
-        return fit(text(("▌" if on else " ", "$primary"), radio(bool(directory)), " ", words), width)
-
-    return draw
-
-
-def _refused_row() -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        return fit(
-            text(" ", radio(False, enabled=False), (f" {NOT_OFFERED}", "$faint")),
-            width,
-        )
-
-    return draw
+def _as_target(drive: Drive) -> object:
+    """What decides whether it can be written over, as far as it is seen without looking closely."""
+    parts = tuple((part.name, part.filesystem, part.label, part.mount_point) for part in drive.partitions)
+    return (drive.name, drive.serial, drive.health, drive.read_only, drive.uses, parts)

@@ -20,6 +20,7 @@ from fswizard.tui.drawing import cut, fit, lines, text, tick
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.threads import tell
+from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
 
@@ -50,7 +51,7 @@ class FilesystemsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield Input(placeholder="such as btrfs:noatime,compress=zstd:1", id="own")
+                yield Box(placeholder="such as btrfs:noatime,compress=zstd:1", id="own")
                 yield Rows(id="candidates", ticks=True, keeps=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)

@@ -50,6 +50,8 @@ class LeaveScreen(ModalScreen[None]):
     def action_choose(self) -> None:
         app = cast("FswizardApp", self.app)
         key = self.query_one(Rows).key
+        if not self.is_current:  # the run has ended meanwhile
+            return
         self.dismiss()
         if key == "stop" and app.running is not None:
             app.running.stop()

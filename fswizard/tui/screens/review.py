@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.plan import Plan, PlannedCommand
@@ -17,9 +18,11 @@ from fswizard.model.units import duration_text, size_text
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
+from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
+    from fswizard.bench.disk import Question
     from fswizard.bench.privilege import State
 
 ROOT = {
@@ -34,6 +37,18 @@ NO_ROOT = (
 )
 
 
+class SerialBox(Box):
+    """Where the serial number is typed; the plan can be scrolled meanwhile."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "erase and start"),
+        Binding("up", "screen.line(-1)", "scroll", key_display="↑"),
+        Binding("down", "screen.line(1)", "scroll", key_display="↓"),
+        Binding("pageup", "screen.page(-1)", "scroll", key_display="PgUp"),
+        Binding("pagedown", "screen.page(1)", "scroll", key_display="PgDn"),
+    ]
+
+
 class ReviewScreen(StepScreen):
     """The plan, whole."""
 
@@ -42,9 +57,11 @@ class ReviewScreen(StepScreen):
     HELP = (
         "These are the exact commands of the run. DEVICE, MOUNT and IMAGE stand for names that are known only then; "
         "commands marked # run as root, those marked $ as you.\n\n"
-        "Formatting happens on the scratch image, never on a disk of yours. The image, its loop device and its mount "
-        "are removed at the end, whatever happens: also when the program is killed.\n\n"
-        "Enter starts the run."
+        "Formatting happens on the scratch image. The image, its loop device and its mount are removed at the end, "
+        "whatever happens: also when the program is killed. Enter starts the run.\n\n"
+        "Only where you chose a partition or a whole disk is that formatted, again and again, and left wiped. What "
+        "would be lost stands in the first line, and Enter starts the run only after you typed the serial number "
+        "of that disk. Then everything is checked once more, and the run does not begin where anything has changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "start"),
@@ -53,6 +70,7 @@ class ReviewScreen(StepScreen):
     ]
 
     def body(self) -> ComposeResult:
+        yield SerialBox(id="serial")
         with Horizontal(classes="split even"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield Canvas(id="plan")
@@ -63,6 +81,8 @@ class ReviewScreen(StepScreen):
         super().on_mount()
         self._plan: Plan | None = None
         self._problem: FswizardError | None = None
+        self._question: Question | None = None
+        self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
         if self.wizard.measuring and self.wizard.running is not None:
             self._planned(self.wizard.running.state.plan, "root")
@@ -82,19 +102,21 @@ class ReviewScreen(StepScreen):
         backend = self.wizard.backend
         try:
             plan = backend.make_plan(self.wishes)
+            question = backend.question(plan) if plan.target.kind == "device" else None
             rights = backend.privilege()
         except FswizardError as error:
             tell(self, self._cannot, error)
             return
-        tell(self, self._planned, plan, rights)
+        tell(self, self._planned, plan, rights, question)
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
         self.say("This cannot be carried out as chosen. ", ("esc", "bold $primary"), " goes back and changes it.")
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
-    def _planned(self, plan: Plan, rights: State) -> None:
+    def _planned(self, plan: Plan, rights: State, question: Question | None = None) -> None:
         self._plan = plan
+        self._question = question
         self.wizard.wish(plan=plan)
         if self.wizard.measuring:
             self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
@@ -102,9 +124,11 @@ class ReviewScreen(StepScreen):
             self.say(("! ", "bold $warning"), "This needs root, which cannot be had here.")
         elif self.wizard.taken_up is not None:
             self.say("An earlier run with this plan goes on where it ended. ", ("⏎", "bold $primary"), " starts it.")
+        elif question is not None:
+            self._ask(question)
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
-        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width))
+        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, question))
         self.query_one("#commands", Canvas).show(lambda width: commands(plan, width))
         self.query_one("#below", Canvas).show(
             lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
@@ -124,30 +148,60 @@ class ReviewScreen(StepScreen):
     def action_forward(self) -> None:
         if self.wizard.measuring:
             self.wizard.visit("run")
+        elif self._question is not None:
+            self._answer()
         elif self._plan is not None:
-            try:
-                self.wizard.begin(self._plan)
-            except FswizardError as error:
-                self.complain(error)
+            self._begin(self._plan)
         elif self._problem is not None:
             self.complain(self._problem)
 
+    # A disk that is given up
 
-def plan_words(plan: Plan, rights: State, width: int) -> Content:
+    def _ask(self, question: Question) -> None:
+        loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
+        self.say(f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
+                 (question.identifier, "bold"), " and press ", ("⏎", "bold $primary"), ".")  # fmt: skip
+        box = self.query_one("#serial", Input)
+        box.placeholder = f"{question.kind} of {question.device}"
+        box.display = True
+        box.focus()
+
+    @on(Input.Submitted, "#serial")
+    def _answer(self) -> None:
+        typed = self.query_one("#serial", Input).value.strip()
+        if self._question is None or self._plan is None:
+            return
+        if typed:
+            self._confirm(self._plan, typed)
+        else:
+            self._ask(self._question)
+
+    @work(thread=True, exclusive=True)
+    def _confirm(self, plan: Plan, typed: str) -> None:
+        try:
+            confirmed = self.wizard.backend.confirmed(plan, typed)
+        except FswizardError as error:
+            tell(self, self.complain, error)
+            return
+        tell(self, self._begin, confirmed)
+
+    @work(exclusive=True, group="begin")
+    async def _begin(self, plan: Plan) -> None:
+        try:
+            await self.wizard.begin(plan)
+        except FswizardError as error:
+            self.complain(error)
+
+
+def plan_words(plan: Plan, rights: State, width: int, question: Question | None = None) -> Content:
     """What will happen, what will be lost, where files go, how long it takes."""
     count = len(plan.candidates)
-    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + plan.target.size_bytes
-    image = plan.target.kind != "directory"
-    where = (
-        f"a scratch image of {size_text(plan.target.size_bytes)} in {plan.target.path} "
-        f"({plan.target.host_filesystem or 'filesystem not known'}), removed afterwards"
-        if image
-        else "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
-    )
-    nothing = text(("nothing", "bold $success"), ": no disk or partition of yours is formatted")
+    filled = plan.target.size_bytes if plan.target.kind == "image" else 0
+    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + filled
+    root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
-        ("You lose", text(("; ".join(plan.losses), "bold $error")) if plan.losses else nothing),
-        ("Where", where),
+        ("You lose", _losses(plan, question)),
+        ("Where", _where(plan)),
         ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
         ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
         (
@@ -159,11 +213,29 @@ def plan_words(plan: Plan, rights: State, width: int) -> Content:
     ]
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
-    pairs.append(("Root", ROOT[rights] if image else "is not needed"))
-    if image and rights == "none":
+    pairs.append(("Root", ROOT[rights] if root else "is not needed"))
+    if root and rights == "none":
         missing = [pairs.pop(), ("Instead", NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     return facts(pairs, width, label=11)
+
+
+def _losses(plan: Plan, question: Question | None) -> Content:
+    if not plan.losses:
+        return text(("nothing", "bold $success"), ": no disk or partition of yours is formatted")
+    if question is not None and question.empty:
+        return text(("nothing", "bold $success"), ". ", *plan.losses)
+    return text(("; ".join(plan.losses), "bold $error"))
+
+
+def _where(plan: Plan) -> str:
+    target = plan.target
+    if target.kind == "directory":
+        return "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
+    if target.kind == "device":
+        return f"the device {target.path} of {size_text(target.size_bytes)}; left wiped, without a filesystem"
+    host = target.host_filesystem or "filesystem not known"
+    return f"a scratch image of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
 
 
 def commands(plan: Plan, width: int) -> Content:

@@ -1,0 +1,104 @@
+"""Where on a disk to measure: a scratch image, or a partition or the whole disk, which would be erased."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from fswizard.errors import FswizardError
+from fswizard.model.recipe import Recipe
+from fswizard.model.units import size_text
+from fswizard.tui.backend import Place
+from fswizard.tui.drawing import Piece, cut, cut_left, fit, lines, radio, text
+from fswizard.tui.widgets.rows import Draw
+
+if TYPE_CHECKING:
+    from fswizard.bench.disk import Offer
+
+DEVICE = "device:"
+"""In front of a device's path: the key of its row."""
+
+
+def image_row(recipe: Recipe | None, place: Place | FswizardError | None, chosen: bool) -> Draw:
+    """The scratch image on the disk itself, or where it would go instead."""
+    size = size_text(recipe.image_bytes) if recipe else ""
+
+    def draw(width: int, on: bool) -> Content:
+        mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
+        if place is None:
+            return fit(text(mark, ("looking for room …", "$muted")), width)
+        if isinstance(place, FswizardError):
+            return fit(text(mark, ("✗ ", "$error"), place.message), width)
+        words = f"a scratch image of {size} in "
+        room = width - 5 - len(words) - 19
+        rows = [text(mark, words, (cut_left(place.directory, max(8, room)), "bold"))]
+        if room >= len(place.directory):
+            rows[0] += text(("  nothing is lost", "$success"))
+        else:
+            rows = [text(mark, words.removesuffix(" in "), ("  nothing is lost", "$success"))]
+            rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
+        if place.remark:
+            rows.append(text(("     ! on another disk: nothing on this one is mounted and writable", "$warning")))
+        return lines(fit(row, width) for row in rows)
+
+    return draw
+
+
+def directory_row(directory: str, chosen: bool) -> Draw:
+    """Another directory for the image."""
+
+    def draw(width: int, on: bool) -> Content:
+        words = f"in {cut_left(directory, width - 12)}" if directory else "in another directory, which you name (d)"
+        return fit(text(("▌" if on else " ", "$primary"), radio(chosen), " ", words), width)
+
+    return draw
+
+
+def device_row(offer: Offer, chosen: bool) -> Draw:
+    """A partition or the whole disk: what would be lost, or why it cannot be."""
+
+    def draw(width: int, on: bool) -> Content:
+        refused = offer.refused is not None
+        name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
+        mark = text(("▌" if on else " ", "$primary"), radio(chosen, enabled=not refused), " ")
+        head = text(mark, (f"{name}, {size_text(offer.size_bytes)}", "$faint" if refused else ""))
+        meaning = text(*_meaning(offer))
+        if head.cell_length + 2 + meaning.cell_length <= width:
+            return fit(text(head, "  ", meaning), width)
+        return lines((fit(head, width), fit(text("     ", meaning), width)))
+
+    return draw
+
+
+def _meaning(offer: Offer) -> tuple[Piece, ...]:
+    if offer.refused is not None:
+        return ((f"✗ {cut(offer.refused.message, 200)}", "$faint"),)
+    if offer.empty:
+        return (("nothing was found on it", "$success"),)
+    return (("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
+
+
+def device_words(offer: Offer) -> tuple[Piece, ...]:
+    """What choosing it means, or why it cannot be chosen."""
+    if offer.refused is not None:
+        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint}"
+    then = "It is formatted for the measurement and left wiped; you confirm that on the review."
+    if offer.empty:
+        return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
+    return ("▲ Would be lost: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+
+
+def empty_words(offer: Offer) -> tuple[Piece, ...]:
+    """For a disk on which nothing is mounted: what can be measured instead of an image on another disk."""
+    what = "the whole disk" if offer.whole else offer.name
+    return (
+        (f"Nothing was found on {offer.name}. ", "bold $success"), f"To measure on it, choose {what} below (",
+        ("tab", "bold $primary"), "); the scratch image would lie on another disk.",
+    )  # fmt: skip
+
+
+def chosen_of(offers: Sequence[Offer], path: str) -> Offer | None:
+    """The device that was chosen, where it can still be had."""
+    return next((offer for offer in offers if offer.path == path and offer.refused is None), None)

@@ -1,0 +1,143 @@
+"""The wizard on a device of the person's: a loop device stands for a disk, and passes the same checks as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.model.recipe import Recipe
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import ThisMachine
+from fswizard.tui.targets import DEVICE
+from fswizard.tui.widgets.rows import Rows
+from tests.loop.devices import Bench, Case, run
+from tests.loop.runs import SHORT
+from tests.loop.test_device_target import DISK_BYTES, digest, signatures
+from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
+
+SIZE = (180, 40)
+RUN_S = 120.0
+
+
+class SmallMachine(ThisMachine):
+    """This machine, with one recipe that is over soon."""
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        return (replace(SHORT, name="quick", minutes=0.1, candidates=("ext4", "ext2")),)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as undo:
+        yield Bench(tmp_path, undo)
+
+
+async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:
+    """The loop device highlighted on the drive screen; returns the key of the whole of it as target."""
+    await at_step(pilot, "purpose")
+    await pilot.press("end", "enter")
+    await at_step(pilot, "drive")
+    name = Path(case.path).name
+    drives = pilot.app.screen.query_one("#drives", Rows)
+    await until(pilot, lambda: name in keys_of(pilot.app, "#drives"), f"{name} in the list", patience_s=30)
+    drives.highlight(name)
+    await until(
+        pilot,
+        lambda: drives.key == name and DEVICE + case.path in keys_of(pilot.app, "#targets"),
+        f"{case.path} as a target",
+        patience_s=30,
+    )
+    return DEVICE + case.path
+
+
+async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
+    """The review of a run on the loop device."""
+    key = await to_the_targets(pilot, case)
+    targets = pilot.app.screen.query_one("#targets", Rows)
+    targets.focus()
+    await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
+    targets.highlight(key)
+    await until(pilot, lambda: targets.key == key, "the device to be highlighted")
+    await pilot.press("enter")
+    for step in ("filesystems", "workloads"):
+        await at_step(pilot, step)
+        await pilot.press("enter")
+    await at_step(pilot, "review")
+    await shows(pilot, "erase and start", patience_s=60)
+
+
+async def answer(pilot: Pilot[Any], words: str) -> None:
+    pilot.app.screen.query_one("#serial", Input).value = words
+    await pilot.press("enter")
+
+
+async def test_a_device_is_measured_and_left_wiped_after_what_it_stands_for_was_typed(bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
+    async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
+        await to_the_question(pilot, case)
+        assert 'ext4 "archive"' in screen_text(pilot.app)
+        await answer(pilot, str(case.file))
+        await at_step(pilot, "result", patience_s=RUN_S)
+        result = wizard(pilot).result
+        assert result is not None
+        assert result.plan.target.kind == "device"
+        assert result.outcome in ("finished", "time-up")
+        measured = {(sample.round, sample.candidate) for sample in result.samples if sample.primary}
+        assert {(1, "ext4"), (1, "ext2")} <= measured
+    assert signatures(case) == ""
+
+
+@pytest.mark.parametrize("typed", ["", "WD-1234", "the path with something behind it"])
+async def test_with_the_wrong_words_no_byte_of_the_device_changes(typed: str, bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
+    before = digest(case)
+    words = f"{case.file}x" if typed.startswith("the") else typed
+    async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
+        await to_the_question(pilot, case)
+        await answer(pilot, words)
+        await shows(pilot, "is not the serial number of" if words else "To confirm, type", patience_s=30)
+        await pilot.press("enter", "enter")
+        await at_step(pilot, "review")
+        assert wizard(pilot).running is None
+    assert digest(case) == before
+
+
+async def test_a_filesystem_made_after_the_review_is_not_overwritten(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
+        await to_the_question(pilot, case)
+        await shows(pilot, "nothing was found on it")
+        run("mkfs.ext4", "-q", case.path)
+        before = digest(case)
+        await answer(pilot, str(case.file))
+        await shows(pilot, "has changed since the plan was made", patience_s=30)
+        assert wizard(pilot).running is None
+    assert digest(case) == before
+
+
+async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
+    point = bench.mount(case.path)
+    async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
+        key = await to_the_targets(pilot, case)
+        targets = pilot.app.screen.query_one("#targets", Rows)
+        targets.focus()
+        await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
+        targets.highlight(key)
+        await shows(pilot, f"is mounted on {point}"[:40])
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        (offer,) = [o for o in wizard(pilot).known.offers[Path(case.path).name] if o.path == case.path]
+        assert offer.refused is not None
+        assert offer.refused.message == f"{Path(case.path).name} is mounted on {point}."
+        assert offer.refused.hint == f"Unmount it first: umount {point}"
+        assert wizard(pilot).wishes.device == ""

@@ -1,0 +1,213 @@
+"""A partition or a whole disk as target: what is offered, what is refused, and what has to be typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.targets import DEVICE
+from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.rows import Rows
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
+from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
+
+SIZE = (100, 32)
+PARTITION = OLD.partitions[0].stable_name
+
+
+def at_review(machine: FakeMachine, **changes: Any) -> FswizardApp:
+    """The wizard before a run on the new disk."""
+    return app("review", machine, **{"drive": NEW, "device": NEW.stable_name, **changes})
+
+
+async def typed(pilot: Pilot[Any], words: str) -> None:
+    """Type into the box for the serial number, and wait until it stands there."""
+    box = pilot.app.screen.query_one("#serial", Input)
+    await until(pilot, lambda: box.has_focus, "the box for the serial number")
+    await pilot.press(*words)
+    await until(pilot, lambda: box.value == words, "what was typed")
+
+
+async def to_the_targets(pilot: Pilot[Any], key: str) -> Rows:
+    """The list of targets with one of them highlighted."""
+    await at_step(pilot, "drive")
+    await until(pilot, lambda: key in keys_of(pilot.app, "#targets"), f"the target {key}")
+    await pilot.press("tab")
+    rows = pilot.app.screen.query_one("#targets", Rows)
+    await until(pilot, lambda: rows.has_focus, "the targets to have the focus")
+    rows.highlight(key)
+    await until(pilot, lambda: rows.key == key, f"{key} to be highlighted")
+    return rows
+
+
+async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_serial_number_was_typed() -> None:
+    machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
+    presses = 0
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+
+        async def press(*keys: str) -> None:
+            nonlocal presses
+            presses += len(keys)
+            await pilot.press(*keys)
+
+        await at_step(pilot, "purpose")
+        await press("enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "Nothing was found on sde.")
+        await press("tab")
+        rows = pilot.app.screen.query_one("#targets", Rows)
+        await until(pilot, lambda: rows.has_focus, "the targets")
+        await press("end")
+        await shows(pilot, "nothing is lost. It is formatted for the measurement")
+        await press("enter")
+        for step in ("filesystems", "workloads"):
+            await at_step(pilot, step)
+            await press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "nothing was found on it")
+        await shows(pilot, "Where      the device")
+        assert presses <= 7, "and the serial number"
+        await typed(pilot, NEW.serial)
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        (session,) = machine.sessions
+        assert session.plan.target.kind == "device"
+        assert session.plan.target.path == NEW.stable_name
+        assert session.plan.target.identifier == NEW.serial
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: session.undone, "clean-up")
+
+
+async def test_enter_alone_never_erases_anything() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with at_review(machine).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "review")
+        await shows(pilot, "type its serial number")
+        for key in ("enter", "enter", "space", "enter"):
+            await pilot.press(key)
+            await pilot.pause()
+        await shows(pilot, "type its serial number")
+        pilot.app.screen.set_focus(None)
+        await pilot.press("enter")
+        await pilot.click(KeyBar, offset=(3, 0))
+        await pilot.pause()
+        await at_step(pilot, "review")
+    assert not machine.sessions
+
+
+@pytest.mark.parametrize("wrong", [NEW.serial.lower(), NEW.serial[:-1], NEW.serial + "0", SSD.serial, NEW.model])
+async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with at_review(machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "type its serial number")
+        await typed(pilot, wrong)
+        await pilot.press("enter")
+        await shows(pilot, f"✗ '{wrong}' is not the serial number of sde.")
+        await at_step(pilot, "review")
+        assert not machine.sessions
+        pilot.app.screen.query_one("#serial", Input).value = NEW.serial
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(machine.sessions), "the run")
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+
+
+async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
+    machine = FakeMachine(drives=(OLD, SSD))
+    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
+        await to_the_targets(pilot, DEVICE + PARTITION)
+        await shows(pilot, '▲ Would be lost: sdf1: ext4 "photos", 4.00 TB')
+        await pilot.press("space")
+        await until(pilot, lambda: wizard(pilot).wishes.device == PARTITION, "the partition")
+        await pilot.press("enter")
+        for step in ("filesystems", "workloads"):
+            await at_step(pilot, step)
+            await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "it is erased")
+        await shows(pilot, 'You lose   sdf1: ext4 "photos", 4.00 TB')
+        assert "no disk or partition of yours is formatted" not in screen_text(pilot.app)
+        assert "⏎ erase and start" in footer(pilot.app)
+
+
+async def test_a_device_in_use_says_why_and_is_not_taken() -> None:
+    async with app("drive", drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await to_the_targets(pilot, DEVICE + "/dev/sdb1")
+        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
+        for key in ("space", "enter"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert wizard(pilot).wishes.device == ""
+            await at_step(pilot, "drive")
+
+
+async def test_the_scratch_image_is_the_default_and_can_be_returned_to() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        await shows(pilot, "(•) a scratch image")
+        rows = await to_the_targets(pilot, DEVICE + NEW.stable_name)
+        assert "(•) a scratch image" in screen_text(pilot.app), "highlighting chooses nothing"
+        await pilot.press("space")
+        await shows(pilot, "(•) the whole disk sde")
+        rows.highlight("default")
+        await pilot.press("space")
+        await shows(pilot, "(•) a scratch image")
+        assert wizard(pilot).wishes.device == ""
+
+
+async def test_a_device_is_chosen_with_the_mouse() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        await shows(pilot, "the whole disk sde")
+        rows = screen_text(pilot.app).splitlines()
+        line = next(number for number, row in enumerate(rows) if "the whole disk sde" in row)
+        await pilot.click(offset=(rows[line].index("the whole"), line))
+        await until(pilot, lambda: wizard(pilot).wishes.device == NEW.stable_name, "the disk")
+        await pilot.click(KeyBar, offset=(4, 0))
+        await at_step(pilot, "filesystems")
+
+
+async def test_another_disk_does_not_inherit_the_choice() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with app("drive", machine, drive=NEW, device=NEW.stable_name).run_test(size=SIZE) as pilot:
+        await shows(pilot, "(•) the whole disk sde")
+        await pilot.press("down")
+        await shows(pilot, "(•) a scratch image")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).wishes.device == ""
+
+
+async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> None:
+    machine = FakeMachine(drives=(OLD, SSD))
+    async with app("drive", machine, drive=OLD, device=PARTITION).run_test(size=SIZE) as pilot:
+        await shows(pilot, "(•) the partition sdf1")
+        part = replace(OLD.partitions[0], mount_point="/mnt/photos")
+        machine.drives = (replace(OLD, partitions=(part,)), SSD)
+        await shows(pilot, "sdf1 is mounted on /mnt/photos.")
+        await shows(pilot, "(•) a scratch image")
+
+
+async def test_escape_leads_back_from_the_question_and_nothing_was_begun() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with at_review(machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "type its serial number")
+        await typed(pilot, "WSC")
+        await pilot.press("escape")
+        await at_step(pilot, "workloads")
+        assert wizard(pilot).wishes.device == NEW.stable_name
+    assert not machine.sessions
+
+
+async def test_the_estimate_of_a_device_has_no_image_in_it() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with at_review(machine).run_test(size=SIZE) as pilot:
+        wishes = wizard(pilot).wishes
+        assert wishes.recipe is not None
+        on_image = machine.estimate(replace(wishes, device="")).writes_bytes
+        assert on_image - machine.estimate(wishes).writes_bytes == wishes.recipe.image_bytes
