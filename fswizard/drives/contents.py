@@ -15,6 +15,8 @@ from fswizard.model.text import safe
 from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
+_BLKID_ANSWERS = (0, 2, 8)
+"""Found, nothing found, ambivalent (blkid(8))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,15 @@ def udev_runs(machine: Machine) -> bool:
     return bool(machine.names("/run/udev/data"))
 
 
-def probe(device: str) -> Properties:
-    """What `blkid` says of a device, in udev's words. Needs root; empty where it can say nothing."""
+def probe(device: str) -> Properties | None:
+    """What `blkid` finds on a device, in udev's words. Needs root; None where it could not look."""
     try:
-        lines = query(("blkid", "-p", "-o", "udev", device), timeout_s=5).output.splitlines()
+        answer = query(("blkid", "-p", "-o", "udev", device), timeout_s=5)
     except FswizardError:
-        return {}
+        return None
+    if answer.exit_code not in _BLKID_ANSWERS or answer.stderr:
+        return None
+    lines = answer.stdout.decode("utf-8", "replace").splitlines()
     return dict(line.split("=", 1) for line in lines if line.startswith("ID_") and "=" in line)
 
 

@@ -57,16 +57,17 @@ def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) ->
     devices = {name: (name, *_partition_names(name, machine)) for name in names}
     every = [device for group in devices.values() for device in group]
     udev = {device: machine.properties(device) for device in every}
-    late: set[str] = set()
+    late, unseen = set[str](), set[str]()
     if machine.live and not udev_runs(machine):
         found = ask_all({device: _prober(device) for device in every}, timeout_s)
         late = set(every) - set(found)
-        udev = {device: {**udev[device], **found.get(device, {})} for device in every}
+        unseen = {device for device, answer in found.items() if answer is None}
+        udev = {device: {**udev[device], **(found.get(device) or {})} for device in every}
     usage = read_usage(machine)
     room = _rooms(every, udev, usage, timeout_s) if machine.live else {}
     describer = _Describer(machine, udev, usage, room, _links(machine, "by-id"), _links(machine, "by-partuuid"))
     return tuple(
-        replace(describer.drive(name, group), pending=_pending(late.intersection(group)))
+        replace(describer.drive(name, group), pending=_pending(late.intersection(group), unseen.intersection(group)))
         for name, group in devices.items()
     )
 
@@ -110,7 +111,7 @@ def _bottom(name: str, machine: Machine) -> str:
     return ""
 
 
-def _prober(device: str) -> Callable[[], Properties]:
+def _prober(device: str) -> Callable[[], Properties | None]:
     return lambda: probe(f"/dev/{device.replace('!', '/')}")
 
 
@@ -160,9 +161,14 @@ def _link_rank(path: str) -> tuple[int, int, str]:
     return (len(_LINK_ORDER) if numbers_only else rank, len(link), link)
 
 
-def _pending(late: Iterable[str]) -> str:
-    names = ", ".join(sorted(late))
-    return f"{names} did not answer in time: what lies there is not known." if names else ""
+def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
+    """Nothing is called empty that could not be looked at."""
+    told = []
+    if names := ", ".join(sorted(late)):
+        told.append(f"{names} did not answer in time: what lies there is not known.")
+    if names := ", ".join(sorted(unseen)):
+        told.append(f"{names} could not be looked at, which takes root here: what lies there is not known.")
+    return " ".join(told)
 
 
 @dataclass(frozen=True, slots=True)

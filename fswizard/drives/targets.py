@@ -7,18 +7,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fswizard.drives.contents import content, udev_runs
+from fswizard.drives.contents import content, probe, udev_runs
 from fswizard.drives.disks import describe_all
 from fswizard.drives.machine import HERE, Machine, Properties
-from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.system.commands import query
 
 _SECTOR_BYTES = 512
-_BLKID_ANSWERS = (0, 2, 8)
-"""Found, nothing found, ambivalent (blkid(8))."""
 _STABLE = ("by-id", "by-partuuid", "by-path", "by-diskseq")
 """Directories of names that outlive formatting, as those by label or UUID do not."""
 
@@ -140,16 +137,8 @@ def _properties(name: str, machine: Machine) -> Properties | None:
         return udev
     if udev_runs(machine):
         return udev if "USEC_INITIALIZED" in udev else None
-    try:
-        answer = query(("blkid", "-p", "-o", "udev", f"/dev/{name.replace('!', '/')}"), timeout_s=5)
-    except FswizardError:
-        return None
-    if answer.exit_code not in _BLKID_ANSWERS or answer.stderr:
-        return None
-    return {
-        **udev,
-        **dict(line.split("=", 1) for line in answer.stdout.decode("utf-8", "replace").splitlines() if "=" in line),
-    }
+    found = probe(f"/dev/{name.replace('!', '/')}")
+    return None if found is None else {**udev, **found}
 
 
 def _identifiers(name: str, disk: str, drive: Drive, udev: Properties, machine: Machine) -> Iterator[str]:

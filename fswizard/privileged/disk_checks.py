@@ -72,6 +72,15 @@ class Device:
         except OSError:
             return ""
 
+    def table(self, path: str) -> list[str]:
+        """Lines of a table of the system; Refusal where there is one that cannot be read."""
+        try:
+            return (self.root / path).read_bytes().decode("utf-8", "backslashreplace").splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Refusal("refused", f"/{path} cannot be read: {error.strerror}") from error
+
     def listed(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(self.root / path))
@@ -161,7 +170,7 @@ def check_layers(device: Device) -> None:
             raise Refusal("refused", f"{name} is in use by {', '.join(holders)}")
         if slaves := device.listed(f"{directory}/slaves"):
             raise Refusal("refused", f"{name} is made of {', '.join(slaves)}")
-        for line in device.text("proc/mdstat").splitlines():
+        for line in device.table("proc/mdstat"):
             if any(word.partition("[")[0] == name for word in line.partition(" : ")[2].split()):
                 raise Refusal("refused", f"{name} is part of the array {line.split()[0]}")
         for uuid in device.listed("sys/fs/btrfs"):
@@ -197,7 +206,7 @@ def _is_number(number: str, device: Device) -> bool:
 
 
 def check_swap(device: Device) -> None:
-    for line in device.text("proc/swaps").splitlines()[1:]:
+    for line in device.table("proc/swaps")[1:]:
         if line.split() and _leads_to(line.split()[0], device):
             raise Refusal("refused", f"{device.name} is used as swap")
 
@@ -241,7 +250,7 @@ def _opened(link: Path) -> frozenset[int]:
 def check_tables(device: Device, found: Mapping[str, str]) -> None:
     """Not named in a table of the system, mounted or not; `found` is what `blkid -p` says."""
     for table in TABLES:
-        for line in device.text(table).splitlines():
+        for line in device.table(table):
             if not line.lstrip().startswith("#"):
                 for word in re.split(r"[\s,]+", line):
                     if _names(word, device, found):
