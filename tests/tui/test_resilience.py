@@ -17,10 +17,24 @@ from fswizard.model.events import Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
+from fswizard.tui.running import Running
 from fswizard.tui.widgets.rows import Rows
-from tests.fakes.wizard import ARCHIVE, HOSTILE, SSD, FakeMachine, FakeSession, app, script
+from tests.fakes.wizard import (
+    ARCHIVE,
+    BRIDGED,
+    HOSTILE,
+    SSD,
+    FakeMachine,
+    FakeSession,
+    app,
+    chosen,
+    plan_for,
+    script,
+)
 from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
 
+HANG_S = 60.0
+"""Far longer than a busy machine takes for anything that does not wait for it."""
 STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 
 
@@ -85,12 +99,12 @@ class SlowMachine(FakeMachine):
         self.let_go = threading.Event()
 
     def details(self, drive: Drive) -> Drive:
-        self.let_go.wait(20)
+        self.let_go.wait(HANG_S)
         return super().details(drive)
 
     def place(self, drive: Drive | None) -> Place:
         if drive is not None and drive.name == "sdc":
-            self.let_go.wait(20)
+            self.let_go.wait(HANG_S)
         return super().place(drive)
 
 
@@ -99,10 +113,8 @@ async def test_a_hanging_smartctl_does_not_keep_anybody_from_going_on() -> None:
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "asking smartctl")
         await shows(pilot, "a scratch image of")
-        began = time.monotonic()
         await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        assert time.monotonic() - began < 2.0
+        await at_step(pilot, "filesystems", patience_s=HANG_S / 2)
         machine.let_go.set()
 
 
@@ -112,7 +124,7 @@ async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "asking smartctl")
         await pilot.press("ctrl+q")
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < HANG_S / 2
     machine.let_go.set()
 
 
@@ -135,7 +147,7 @@ async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> N
         let_go = threading.Event()
 
         def availability(self, filesystem: Filesystem) -> Availability:
-            self.let_go.wait(20)
+            self.let_go.wait(HANG_S)
             return Availability(filesystem.name == "ext4", "not here")
 
     machine = Looking()
@@ -181,30 +193,40 @@ class Flood(FakeSession):
                 await asyncio.sleep(0.01)
 
 
-async def test_ten_thousand_events_a_second_leave_room_for_keys() -> None:
-    class Flooded(FakeMachine):
-        def open_session(self, plan: Any) -> FakeSession:
-            self.sessions.append(Flood(plan, 1, 0.0))
-            return self.sessions[-1]
+async def longest_wait(times: int = 200) -> tuple[float, float]:
+    """The longest that keys and drawing had to wait: in this thread's own work, and by the clock.
 
-    machine = Flooded()
-    async with FswizardApp(machine).run_test(size=(120, 36)) as pilot:
-        app_ = wizard(pilot)
-        app_.wish(recipe=machine.recipes()[2], candidates=("ext4", "xfs"), drive=ARCHIVE)
-        app_.begin(machine.make_plan(app_.wishes))
-        await at_step(pilot, "run")
-        gaps, last = [], time.monotonic()
-        for _ in range(150):
-            await asyncio.sleep(0.005)
-            now = time.monotonic()
-            gaps.append(now - last)
-            last = now
-        assert app_.running is not None
-        assert len(app_.running.state.rates) > 100
-        gaps.sort()
-        assert gaps[-3] < 0.1, "the loop was kept busy for too long"
-        app_.running.stop()
-        await until(pilot, lambda: app_.running is not None and app_.running.state.ended, "the end", patience_s=5)
+    Only the first can be bounded closely, as the machine may have other things to do; the second shows what hangs.
+    """
+    worked, waited = [], []
+    work_s, clock_s = time.thread_time(), time.monotonic()
+    for _ in range(times):
+        await asyncio.sleep(0.005)
+        worked.append(time.thread_time() - work_s)
+        waited.append(time.monotonic() - clock_s)
+        work_s, clock_s = time.thread_time(), time.monotonic()
+    return max(worked), max(waited)
+
+
+async def test_no_frame_is_late_with_ten_thousand_events_a_second_a_hanging_smartctl_and_a_slow_disk() -> None:
+    machine = SlowMachine()
+    plan = plan_for(machine, chosen(drive=BRIDGED))
+    running = Running(Flood(plan, 1, 0.0), plan, time.monotonic)
+    app_ = FswizardApp(machine, wishes=chosen(drive=BRIDGED), start="run", running=running)
+    async with app_.run_test(size=(120, 36)) as pilot:
+        app_.run_worker(running.follow(), group="run")
+        await until(pilot, lambda: len(running.state.rates) > 100, "events")
+        before_s = running.state.at_s
+        on_run = await longest_wait()
+        assert running.state.at_s > before_s, "the events went on"
+        app_.visit("drive")
+        await shows(pilot, "asking smartctl")
+        on_drive = await longest_wait()
+        assert max(on_run[0], on_drive[0]) < 0.1, "drawing was kept waiting by the program's own work"
+        assert max(on_run[1], on_drive[1]) < HANG_S / 2, "drawing waited for the disk"
+        machine.let_go.set()
+        running.stop()
+        await until(pilot, lambda: running.state.ended, "the end")
 
 
 async def test_a_result_that_cannot_be_read_is_told() -> None:
