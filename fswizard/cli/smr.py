@@ -17,10 +17,10 @@ from fswizard.cli.command import Command
 from fswizard.cli.probing import run_probe
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.drives.clues import Clues
-from fswizard.drives.disks import drive_of
+from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
-from fswizard.drives.smr import judge_smr
+from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
@@ -124,8 +124,10 @@ def _name(model: str) -> Judged:
 
 def _device(path: str, wake: bool) -> Judged:
     drive = drive_of(path)
+    if drive is None and (members := members_of(path)):
+        return Judged(safe(path), "", judge_composed(members))
     if drive is None:
-        raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
+        raise UsageError(f"{safe(path)} lies on no disk.", "`fswizard drives` lists the disks.")
     known = details(drive, wake=wake)
     if known.pending:
         print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ from fswizard.drives.contents import Content, ask_all, content, probe, udev_runs
 from fswizard.drives.identity import Identity, identify
 from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.mounts import Mount, mount_of, mounts
-from fswizard.drives.smr import judge_attached
+from fswizard.drives.smr import judge_attached, judge_composed
 from fswizard.drives.uses import Usage, mounts_on, read_usage, uses_of
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
@@ -52,8 +53,23 @@ def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
     return next(iter(describe_all((disk,), machine, timeout_s=0.7)), None) if disk else None
 
 
+def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
+    """The disks that a volume, array or multipath disk (by its path) is made of; none for a disk of its own."""
+    path = os.path.realpath(path) if machine.live else path
+    return describe_all(_members(path.removeprefix("/dev/").replace("/", "!"), machine), machine, timeout_s=0.7)
+
+
 def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) -> tuple[Drive, ...]:
-    """Drives for kernel names of whole disks."""
+    """Drives for kernel names of whole disks; one that is made of others is judged by them."""
+    below = {name: _members(name, machine) for name in names}
+    drives = _described((*below, *itertools.chain.from_iterable(below.values())), machine, timeout_s)
+    return tuple(
+        replace(drives[name], smr=judge_composed([drives[member] for member in members])) if members else drives[name]
+        for name, members in below.items()
+    )
+
+
+def _described(names: Iterable[str], machine: Machine, timeout_s: float) -> dict[str, Drive]:
     devices = {name: (name, *_partition_names(name, machine)) for name in names}
     every = [device for group in devices.values() for device in group]
     udev = {device: machine.properties(device) for device in every}
@@ -66,10 +82,12 @@ def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) ->
     usage = read_usage(machine)
     room = _rooms(every, udev, usage, timeout_s) if machine.live else {}
     describer = _Describer(machine, udev, usage, room, _links(machine, "by-id"), _links(machine, "by-partuuid"))
-    return tuple(
-        replace(describer.drive(name, group), pending=_pending(late.intersection(group), unseen.intersection(group)))
+    return {
+        name: replace(
+            describer.drive(name, group), pending=_pending(late.intersection(group), unseen.intersection(group))
+        )
         for name, group in devices.items()
-    )
+    }
 
 
 def _listed(machine: Machine) -> Iterable[str]:
@@ -109,6 +127,19 @@ def _bottom(name: str, machine: Machine) -> str:
             return name
         name = below[0] if len(below) == 1 else ""
     return ""
+
+
+def _members(name: str, machine: Machine) -> tuple[str, ...]:
+    """Kernel names of the disks that a device is made of; empty for a disk of its own and for its partitions."""
+    below = machine.names(f"{machine.real(f'/sys/class/block/{_whole(name, machine)}')}/slaves")
+    disks = (_members(device, machine) or (_whole(device, machine),) for device in below)
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(disks)))
+
+
+def _whole(name: str, machine: Machine) -> str:
+    """The disk that a partition is part of; any other device itself."""
+    directory = machine.real(f"/sys/class/block/{name}")
+    return directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
 
 
 def _prober(device: str) -> Callable[[], Properties | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fswizard.drives.clues import Clues, Medium
 from fswizard.drives.identity import Identity
@@ -33,6 +33,27 @@ def with_evidence(verdict: SmrVerdict, piece: Evidence) -> SmrVerdict:
     kind, confidence = _weigh(evidence)
     advice = verdict.advice if kind == verdict.kind else advice_for(kind, Clues("machine"), evidence)
     return SmrVerdict(kind, confidence, evidence, advice)
+
+
+def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
+    """The verdict on what is made of several disks, or reached through several: one shingled member is felt in all."""
+    disks = {(disk.serial or disk.name): disk for disk in members}.values()
+    evidence = tuple(_of_member(disk) for disk in disks)
+    kinds = {disk.smr.kind for disk in disks}
+    shingled = next((kind for kind in SHINGLED if kind in kinds), None)
+    platters: SmrKind = "cmr" if "cmr" in kinds else "not-a-hard-disk"
+    kind: SmrKind = shingled or ("unknown" if "unknown" in kinds else platters)
+    known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
+    confidence = "weak" if kind == "unknown" else _STRENGTHS[min(known) if shingled else max(known)]
+    advice = ("Ask about the disks that it is made of, one by one.",) if kind == "unknown" else ()
+    return SmrVerdict(kind, confidence, evidence, advice or advice_for(kind, Clues("machine"), evidence))
+
+
+def _of_member(disk: Drive) -> Evidence:
+    named = f"{disk.name} ({disk.model})" if disk.model else disk.name
+    sure = "" if disk.smr.kind == "unknown" else f" ({disk.smr.confidence} evidence)"
+    text = f"It is made of {named}, of which the verdict is {disk.smr.kind}{sure}."
+    return Evidence("member", disk.smr.kind, disk.smr.confidence, text)
 
 
 def judge_attached(drive: Drive, identity: Identity) -> SmrVerdict:

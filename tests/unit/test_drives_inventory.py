@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fswizard.drives import contents, drive_of, inventory
+from fswizard.drives.disks import members_of
 from fswizard.drives.machine import Machine, Properties
-from fswizard.model.drive import Drive, Partition
+from fswizard.drives.smr import judge_composed
+from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
 from tests.recorded.machines import machine
 
 Recorded = Callable[[str], Machine]
@@ -186,3 +188,48 @@ def test_udevs_words_become_filesystem_label_and_uuid() -> None:
     udev: Properties = {"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b", "ID_FS_UUID": "1-2"}
     found = contents.content(udev)
     assert (found.filesystem, found.label, found.uuid) == ("ext4", r"café \x1b", "1-2")
+
+
+def test_an_array_is_judged_by_its_members(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("nas")))
+    array = drives["md0"]
+    members = [drives[f"sd{letter}"] for letter in "abcdefg"]
+    shingled = [member.name for member in members if member.smr.kind == "drive-managed"]
+    assert shingled
+    assert array.smr.kind == "drive-managed"
+    assert [piece.text.split()[4] for piece in array.smr.evidence if piece.says == "drive-managed"] == shingled
+    assert len(array.smr.evidence) == len(members)
+
+
+def test_a_volume_over_several_disks_is_judged_by_them(recorded: Recorded) -> None:
+    nas = recorded("nas")
+    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
+    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
+
+
+def disk(name: str, kind: SmrKind, confidence: Confidence = "strong", serial: str = "") -> Drive:
+    return Drive(name, 1 << 40, model=f"MODEL-{name}", serial=serial, smr=SmrVerdict(kind, confidence))
+
+
+@pytest.mark.parametrize(
+    ("members", "kind", "confidence"),
+    [
+        ([disk("sda", "cmr"), disk("sdb", "drive-managed", "weak")], "drive-managed", "weak"),
+        ([disk("sda", "unknown"), disk("sdb", "drive-managed")], "drive-managed", "strong"),
+        ([disk("sda", "drive-managed", "weak"), disk("sdb", "drive-managed", "certain")], "drive-managed", "certain"),
+        ([disk("sda", "cmr"), disk("sdb", "cmr", "weak")], "cmr", "weak"),
+        ([disk("sda", "cmr"), disk("sdb", "unknown")], "unknown", "weak"),
+        ([disk("sda", "cmr"), disk("nvme0n1", "not-a-hard-disk", "certain")], "cmr", "strong"),
+        ([disk("nvme0n1", "not-a-hard-disk"), disk("sda", "not-a-hard-disk")], "not-a-hard-disk", "strong"),
+        ([disk("nvme0n1", "not-a-hard-disk"), disk("sda", "unknown")], "unknown", "weak"),
+    ],
+)
+def test_one_shingled_member_is_worth_saying(members: list[Drive], kind: str, confidence: str) -> None:
+    verdict = judge_composed(members)
+    assert (verdict.kind, verdict.confidence) == (kind, confidence)
+    assert all(member.model in piece.text for member, piece in zip(members, verdict.evidence))
+
+
+def test_two_paths_to_one_disk_are_one_member() -> None:
+    paths = [disk("sda", "drive-managed", serial="Z84"), disk("sdb", "drive-managed", serial="Z84")]
+    assert len(judge_composed(paths).evidence) == 1
