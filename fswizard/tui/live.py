@@ -7,8 +7,8 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.units import duration_text, size_text, three_digits
-from fswizard.report.figures import seconds_text
+from fswizard.model.units import duration_text
+from fswizard.report.figures import figure, seconds_text
 from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
 from fswizard.tui.runstate import STAGES, Command, Entry, Note, RunState
 from fswizard.tui.widgets.graph import graph, nice_top
@@ -124,9 +124,7 @@ def now(state: RunState, width: int, *, height: int) -> Content:
 
 
 def _rate(rate: float | None, unit: str) -> str:
-    if rate is None:
-        return "–"
-    return f"{size_text(rate)}/s" if unit == "B/s" else f"{three_digits(rate)}/s"
+    return "–" if rate is None else figure(rate, unit)
 
 
 def standing(state: RunState, width: int, *, spaced: bool) -> Content:

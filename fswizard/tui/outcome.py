@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.model.judgement import Findings, Judgement, Ratio, Summary
@@ -86,16 +87,18 @@ class _Table:
         self.summaries = findings.summaries
         self.baseline = baseline
         self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
-        fixed = 5 + 11 + (8 if self.share else 0)
+        fixed = 7 + 11 + (8 if self.share else 0)
         title = max(12, min(36, width - fixed - 10 * min(3, len(ranked))))
         fitting = max(1, (width - fixed - title) // 10)
         self.shown = list(ranked[:fitting])
         self.hidden = len(ranked) - len(self.shown)
-        self.widths = (title, 4, 10, *(9 for _ in self.shown), *([7] if self.share else []))
+        longest = max((cell_len(name) for name in self.shown), default=0)
+        column = max(9, min(longest, (width - fixed - title) // max(1, len(self.shown)) - 1))
+        self.widths = (title, 6, 10, *(column for _ in self.shown), *([7] if self.share else []))
         self.right = range(1, len(self.widths))
 
     def head(self) -> Content:
-        names = ["", "×", cut(self.baseline, 10), *(cut(name, 9) for name in self.shown)]
+        names = ["", "weight", cut(self.baseline, 10), *(cut(name, self.widths[3]) for name in self.shown)]
         names += ["device"] if self.share else []
         return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
 
@@ -156,7 +159,8 @@ def published(findings: Findings, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
     baseline = _baseline(findings)
     title = max(12, min(44, width - 38))
-    widths = (title, width - title - 24, 8, 10)
+    longest = max((cell_len(ratio.candidate) for one in findings.published for ratio in one.ratios), default=0)
+    widths = (title, min(longest, width - title - 24), 8, 10)
     rows = [heading(f"Published for this kind of disk and work, as ratios to {baseline}", width)]
     for one in findings.published:
         rows += bullet(("·", "$muted"), text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width).split()
