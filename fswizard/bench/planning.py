@@ -198,6 +198,12 @@ def _check_candidate(candidate: Candidate, target: Target) -> None:
     available = availability(filesystem)
     if not available.usable:
         raise Missing(f"{filesystem.title} cannot be made here: {available.reason}", available.hint)
+    if available.driver and (unknown := available.driver.unknown(candidate.mount_options)):
+        raise UsageError(
+            f"{candidate.name}: {available.driver.name}, through which {filesystem.title} is measured here, "
+            f"does not know {', '.join(unknown)}.",
+            "Leave it out.",
+        )
     if target.size_bytes < filesystem.minimum_bytes:
         raise UsageError(
             f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "

@@ -87,8 +87,14 @@ class Driver:
     """What brings it, where it is not what brings the mkfs program."""
     optional: bool = False
     """Not installed along with everything else that is missing: whether to have it is a question of its own."""
+    lacks: tuple[str, ...] = ()
+    """Mount options that it does not know, as regular expressions."""
     doubt: str = ""
     """What has to be said beside figures that were measured through it, in sentences."""
+
+    def unknown(self, options: Iterable[str]) -> tuple[str, ...]:
+        """Those of the mount options, as they are typed, that it does not know."""
+        return tuple(option for option in options if any(re.fullmatch(lacked, option) for lacked in self.lacks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from fswizard.bench import places
 from fswizard.bench.planning import Choices, TargetChoice, make_plan, parse_target
 from fswizard.errors import Refused, UsageError
-from fswizard.filesystems import catalogue, parse_candidates
+from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
 from tests.builders import make_recipe, make_workload
@@ -23,7 +23,7 @@ RECIPE = make_recipe(
 def everything_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is what is tested here, not which programs this machine has."""
     monkeypatch.setattr("fswizard.bench.planning.find", lambda program: f"/usr/bin/{program}")
-    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: type("Usable", (), {"usable": True})())
+    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True))
 
 
 def plan(directory: Path, candidates: str = "ext4; ext4:noatime", **choices: object) -> Plan:
@@ -141,3 +141,21 @@ def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> 
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     with pytest.raises(UsageError, match=r"/home/me/mine\.toml: 'candidates': .*xsf"):
         make_plan(Choices(recipe, target=target))
+
+
+def test_an_option_that_the_driver_here_does_not_know_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = catalogue()["zfs"].drivers
+    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True, driver=old))
+    with pytest.raises(UsageError, match=r"zfs-fuse.* does not know compression=zstd-3, sync=always"):
+        plan(tmp_path, "zfs:compression=zstd-3,sync=always,atime=off")
+    assert plan(tmp_path, "zfs:compression=lzjb,atime=off")
+    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True, driver=new))
+    assert plan(tmp_path, "zfs:compression=zstd-3,sync=always,atime=off")
+
+
+def test_a_pool_is_shown_with_the_commands_that_people_type(tmp_path: Path) -> None:
+    argvs = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
+    assert "zpool create -o ashift=12 -O atime=off POOL DEVICE" in argvs
+    assert "zpool import -d DEVICE POOL" in argvs
