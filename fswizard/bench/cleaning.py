@@ -18,6 +18,11 @@ def clean(leftover: Leftover) -> None:
     journal.clean(leftover, _reclaim)
 
 
+def needs_root(leftover: Leftover) -> bool:
+    """Whether something of it may be in the kernel, where only root can take it away."""
+    return bool(leftover.pools) and ZFS_MODULE.exists()
+
+
 def _reclaim(pools: tuple[str, ...]) -> None:
     if pools and ZFS_MODULE.exists():
         asyncio.run(_reclaim_as_root(pools))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from fswizard.bench import cleaning, journal
+from fswizard.bench import cleaning, journal, privilege
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.model.text import safe
@@ -22,6 +22,8 @@ class Clean(Command):
         for leftover in leftovers:
             size = size_text(leftover.size_bytes)
             there = [directory for directory in leftover.directories if directory.is_dir()]
+            if cleaning.needs_root(leftover):
+                privilege.authorise()
             cleaning.clean(leftover)
             for directory in there:
                 print(f"removed {safe(str(directory))} ({size})")

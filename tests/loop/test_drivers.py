@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -14,10 +15,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from fswizard.bench import cleaning, journal
 from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Refused
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.results import state_directory
 from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
 from tests.loop.machine_state import wait_until
 
@@ -250,6 +253,23 @@ async def test_a_pool_that_a_program_uses_stays_and_the_program_is_named(
     await process.kill()
     assert await said(helper, directory, "ls") == ""
     assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+@pytest.mark.parametrize("pool", ["fswizard-0123456789abcdef", "tank"])
+def test_clean_has_root_look_for_the_pools_of_a_killed_run(
+    pool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path)
+    entry = state_directory() / "unfinished/run-x.json"
+    entry.parent.mkdir(parents=True)
+    entry.write_text(json.dumps({"directories": [], "pools": [pool], "result": ""}))
+    (leftover,) = journal.leftovers()
+    if pool == "tank":
+        with pytest.raises(Refused, match="is no pool of a run"):
+            cleaning.clean(leftover)
+    else:
+        cleaning.clean(leftover)
+    assert entry.exists() == (pool == "tank")
 
 
 async def test_a_pool_that_is_nobodys_of_ours_is_not_reclaimed(helper: Helper) -> None:

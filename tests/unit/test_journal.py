@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.bench import cleaning
 from fswizard.bench.cleaning import clean
 from fswizard.bench.journal import Journal, Leftover, leftovers
 from fswizard.errors import RunFailed, UsageError
@@ -107,6 +108,22 @@ def test_entries_are_on_disk_before_the_directory_is(tmp_path: Path) -> None:
     (entry,) = (state_directory() / "unfinished").iterdir()
     assert json.loads(entry.read_text())["directories"] == [str(made)]
     journal.close()
+
+
+def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(None)
+    journal.note_pool("fswizard-0123456789abcdef")
+    (entry,) = (state_directory() / "unfinished").iterdir()
+    pools = tuple(json.loads(entry.read_text())["pools"])
+    assert pools == ("fswizard-0123456789abcdef",)
+    journal.close()
+    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path / "absent")
+    assert not cleaning.needs_root(Leftover(entry, (), None, pools))
+    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path)
+    assert cleaning.needs_root(Leftover(entry, (), None, pools))
+    assert not cleaning.needs_root(Leftover(entry, (), None))
 
 
 def test_a_run_that_came_alive_after_it_was_listed_is_not_cleaned_away(tmp_path: Path) -> None:
