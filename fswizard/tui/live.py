@@ -114,7 +114,7 @@ def now(state: RunState, width: int, *, height: int) -> Content:
         for mark, row in zip(marks, picture)
     ]
     third = max(8, width // 3)
-    widths = (third, third + 2, third - 2)
+    widths = (third - 2, third + 4, third - 2)
     names = [fit((name, "$muted"), wide) for name, wide in zip(("now", "median latency", "worst"), widths)]
     figures = [
         fit((figure, style), wide)

@@ -88,7 +88,8 @@ class _Table:
         self.baseline = baseline
         self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
         fixed = 7 + 11 + (8 if self.share else 0)
-        title = max(12, min(36, width - fixed - 10 * min(3, len(ranked))))
+        titles = max(cell_len(workload.title) for workload in findings.result.plan.recipe.workloads)
+        title = max(12, min(titles, width - fixed - 10 * min(3, len(ranked))))
         fitting = max(1, (width - fixed - title) // 10)
         self.shown = list(ranked[:fitting])
         self.hidden = len(ranked) - len(self.shown)

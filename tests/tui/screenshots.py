@@ -22,10 +22,12 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.running import Running
-from fswizard.tui.runstate import advance
+from fswizard.tui.runstate import RunState, advance
 from fswizard.tui.wishes import Wishes
+from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
 from tests.recording import recorded
+from tests.tui.animation import animated
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
 RUN = "quick"
@@ -36,6 +38,8 @@ BROWSER_FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
 )  # fmt: skip
 VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+FRAMES, FRAME_S, LAST_FRAME_S = 14, 1.0, 5.0
+"""Of the picture that moves; the last one is the recommendation."""
 SHARE_SHOWN = 0.85
 """How much of the run the picture of a running one shows done."""
 WEB_FONT = re.compile(r",?\s*url\([^)]*\)\s*format\([^)]*\)")
@@ -59,7 +63,33 @@ async def _take_all() -> None:
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
-    await _take("history", app("purpose", FakeMachine()), "h")
+    await _take("history", app("purpose", TwoRuns()), "h", "space", "down", "space")
+    await _take("comparison", app("purpose", TwoRuns()), "h", "space", "down", "space", "c")
+    await _animate()
+
+
+async def _animate() -> None:
+    """The recorded run from its beginning to the recommendation, as one picture that moves."""
+    events = list(recorded(RUN))
+    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.latency_s]
+    shown = [lively[number * (len(lively) - 1) // (FRAMES - 1)] for number in range(FRAMES)]
+    wizard = running()
+    held = wizard.running
+    assert held is not None
+    held.state = RunState(held.state.plan)
+    pictures = []
+    async with wizard.run_test(size=SIZE) as pilot:
+        for number, event in enumerate(events):
+            held.state = advance(held.state, event)
+            if number in shown:
+                await pilot.pause(0.5)
+                pictures.append(wizard.export_screenshot(title="fswizard"))
+    wizard = finished()
+    async with wizard.run_test(size=SIZE) as pilot:
+        await pilot.pause(0.8)
+        pictures.append(wizard.export_screenshot(title="fswizard"))
+    seconds = [FRAME_S] * FRAMES + [LAST_FRAME_S]
+    (FOLDER / "animation.svg").write_text(animated([WEB_FONT.sub("", p) for p in pictures], seconds), "utf-8")
 
 
 async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
@@ -70,10 +100,10 @@ async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
         svg = WEB_FONT.sub("", wizard.export_screenshot(title="fswizard"))
     picture = FOLDER / f"{name}.svg"
     picture.write_text(svg, "utf-8")
-    _draw(picture)
+    draw(picture)
 
 
-def _draw(picture: Path) -> None:
+def draw(picture: Path) -> None:
     """The SVG as PNG; by a browser, as other programs get the spaces between words wrong."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
