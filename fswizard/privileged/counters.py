@@ -14,11 +14,14 @@ CP_ERROR, CP_FSCK = 0x8, 0x10
 
 
 def read(volume: Volume, kinds: Sequence[str]) -> dict[str, int]:
-    """Counters by name; Refusal where a kind is not on the list."""
+    """Counters by name; Refusal where a kind is not on the list, or where the kernel writes something new."""
     for kind in kinds:
         if kind not in KINDS:
             raise Refusal("refused", f"no such counters: {kind!r:.40}")
-    return {name: count for kind in kinds for name, count in KINDS[kind](volume).items()}
+    try:
+        return {name: count for kind in kinds for name, count in KINDS[kind](volume).items()}
+    except ValueError as error:
+        raise Refusal("failed", f"the kernel's counters cannot be read: {error}") from error
 
 
 def _ext4(volume: Volume) -> dict[str, int]:
@@ -45,7 +48,7 @@ def _f2fs(volume: Volume) -> dict[str, int]:
     status = Path("/sys/fs/f2fs", volume.device.name, "stat/cp_status")
     if not status.exists():
         return {}
-    bits = int(status.read_text(), 0)
+    bits = int(status.read_text(), 16)
     return {"checkpoint_error": int(bool(bits & CP_ERROR)), "needs_fsck": int(bool(bits & CP_FSCK))}
 
 
