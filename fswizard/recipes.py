@@ -335,7 +335,7 @@ def _fio(keys: _Keys) -> FioJob:
 def _tree(keys: _Keys) -> TreeJob:
     return TreeJob(
         operation=keys.choice("operation", get_args(TreeOperation)),
-        shape=keys.choice("shape", ("small-files", "mixed", "own")),
+        shape=keys.choice("shape", ("small-files", "source", "mixed", "own")),
         files=keys.integer("files", 1, 10_000_000),
         total_bytes=keys.size("total", 1, 16 * TIB),
     )

@@ -17,10 +17,10 @@ WORK = {
     ("smr-attic", "first-copy"): "backup first",
     ("smr-attic", "second-copy"): "backup second",
     ("trees-ssd", "copy-portage"): "copy small-files",
-    ("trees-ssd", "copy-kernel"): "copy small-files",
+    ("trees-ssd", "copy-kernel"): "copy source",
     ("trees-ssd", "copy-project"): "copy mixed",
     ("trees-ssd", "delete-portage"): "delete small-files",
-    ("trees-ssd", "delete-kernel"): "delete small-files",
+    ("trees-ssd", "delete-kernel"): "delete source",
     ("trees-ssd", "delete-project"): "delete mixed",
 }
 """The kind of work of published workloads, by the names of figures and workload, as `_work` calls it."""

@@ -77,7 +77,8 @@ class TreeJob:
 
     operation: TreeOperation
     """`install` writes every file with an fsync, as package managers do; `read` reads all in a random order."""
-    shape: Literal["small-files", "mixed", "own"]
+    shape: Literal["small-files", "source", "mixed", "own"]
+    """Package recipes, a kernel's sources, a project with pictures and films, or the person's own."""
     files: int
     total_bytes: int
     own: TreeShape | None = None

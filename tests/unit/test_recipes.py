@@ -30,7 +30,7 @@ from fswizard.model.recipe import (
 MIB = 1 << 20
 SHIPPED = (
     "quick", "archive-disk", "backup", "cache-overflow", "desktop-programs", "desktop-ssd", "everyday", "fileserver",
-    "fill", "four-jobs", "randwrite-f2fs", "trees",
+    "fill", "four-jobs", "kdiskmark", "randwrite-f2fs", "trees",
 )  # fmt: skip
 
 HEAD: dict[str, Any] = {"schema": 1, "name": "mine", "title": "Mine", "why": "A test.", "minutes": 3, "image": "2G"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import math
 import os
@@ -20,6 +21,7 @@ from fswizard.bench.workloads import Doing, Measured, Progress, WorkloadFailed, 
 from fswizard.bench.workloads.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
 from fswizard.bench.workloads.running import failure, running, succeed
 from fswizard.errors import Refused
+from fswizard.model.estimates import LEFT_BY_COMPRESSION
 from fswizard.model.metrics import ENGINE_METRICS, OPERATIONS
 from fswizard.model.recipe import BackupJob, FileServerJob, FioJob, Job, OverflowJob, RsyncJob, SqliteJob, TreeJob
 from fswizard.system.process import Finished
@@ -70,7 +72,7 @@ def living(group: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("shape", ["small-files", "mixed"])
+@pytest.mark.parametrize("shape", ["small-files", "source", "mixed"])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     for name in ("one", "two"):
         tree_worker.make(shape, 400, 3 * MIB, str(tmp_path / name))
@@ -86,10 +88,22 @@ def test_small_files_are_small_and_mixed_files_have_a_few_large_ones() -> None:
     assert max(mixed) > 300 * statistics.median(mixed)
 
 
-def test_a_little_over_half_of_a_tree_is_left_by_compression(tmp_path: Path) -> None:
-    tree_worker.make("mixed", 20, 4 * MIB, str(tmp_path / "tree"))
+@pytest.mark.parametrize("shape", ["small-files", "source", "mixed"])
+def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape: str, tmp_path: Path) -> None:
+    """By the kernel's pages, as filesystems compress at the least, and as a whole."""
+    tree_worker.make(shape, 40, 4 * MIB, str(tmp_path / "tree"))
     content = b"".join(path.read_bytes() for path in sorted((tmp_path / "tree").rglob("*")) if path.is_file())
-    assert 0.5 < len(zlib.compress(content)) / len(content) < 0.6
+    pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
+    for left in (len(zlib.compress(content)), sum(len(zlib.compress(page)) for page in pages)):
+        assert left / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
+    assert len(gzip.compress(content)) / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
+
+
+async def test_what_the_file_server_writes_does_not_compress(site: LocalSite) -> None:
+    await figures_of(JOBS["fileserver"], site)
+    content = b"".join(path.read_bytes() for path in sorted(Path(site.directory).rglob("*")) if path.is_file())
+    assert len(content) > MIB // 2
+    assert len(zlib.compress(content)) > 0.99 * len(content)
 
 
 def test_percentiles_of_the_histogram_are_right_to_its_resolution() -> None:

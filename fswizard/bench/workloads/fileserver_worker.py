@@ -154,10 +154,11 @@ class Worker:
 
     def append(self) -> None:
         path, size = self.any_path(), self.dice.randint(1, 2 * self.options.mean_append - 1)
+        offset = self.dice.randrange(IO_BYTES)
         started = self.begin(OPEN)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         started = self.end(started, APPEND)
-        write_whole(descriptor, size, self.content, 0)
+        write_whole(descriptor, size, self.content, offset)
         started = self.end(started, CLOSE)
         os.close(descriptor)
         self.end(started)

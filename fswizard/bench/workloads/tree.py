@@ -167,5 +167,7 @@ def _name(job: TreeJob) -> str:
 
 
 def _words(job: TreeJob) -> str:
-    kind = {"small-files": "small files", "mixed": "mixed files", "own": "files like your own"}[job.shape]
+    kind = {"source": "source files", "mixed": "mixed files", "own": "files like your own"}.get(
+        job.shape, "small files"
+    )
     return f"{job.files:,} {kind}"

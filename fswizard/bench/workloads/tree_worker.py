@@ -6,9 +6,9 @@
 `install` writes each file under another name, syncs it and renames it, as package managers do; `read` reads the tree
 in a random order, as starting programs do. With CHANGED_EVERY every so manieth file begins with other content.
 
-SHAPE is `small-files`, `mixed`, or the path of a JSON file with `sizes`, `files_at_depth`, `directories_at_depth` and
-`random_share`, as in a recipe's table `tree`. Otherwise half of every 4 KiB
-is random and half repeats, so the files compress to a little over a half, and sizes follow a log-normal distribution.
+SHAPE is `small-files`, `source`, `mixed`, or the path of a JSON file with `sizes`, `files_at_depth`,
+`directories_at_depth` and `random_share`, as in a recipe's table `tree`. Otherwise half of every 4 KiB is random and
+half repeats, so the files compress to a little over a half, and sizes follow a log-normal distribution.
 They add up to TOTAL_BYTES.
 """
 
@@ -26,8 +26,9 @@ SEED = 8_000_002
 PAGE = 4096
 POOL_PAGES = 2048
 WRITE_BYTES = 1 << 20
-SPREADS = {"small-files": 0.9, "mixed": 2.2}
+SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2}
 """Standard deviation of the logarithm of a file's size, for each shape."""
+ENDINGS = {"source": ("c", "h", "S", "txt"), "mixed": ("c", "txt", "jpg", "bin")}
 
 
 def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
@@ -39,7 +40,7 @@ def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
         sizes = _own_sizes(own["sizes"], files, total_bytes)
         dice.shuffle(sizes)
         return list(zip(paths, sizes))
-    names = _portage(files) if shape == "small-files" else _project(files, dice)
+    names = _portage(files) if shape == "small-files" else _project(files, ENDINGS[shape], dice)
     return list(zip(names, _sizes(files, total_bytes, SPREADS[shape], dice)))
 
 
@@ -101,13 +102,13 @@ def _portage(files: int) -> Iterator[str]:
         yield f"category-{package // in_category:03d}/package-{package:05d}/{name}"
 
 
-def _project(files: int, dice: random.Random) -> Iterator[str]:
+def _project(files: int, endings: tuple[str, ...], dice: random.Random) -> Iterator[str]:
     """Directories of about twelve files, each below a directory drawn among the earlier ones."""
     directories = ["."]
     for number in range(files):
         if number % 12 == 0 and number:
             directories.append(f"{dice.choice(directories)}/part-{len(directories):04d}")
-        yield f"{directories[-1]}/file-{number:06d}.{dice.choice(('c', 'txt', 'jpg', 'bin'))}"
+        yield f"{directories[-1]}/file-{number:06d}.{dice.choice(endings)}"
 
 
 def _pool(dice: random.Random, random_share: float) -> memoryview:
