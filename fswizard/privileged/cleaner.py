@@ -6,14 +6,15 @@ import subprocess
 
 from fswizard.privileged import processes, programs
 
-NAME = "nilfs_cleanerd"
+NILFS2, NAME = "nilfs2", "nilfs_cleanerd"
 END_LIMIT_S = 10.0
 WITHOUT, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
 
 
 def kernel_options(options: str) -> str:
-    return ",".join(part for part in options.split(",") if not part.startswith((WITHOUT, PROTECTED)))
+    parts = options.split(",")
+    return ",".join(part for part in parts if part != WITHOUT and not part.startswith(PROTECTED))
 
 
 def start(options: str, device: str, directory: str) -> int:

@@ -164,13 +164,14 @@ def mount(volume: Volume, mount_type: str, options: str, directory: int, person:
                 stage.move(directory)
             return code
         os.fchdir(directory)
-        code = _mount(mount_type, cleaner.kernel_options(options), volume.device.path, ".", "--internal-only")
+        for_kernel = cleaner.kernel_options(options) if mount_type == cleaner.NILFS2 else options
+        code = _mount(mount_type, for_kernel, volume.device.path, ".", "--internal-only")
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
             os.fchown(root, person.uid, person.gid)
             os.fchmod(root, 0o700)
-        if mounted and mount_type == "nilfs2":
+        if mounted and mount_type == cleaner.NILFS2:
             return cleaner.start(options, volume.device.path, mounted.path)
         return code
 
@@ -195,7 +196,8 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Body:
     program = programs.find("umount")
 
     def body() -> int:
-        cleaner.end()
+        if mounted.kind == cleaner.NILFS2:
+            cleaner.end()
         if volume.is_pool:
             code = pools.umount(volume.pool, mounted.path)
         else:
