@@ -21,7 +21,7 @@ from fswizard.privileged import protocol
 from fswizard.system import commands
 from fswizard.system.process import Finished
 
-START_LIMIT_S = 20.0
+START_LIMIT_S = 60.0
 END_LIMIT_S = 10.0
 KILL_LIMIT_S = 10.0
 WATCH_EVERY_S = 0.2
