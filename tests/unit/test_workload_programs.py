@@ -8,6 +8,7 @@ import hashlib
 import math
 import os
 import statistics
+import subprocess
 import zlib
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
@@ -17,9 +18,19 @@ import psutil
 import pytest
 
 from fswizard.bench import workloads
-from fswizard.bench.workloads import Doing, Measured, Progress, WorkloadFailed, fileserver_worker, tree_worker
+from fswizard.bench.workloads import (
+    Doing,
+    Measured,
+    Progress,
+    WorkloadFailed,
+    fileserver_worker,
+    rsync,
+    tree,
+    tree_worker,
+)
 from fswizard.bench.workloads.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
 from fswizard.bench.workloads.running import failure, running, succeed
+from fswizard.bench.workloads.timed import Work
 from fswizard.errors import Refused
 from fswizard.model.estimates import LEFT_BY_COMPRESSION
 from fswizard.model.metrics import ENGINE_METRICS, OPERATIONS
@@ -182,6 +193,7 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, s
         pytest.param(FioJob("randwrite", 4096, 64 * MIB, seconds=1, direct=False), marks=pytest.mark.fio, id="fio"),
         pytest.param(TreeJob("copy", "mixed", 50, 400 * MIB), id="tree"),
         pytest.param(FileServerJob(3, 60, 20_000, 1000, 1), id="fileserver"),
+        pytest.param(SqliteJob("delete", 1000), marks=pytest.mark.sqlite3, id="sqlite"),
     ],
 )
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
@@ -194,6 +206,35 @@ async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] <= fractions[-1] <= 1
     assert any(progress.rate for progress in seen)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        *(TreeJob(operation, "small-files", 400, 2 * MIB) for operation in ("copy", "tar", "untar", "install")),
+        TreeJob("find", "small-files", 400, 2 * MIB),
+        TreeJob("read", "small-files", 400, 16 * MIB),
+        pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
+    ],
+    ids=lambda job: getattr(job, "operation", "rsync"),
+)
+async def test_a_program_that_is_done_has_told_that_it_is(job: Job, site: LocalSite) -> None:
+    await figures_of(job, site)
+    timed = rsync._timed(job, site.directory, site.scratch) if isinstance(job, RsyncJob) else None
+    if isinstance(job, TreeJob):
+        timed = tree._timed(job, site.directory, site.scratch, "7")
+    assert timed is not None
+    (work,) = timed.works
+    assert work.share_done is not None
+    # By its end what rsync's other half has written is its own, too.
+    assert 0.95 < share_at_the_end(work, site.directory) < (2.2 if isinstance(job, RsyncJob) else 1.2)
+
+
+def share_at_the_end(work: Work, directory: str) -> float:
+    with subprocess.Popen(work.argv, cwd=directory, stdout=subprocess.DEVNULL) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # the kernel still knows what it has done
+        assert work.share_done is not None
+        return work.share_done(process.pid)
 
 
 async def test_a_program_that_takes_too_long_is_killed(site: LocalSite) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -22,8 +23,7 @@ PAYLOAD_BYTES = 200
 
 async def run(job: SqliteJob, site: Site, *, seed: int) -> AsyncGenerator[Told, None]:
     """Write the statements into a file, empty the caches, and let sqlite3 read them; the same seed gives the same."""
-    statements = "\n".join(_statements(job, seed))
-    Path(_script(job, site.scratch)).write_text(statements)
+    Path(_script(job, site.scratch)).write_text("\n".join(_statements(job, seed)))
 
     def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
         duration_s = timed.duration_s(finished)
@@ -33,18 +33,17 @@ async def run(job: SqliteJob, site: Site, *, seed: int) -> AsyncGenerator[Told, 
         yield Measured(BYTES_WRITTEN, (ROWS + 2 * job.transactions) * PAYLOAD_BYTES)
         yield Measured(CPU, timed.cpu_s(finished))
 
-    work = _timed(job, site.directory, site.scratch, len(statements))
-    async with aclosing(timed.run(work, job, site, figures)) as told:
+    async with aclosing(timed.run(_timed(job, site.directory, site.scratch), job, site, figures)) as told:
         async for what in told:
             yield what
 
 
 def commands(job: SqliteJob) -> tuple[PlannedCommand, ...]:
     """The programs of a job."""
-    return timed.commands(_timed(job, "MOUNT", "SCRATCH", 0))
+    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
 
 
-def _timed(job: SqliteJob, directory: str, scratch: str, script_bytes: int) -> Timed:
+def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
     database = f"{directory}/sqlite-{job.journal}-{job.transactions}"
     script = _script(job, scratch).replace("\\", "\\\\").replace('"', '\\"')
     # In a directory of its own, for the journal stands beside the database and bears its name.
@@ -52,9 +51,23 @@ def _timed(job: SqliteJob, directory: str, scratch: str, script_bytes: int) -> T
     text = f"{job.transactions:,} transactions of SQLite"
     # The person's own settings stand in HOME.
     argv = ("sqlite3", "-batch", "-bail", inside, f'.read "{script}"')
-    working = Work(argv, text, timed.share_of("rchar", script_bytes), job.transactions, "1/s", {"HOME": scratch})
+    read = _share_read(_script(job, scratch))
+    working = Work(argv, text, read, job.transactions, "1/s", {"HOME": scratch})
     making = Work(("mkdir", laid_out.unfinished(database)), "a directory for the database")
     return Timed(text, (making, working), makes=database)
+
+
+def _share_read(script: str) -> Callable[[int], float]:
+    """How far a process is in reading the statements; what it reads of its own database does not count."""
+
+    def share_done(pid: int) -> float:
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            if os.readlink(link) == script:
+                position = Path(f"/proc/{pid}/fdinfo/{link.name}").read_text().split()[1]
+                return int(position) / os.path.getsize(script)
+        return 0.0
+
+    return share_done
 
 
 def _script(job: SqliteJob, scratch: str) -> str:

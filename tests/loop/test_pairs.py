@@ -1,0 +1,174 @@
+"""The same work by hand on the same filesystem: what we measure is what a person would, within the noise.
+
+Ours and theirs are measured in turn, and their order changes from pair to pair. Where a few pairs do not agree,
+more are measured: only what stays apart is a difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.bench import workloads
+from fswizard.bench.workloads import Measured
+from fswizard.model.recipe import BackupJob, FioJob, Job, RsyncJob, SqliteJob, TreeJob
+from tests.loop.loop_site import LoopSite, loop_site, run
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+MIB = 1 << 20
+FIRST_PAIRS, MOST_PAIRS = 5, 25
+CLOSE = (0.8, 1.25)
+CLOSER = (0.93, 1.07)
+FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param("btrfs", marks=pytest.mark.btrfs)]
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoopSite]:
+    with loop_site(tmp_path, getattr(request, "param", "ext4"), "1G") as opened:
+        yield opened
+
+
+def timed(site: LoopSite, *argv: str, **how: Any) -> float:
+    """Seconds that a program takes until its work is on the disk."""
+    began = time.perf_counter()
+    subprocess.run(argv, check=True, capture_output=True, cwd=site.directory, **how)
+    subprocess.run(["sync", "--file-system", site.directory], check=True)
+    return time.perf_counter() - began
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A job, the figure of it that is compared, and the same as a person would do it."""
+
+    job: Job
+    metric: str
+    by_hand: Callable[[LoopSite], float]
+    """In a directory where our own run has left what it works on, from cold caches."""
+    before: Callable[[LoopSite], object] = lambda site: None
+    """Makes room, or what is to be deleted."""
+
+
+TREE = f"small-files-2000-{8 * MIB}"
+RANDOM = FioJob("randread", 4096, 64 * MIB, seconds=0.5, depth=16)
+ARCHIVED = BackupJob("first", 500, 32 * MIB)
+BACKUP = f"backup-500-{32 * MIB}"
+
+
+def fio_by_hand(rw: str) -> Callable[[LoopSite], float]:
+    def by_hand(site: LoopSite) -> float:
+        argv = ["fio", "--name=x", f"--filename={site.directory}/fio-64M", f"--rw={rw}", "--bs=4k", "--direct=1"]
+        argv += ["--size=64M", "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=500ms"]
+        job = json.loads(run(*argv, "--output-format=json"))["jobs"][0]
+        return float(job["read"]["iops"] + job["write"]["iops"])
+
+    return by_hand
+
+
+def borg(site: LoopSite, *arguments: str) -> float:
+    return timed(site, "borg", *arguments, env={**os.environ, "BORG_BASE_DIR": f"{site.scratch}/by-hand"})
+
+
+def borg_before(site: LoopSite) -> None:
+    run("rm", "-rf", f"{site.directory}/by-hand", f"{site.scratch}/by-hand")
+    borg(site, "init", "--encryption=none", "by-hand")
+
+
+def removing(name: str) -> Callable[[LoopSite], object]:
+    return lambda site: run("rm", "-rf", f"{site.directory}/{name}")
+
+
+PAIRS = {
+    "fio-read": Pair(RANDOM, "iops", fio_by_hand("randread")),
+    "fio-write": Pair(replace(RANDOM, rw="randwrite"), "iops", fio_by_hand("randwrite")),
+    "cp": Pair(
+        TreeJob("copy", "small-files", 2000, 8 * MIB),
+        "duration",
+        lambda site: timed(site, "cp", "-a", "--reflink=never", TREE, "by-hand"),
+        removing("by-hand"),
+    ),
+    "rm": Pair(
+        TreeJob("delete", "small-files", 2000, 8 * MIB),
+        "duration",
+        lambda site: timed(site, "rm", "-rf", "by-hand"),
+        lambda site: run("cp", "-a", "--reflink=never", f"{site.directory}/{TREE}", f"{site.directory}/by-hand"),
+    ),
+    "tar": Pair(
+        TreeJob("tar", "small-files", 2000, 8 * MIB),
+        "duration",
+        lambda site: timed(site, "tar", "-cf", "by-hand.tar", "-C", TREE, "."),
+        removing("by-hand.tar"),
+    ),
+    "rsync": Pair(
+        RsyncJob("onto", "mixed", 500, 32 * MIB),
+        "duration",
+        lambda site: timed(site, "rsync", "-a", f"{site.scratch}/rsync-mixed-500-{32 * MIB}/", "by-hand"),
+        removing("by-hand"),
+    ),
+    "borg": Pair(
+        ARCHIVED,
+        "duration",
+        lambda site: borg(site, "create", "by-hand::first", f"{BACKUP}-source"),
+        borg_before,
+    ),
+    "sqlite3": Pair(
+        SqliteJob("wal", 200),
+        "duration",
+        lambda site: timed(site, "sqlite3", "by-hand/db", f".read {site.scratch}/sqlite-wal-200.sql"),
+        lambda site: run("sh", "-c", f"rm -rf {site.directory}/by-hand && mkdir {site.directory}/by-hand"),
+    ),
+}
+NEEDED = {"fio-read": "fio", "fio-write": "fio", "rsync": "rsync", "borg": "borg", "sqlite3": "sqlite3"}
+QUICKEST = [
+    pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else [])
+    for name in ("fio-write", "cp", "rm")
+]
+ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else []) for name in PAIRS]
+
+
+async def agreement(pair: Pair, site: LoopSite, bounds: tuple[float, float]) -> float:
+    """Median of ours over median of theirs, of as many pairs as it takes to come within the bounds."""
+    ours, theirs = list[float](), list[float]()
+
+    async def we() -> None:
+        async with aclosing(workloads.run(pair.job, site, seed=7)) as told:
+            figures = {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
+        ours.append(figures[pair.metric])
+
+    async def they() -> None:
+        pair.before(site)
+        await site.remount()
+        theirs.append(pair.by_hand(site))
+
+    await we()  # lays out what both work on
+    ours.clear()
+    for number in range(MOST_PAIRS):
+        for turn in (we, they) if number % 2 else (they, we):
+            await turn()
+        found = statistics.median(ours) / statistics.median(theirs)
+        if number + 1 >= FIRST_PAIRS and bounds[0] < found < bounds[1]:
+            break
+    print(f"{site.filesystem}: ours over theirs {found:.3f} in {len(ours)} pairs")
+    return found
+
+
+@pytest.mark.parametrize("name", QUICKEST)
+async def test_work_done_by_hand_comes_out_the_same(name: str, site: LoopSite) -> None:
+    assert CLOSE[0] < await agreement(PAIRS[name], site, CLOSE) < CLOSE[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", FILESYSTEMS, indirect=True)
+@pytest.mark.parametrize("name", ALL)
+async def test_work_done_by_hand_comes_out_the_same_to_a_few_percent(name: str, site: LoopSite) -> None:
+    assert CLOSER[0] < await agreement(PAIRS[name], site, CLOSER) < CLOSER[1]

@@ -1,0 +1,208 @@
+"""Each workload of each shipped recipe, made small, on each filesystem: its figures are all there, and they are sane.
+
+One run measures those of the kernel, another one ZFS; each test then looks at one filesystem.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import pytest
+
+from fswizard import recipes
+from fswizard.bench.session import Session
+from fswizard.bench.workloads import ENGINES
+from fswizard.filesystems import availability, catalogue
+from fswizard.model.events import Event, SampleTaken, StepFailed, StepStarted
+from fswizard.model.metrics import DURATION, ENGINE_METRICS, IOPS
+from fswizard.model.recipe import (
+    BackupJob,
+    FileServerJob,
+    FioJob,
+    Job,
+    OverflowJob,
+    Recipe,
+    RsyncJob,
+    SqliteJob,
+    TreeJob,
+    TreeShape,
+    Workload,
+)
+from tests.conftest import NEEDS
+from tests.loop.runs import short_plan, watch
+
+pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "git", "rsync", "sqlite3")]
+
+MIB = 1 << 20
+KERNEL = ("ext4", "xfs", "btrfs")
+FILESYSTEMS = (*KERNEL, "zfs")
+PARAMETERS = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in NEEDS else []) for name in FILESYSTEMS]
+IMAGE_BYTES = 640 * MIB
+BESIDE = ("device_written", "device_read", "used")
+"""What is recorded of every workload, whatever carries it out."""
+UNSHIPPED: dict[str, Job] = {
+    "read-and-write": FioJob("randrw", 4096, 16 * MIB, seconds=0.2, depth=4),
+    "fsync": FioJob("randwrite", 4096, 16 * MIB, seconds=0.2, direct=False, fsync=8),
+    "own-files": TreeJob("copy", "own", 100, 3 * MIB, TreeShape((0, 900, 90_000), (40, 60), (1, 9), 0.4)),
+}
+"""What a person's own recipe may ask for, and no shipped one does."""
+
+
+def small(job: Job) -> Job:
+    """The same work on a few megabytes, in a moment."""
+    if isinstance(job, FioJob):
+        return replace(job, size_bytes=16 * MIB, seconds=0.2 if job.seconds else 0.0)
+    if isinstance(job, OverflowJob):
+        return replace(job, working_set_bytes=16 * MIB, seconds=2.5)
+    if isinstance(job, FileServerJob):
+        return replace(job, files=6 * job.threads, mean_file_bytes=16_000, mean_append_bytes=2_000, seconds=0.3)
+    if isinstance(job, SqliteJob):
+        return replace(job, transactions=40)
+    if isinstance(job, TreeJob) and job.files == 1:
+        return replace(job, total_bytes=16 * MIB)
+    return replace(job, files=120, total_bytes=3 * MIB)
+
+
+def all_workloads() -> Iterator[Workload]:
+    """Those that come out the same stand once; those that fill the filesystem come last."""
+    seen: set[Job] = set()
+    shipped = [
+        (recipe.name, workload)
+        for recipe in recipes.available()
+        if recipe.source == recipes.SHIPPED
+        for workload in recipe.workloads
+    ]
+    for recipe_name, workload in sorted(shipped, key=lambda item: getattr(item[1].job, "fill_percent", 0)):
+        job = small(workload.job)
+        if job not in seen:
+            seen.add(job)
+            yield replace(workload, name=f"{recipe_name}-{workload.name}", job=job, weight=1.0)
+        if workload.name == "overflow":
+            for name, unshipped in UNSHIPPED.items():
+                metric = IOPS if isinstance(unshipped, FioJob) else DURATION
+                yield Workload(name, name, ENGINES[type(unshipped)], unshipped, metric)
+
+
+WORKLOADS = tuple(all_workloads())
+
+
+def workloads_on(filesystem: str) -> tuple[Workload, ...]:
+    """All of them; but zfs-fuse 0.7 locks up for good when it is written to at random for some seconds on end."""
+    return tuple(w for w in WORKLOADS if filesystem != "zfs" or not isinstance(w.job, OverflowJob))
+
+
+@dataclass
+class Cell:
+    """What was measured of one workload on one filesystem."""
+
+    began_s: float
+    ended_s: float = 0.0
+    figures: dict[str, float] = field(default_factory=dict)
+    primary: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Matrix:
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    """By filesystem and workload."""
+    failures: list[str] = field(default_factory=list)
+    bare: set[str] = field(default_factory=set)
+    """Workloads that were measured before any mkfs."""
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, StepFailed):
+            self.failures.append(f"{event.failure.candidate}, {event.failure.workload}: {event.failure.text}")
+        elif isinstance(event, StepStarted) and event.step.workload and event.step.candidate:
+            self.cells[event.step.candidate, event.step.workload] = Cell(event.at_s)
+        elif isinstance(event, SampleTaken) and event.sample.workload:
+            sample = event.sample
+            if not sample.candidate:
+                self.bare.add(sample.workload)
+                return
+            cell = self.cells[sample.candidate, sample.workload]
+            cell.figures[sample.metric], cell.ended_s = sample.value, event.at_s
+            cell.primary += [sample.metric] if sample.primary else []
+
+
+@pytest.fixture(scope="module")
+def matrix_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Matrix]:
+    """The run that a filesystem is in: those of the kernel have one together, ZFS has one of its own."""
+
+    @cache
+    def measured(candidates: str) -> Matrix:
+        directory = tmp_path_factory.mktemp("matrix")
+        recipe = Recipe("matrix", "Matrix", "For tests.", workloads_on(candidates), IMAGE_BYTES, 30.0)
+        found = Matrix()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", str(directory / "state"))
+            plan = replace(short_plan(directory, candidates, recipe), minimum_rounds=1, maximum_rounds=1)
+            session = Session(plan, directory / "result.jsonl", patience_s=0.0)
+            events = asyncio.run(watch(session))
+        assert session.error is None, session.error
+        for event in events:
+            found.take(event)
+        return found
+
+    def of(filesystem: str) -> Matrix:
+        usable = [name for name in KERNEL if availability(catalogue()[name]).usable]
+        return measured("; ".join(usable) if filesystem in KERNEL else filesystem)
+
+    return of
+
+
+def writes_each_byte_once(job: Job) -> bool:
+    if isinstance(job, FioJob):
+        return job.makes_its_file
+    if isinstance(job, RsyncJob):
+        return job.direction == "onto"
+    return isinstance(job, BackupJob) or (isinstance(job, TreeJob) and job.writes)
+
+
+@pytest.mark.parametrize("filesystem", PARAMETERS)
+def test_every_workload_of_every_recipe_yields_sane_figures(
+    filesystem: str, matrix_of: Callable[[str], Matrix]
+) -> None:
+    matrix = matrix_of(filesystem)
+    assert [failure for failure in matrix.failures if failure.startswith(filesystem)] == []
+    workloads = workloads_on(filesystem)
+    assert {w.name for w in workloads if isinstance(w.job, FioJob) and not w.job.fsync} <= matrix.bare
+    for workload in workloads:
+        cell, where = matrix.cells[filesystem, workload.name], (filesystem, workload.name)
+        figures = cell.figures
+        expected = [metric.name for metric in ENGINE_METRICS[workload.engine]]
+        assert [name for name in (*expected, *BESIDE) if name not in figures] == [], where
+        assert cell.primary == [workload.metric.name], where
+        assert figures[workload.metric.name] > 0, where
+        assert all(math.isfinite(value) and value >= 0 for value in figures.values()), where
+        _latencies_are_in_order(figures, where)
+        took_s = cell.ended_s - cell.began_s
+        assert figures["cpu"] <= 1.1 * (os.cpu_count() or 1) * took_s + 0.1, where
+        assert max(figures.get("worst_latency", 0.0), figures.get("worst_stall", 0.0)) <= took_s, where
+        assert 0 < figures["used"] <= IMAGE_BYTES, where
+        _bytes_are_sane(workload.job, figures, where)
+
+
+def _latencies_are_in_order(figures: dict[str, float], where: Sequence[str]) -> None:
+    for prefix in {name.removesuffix("median_latency") for name in figures if name.endswith("median_latency")}:
+        median, p99, worst = (figures[f"{prefix}{which}_latency"] for which in ("median", "p99", "worst"))
+        assert 0 < median <= p99 <= worst, (*where, prefix)
+
+
+def _bytes_are_sane(job: Job, figures: dict[str, float], where: Sequence[str]) -> None:
+    written, on_device = figures["bytes_written"], figures["device_written"]
+    if writes_each_byte_once(job):
+        assert on_device >= written > 0, where
+        assert figures["used"] >= written, where
+    elif isinstance(job, FioJob) and job.rw in ("read", "randread"):
+        assert written == 0, where
+    elif isinstance(job, (FioJob, FileServerJob, OverflowJob, SqliteJob)):
+        assert written > 0, where
+    if isinstance(job, (FioJob, OverflowJob)) and written and getattr(job, "direct", True) and where[0] != "zfs":
+        assert on_device >= 0.99 * written, where
+    if written >= 16 * MIB and writes_each_byte_once(job):
+        assert on_device < 1.5 * written, (*where, "what the preparation wrote does not count")
