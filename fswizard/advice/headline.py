@@ -94,7 +94,7 @@ def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
         return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. So far {lead}"
     lead = f"{first} looks {three_digits(pair.ratio)} × {second}{span(pair)}"
     if alike:
-        lead = f"{first} and {second} hardly differ{span(pair)}"
+        lead = f"{first} looks level with {second}{span(pair)}"
     if judgement.rounds >= result.plan.maximum_rounds:
         end = "The difference is too small for the noise of this machine."
     else:

@@ -95,7 +95,7 @@ def test_two_that_do_not_differ_are_not_told_apart() -> None:
     found = advice({"ext4": (100.0,), "xfs": (100.3,)})
     assert found.headline == "Too early to tell: 1 round, and a judgement takes 3. So far xfs and ext4 do not differ."
     found = advice({"ext4": (100.0, 110.0, 90.0), "xfs": (110.3, 89.0, 101.0)})
-    assert "between xfs and ext4: xfs and ext4 hardly differ (0." in found.headline
+    assert "between xfs and ext4: xfs looks level with ext4 (0." in found.headline
     assert "1.00 ×" not in found.headline
 
 

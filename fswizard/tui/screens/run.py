@@ -50,7 +50,7 @@ class RunScreen(StepScreen):
         with Container(id="measuring"):
             yield Canvas(id="standing")
             yield LiveCanvas(id="now")
-        yield Canvas(id="tail")
+        yield LiveCanvas(id="tail")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -95,7 +95,8 @@ class RunScreen(StepScreen):
         before = self._told.get(selector)
         if before is None or not words.is_same(before):
             self._told[selector] = words
-            self.query_one(selector, Static).update(words, layout=False)
+            other_length = before is None or before.cell_length != words.cell_length
+            self.query_one(selector, Static).update(words, layout=other_length)
 
     def _draw_figures(self, state: RunState, before: RunState | None) -> None:
         wide, tall = not self.has_class("-narrow"), self.has_class("-tall")
