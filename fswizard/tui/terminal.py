@@ -1,4 +1,4 @@
-"""The terminal, which may go away in the middle: nothing must wait for it then, as a run has to be cleaned up."""
+"""The terminal, which may be the Linux console, and may go away in the middle of a run that has to be cleaned up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from fswizard.tui.console import for_console
+
 
 class Terminal(LinuxDriver):
     """Textual's own driver, except that a terminal that hung up is written to and read from no more."""
@@ -17,6 +19,7 @@ class Terminal(LinuxDriver):
         super().__init__(*arguments, **named)
         self._descriptors = [number for number in (0, 1, 2) if os.isatty(number)]
         self._lost = False
+        self._is_console = os.environ.get("TERM") == "linux"
         signal.signal(signal.SIGHUP, self._hung_up)
 
     def _hung_up(self, *signal_told: object) -> None:
@@ -31,7 +34,7 @@ class Terminal(LinuxDriver):
 
     def write(self, data: str) -> None:
         if not self._lost and self._writer_thread is not None and self._writer_thread.is_alive():
-            super().write(data)
+            super().write(for_console(data) if self._is_console else data)
 
     def start_application_mode(self) -> None:
         """The kernel lets a program that lost its terminal also continue, which Textual takes for a return."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+import fswizard
 from fswizard.model.judgement import Ratio
+from fswizard.tui.console import for_console
 from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, text
 from fswizard.tui.widgets.graph import graph, nice_top, resample
 from fswizard.tui.widgets.ratios import axis_for, bar, ratio_table
@@ -119,6 +122,22 @@ def test_the_top_of_an_axis_is_round_and_not_far_above_the_value(value: float) -
 def test_wrapped_words_hang_behind_their_mark_and_their_label() -> None:
     assert bullet("✓", "one two three", 7).plain == "✓ one\n  two\n  three"
     assert facts([("Time", "one two three four")], 20, label=6).plain == "Time  one two three\n      four"
+
+
+def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_has() -> None:
+    drawn = set("╭╮╰╯─│▁▂▃▄▅▆▇█")  # borders and scroll bars
+    for room in ("tui", "report", "advice", "model"):
+        for path in (Path(fswizard.__file__).parent / room).rglob("*.py"):
+            drawn |= {character for character in path.read_text("utf-8") if not character.isascii()}
+    shown = for_console("".join(drawn))
+    assert cell_len(shown) == cell_len("".join(drawn))
+    beyond = {c for c in shown if not c.encode("cp437", "ignore")} - set("←↑→↓◆")  # these it has in place of controls
+    assert not beyond
+
+
+def test_letters_and_escapes_reach_the_console_as_they_are() -> None:
+    assert for_console("\x1b[1mGrüße, ѿ\x1b[0m") == "\x1b[1mGrüße, ѿ\x1b[0m"
+    assert for_console("✓ ├──●──┤ 1.21 × ▲") == "+ ├──O──┤ 1.21 x ^"
 
 
 def test_markup_in_text_from_outside_stays_text() -> None:
