@@ -45,6 +45,8 @@ class Offer:
     """Everything could be looked at, and nothing was found."""
     losses: tuple[str, ...]
     """What would be lost, a sentence each."""
+    identifier: str = ""
+    """What has to be typed before anything is written to it."""
     refused: Refused | None = None
     """What stands against it, in the words of the command line."""
 
@@ -66,7 +68,8 @@ def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
     found = find_device(path)
     found = replace(found, drive=replace(found.drive, health=health))
     refused = _refusal(found, None, minimum_bytes)
-    return Offer(found.path, found.name, found.size_bytes, found.whole, found.empty, losses(found), refused)
+    identifier = next(iter(found.identifiers), "")
+    return Offer(found.path, found.name, found.size_bytes, found.whole, found.empty, losses(found), identifier, refused)
 
 
 def plan_device(path: str, serial: str | None, minimum_bytes: int) -> tuple[Target, tuple[str, ...]]:
