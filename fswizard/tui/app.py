@@ -206,7 +206,8 @@ class FswizardApp(App[int]):
     async def begin(self, plan: Plan) -> None:
         """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
         if plan.target.kind != "directory":
-            await self._authorise(plan)
+            where = "the scratch image" if plan.target.kind == "image" else plan.target.path
+            await self.authorise(f"making and mounting filesystems on {where}")
         if self.measuring:
             return
         self.result = None
@@ -215,7 +216,8 @@ class FswizardApp(App[int]):
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
-    async def _authorise(self, plan: Plan) -> None:
+    async def authorise(self, purpose: str) -> None:
+        """Have sudo ask for the password on the terminal where it has to. Missing where root cannot be had."""
         found = await asyncio.to_thread(self.backend.privilege)
         if found in ("root", "sudo"):
             return
@@ -223,10 +225,10 @@ class FswizardApp(App[int]):
             self.backend.authorise()  # says what is missing
         try:
             with self.suspend():
-                given = self._ask_for_password(plan)  # never raises: the screen would not come back
+                given = self._ask_for_password(purpose)  # never raises: the screen would not come back
         except SuspendNotSupported as error:
             raise Missing(
-                "Making and mounting filesystems needs root, and the password cannot be asked for here.",
+                f"{purpose[:1].upper()}{purpose[1:]} needs root, and the password cannot be asked for here.",
                 "Run `sudo -v` in this terminal first, or start fswizard as root.",
             ) from error
         if not given:
@@ -235,9 +237,8 @@ class FswizardApp(App[int]):
                 "⏎ asks again; “Compare what I have” on the first screen needs no root.",
             )
 
-    def _ask_for_password(self, plan: Plan) -> bool:
-        where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-        print(f"fswizard makes and mounts filesystems on {safe(where)}, which needs root. sudo asks for your password.")
+    def _ask_for_password(self, purpose: str) -> bool:
+        print(f"fswizard needs root for {safe(purpose)}. sudo asks for your password.")
         before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
         try:
             self.backend.authorise()

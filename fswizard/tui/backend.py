@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fswizard.bench.disk import Offer, Question
     from fswizard.bench.journal import Leftover
     from fswizard.bench.privilege import State
+    from fswizard.drives.probe import ProbeProgress, ProbeResult
+    from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
     from fswizard.results import Entry
@@ -77,6 +79,9 @@ class Backend(Protocol):
     def named_place(self, directory: str) -> Place: ...
     def mounted(self) -> tuple[Place, ...]: ...
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]: ...
+    def probe_target(self, path: str, serial: str) -> ProbeTarget: ...
+    def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]: ...
+    def probed(self, drive: Drive, result: ProbeResult) -> Drive: ...
     def recipes(self) -> tuple[Recipe, ...]: ...
     def catalogue(self) -> Mapping[str, Filesystem]: ...
     def availability(self, filesystem: Filesystem) -> Availability: ...
@@ -165,6 +170,24 @@ class ThisMachine:
         from fswizard.bench import disk
 
         return disk.offers(drive, recipe.image_bytes if recipe else 0)
+
+    def probe_target(self, path: str, serial: str) -> ProbeTarget:
+        """What a probe in a directory, or on an empty device with that serial number, would do; nothing is written."""
+        from fswizard.drives.probe_target import find_target
+
+        return find_target(path, serial=serial)
+
+    def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
+        """Carries it out, blocking; the result comes last."""
+        from fswizard.bench.probing import run_probe
+
+        return run_probe(target, stopped=stopped)
+
+    def probed(self, drive: Drive, result: ProbeResult) -> Drive:
+        """The drive, with what a probe found among its evidence."""
+        from fswizard.drives.smr import with_evidence
+
+        return replace(drive, smr=with_evidence(drive.smr, result.evidence))
 
     def recipes(self) -> tuple[Recipe, ...]:
         from fswizard import recipes

@@ -15,6 +15,7 @@ from fswizard.tui.wishes import Purpose, Wishes
 
 if TYPE_CHECKING:
     from fswizard.bench.disk import Offer
+    from fswizard.drives.probe import ProbeResult
     from fswizard.filesystems import Availability
 
 RECIPES: dict[Purpose, str] = {
@@ -40,6 +41,8 @@ class Known:
         """By kernel name of the disk: where a scratch image for it goes."""
         self.offers: dict[str, tuple[Offer, ...]] = {}
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
+        self.probed: dict[tuple[str, str], ProbeResult] = {}
+        """By kernel name and serial number: what came of a probe."""
         self.mounted: tuple[Place, ...] | None = None
         self.available: dict[str, Availability] = {}
         """By name of the filesystem."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.known import Known
 from fswizard.tui.threads import aside
+
+if TYPE_CHECKING:
+    from fswizard.drives.probe import ProbeResult
 
 NO_DISKS = ("zram",)
 """Buses of what is listed by the kernel and is no disk of anybody's. A loop device that somebody attached may stand
@@ -27,6 +31,8 @@ class Scout:
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._asked: set[tuple[str, str]] = set()
+        self._found: tuple[Drive, ...] = ()
+        """As the kernel tells of them."""
 
     def start(self) -> None:
         """Begin to look."""
@@ -36,23 +42,34 @@ class Scout:
         """Look no more; what is being asked is not waited for."""
         self._stopped.set()
 
+    def probed(self, drive: Drive, result: ProbeResult) -> None:
+        """A probe of the disk has ended."""
+        found = next((found for found in self._found if found.name == drive.name), drive)
+        self._known.probed[identity(found)] = result
+        self._publish()
+
     def _watch(self) -> None:
         for found in self._backend.watch(self._stopped.is_set):
             if self._stopped.is_set():
                 return
-            drives = tuple(drive for drive in found if drive.bus not in NO_DISKS)
-            with self._lock:
-                self._known.drives = tuple(self._learnt(drive) for drive in drives)
-            self._tell()
-            for drive in drives:
-                if _identity(drive) not in self._asked:
-                    self._asked.add(_identity(drive))
+            self._found = tuple(drive for drive in found if drive.bus not in NO_DISKS)
+            self._publish()
+            for drive in self._found:
+                if identity(drive) not in self._asked:
+                    self._asked.add(identity(drive))
                     aside(self._ask, drive)
 
+    def _publish(self) -> None:
+        with self._lock:
+            self._known.drives = tuple(self._learnt(drive) for drive in self._found)
+        self._tell()
+
     def _learnt(self, drive: Drive) -> Drive:
-        """The disk with what smartctl said of it before; its partitions as they are now."""
-        details = self._known.details.get(_identity(drive))
-        return drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
+        """The disk with what smartctl and a probe said of it before; its partitions as they are now."""
+        details = self._known.details.get(identity(drive))
+        learnt = drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
+        result = self._known.probed.get(identity(drive))
+        return learnt if result is None else self._backend.probed(learnt, result)
 
     def _ask(self, drive: Drive) -> None:
         try:
@@ -61,18 +78,16 @@ class Scout:
             place = error
         self._known.places[drive.name] = place
         self._tell()
-        if _identity(drive) in self._known.details:
+        if identity(drive) in self._known.details:
             return
         try:
             details = self._backend.details(drive)
         except FswizardError as error:
             details = replace(drive, pending=error.message)
-        with self._lock:
-            self._known.details[_identity(drive)] = details
-            drives = self._known.drives or ()
-            self._known.drives = tuple(self._learnt(d) if d.name == drive.name else d for d in drives)
-        self._tell()
+        self._known.details[identity(drive)] = details
+        self._publish()
 
 
-def _identity(drive: Drive) -> tuple[str, str]:
+def identity(drive: Drive) -> tuple[str, str]:
+    """What tells one disk from another as long as it is attached."""
     return (drive.name, drive.serial or drive.model)

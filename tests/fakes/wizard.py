@@ -10,10 +10,13 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fswizard.bench.disk import Offer, Question
 from fswizard.bench.journal import Leftover
+from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
+from fswizard.drives.probe import Stage as ProbeStage
+from fswizard.drives.probe_target import ProbeTarget
 from fswizard.errors import FswizardError, Missing, Refused, UsageError
 from fswizard.filesystems import Availability, parse_candidates
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
@@ -223,6 +226,36 @@ RECIPES = (
 )
 
 
+def probe_progress(count: int = 200) -> tuple[ProbeProgress, ...]:
+    """What the probe of a shingled disk tells: filled in 10 s, then stalls, then less and less."""
+    told = []
+    for number in range(count):
+        at_s = 0.5 * number
+        stage: ProbeStage = "fill" if number < 20 else "listen" if number < 150 else "press"
+        rate = {"fill": 180e6, "listen": 52e6, "press": 48e6 if number < 180 else 6e6}[stage]
+        rate *= 1 + 0.08 * math.sin(number * 0.7)
+        stalls = max(0, (min(number, 150) - 20) // 24)
+        stalled = stage == "listen" and number > 24 and (number - 20) % 24 == 0
+        rate, worst_s = (rate * 0.4, 0.31) if stalled else (rate, 0.03)
+        told.append(ProbeProgress(stage, at_s, 180 - at_s, int(60e6 * at_s), rate, worst_s, stalls))
+    return tuple(told)
+
+
+STALLS = ProbeResult(
+    "drive-managed",
+    Evidence("periodic-stall", "drive-managed", "strong",
+             "6 times in a row it stalls after 240 writes, for 310 ms (21 ms otherwise)."),
+    100.0, 6_000_000_000,
+)  # fmt: skip
+NOTHING_SHOWN = ProbeResult(
+    "inconclusive",
+    Evidence("probe", "unknown", "weak",
+             "31.2 GB written in 180 s showed neither a stall at a fixed count of writes nor a cliff, "
+             "which proves nothing."),
+    180.0, 31_200_000_000,
+)  # fmt: skip
+
+
 class FakeMachine(ThisMachine):
     """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted.
 
@@ -250,6 +283,9 @@ class FakeMachine(ThisMachine):
         self.plans: list[Plan] = []
         self.sessions: list[FakeSession] = []
         self.cleaned: list[Leftover] = []
+        self.probes: list[ProbeTarget] = []
+        self.probe_script: tuple[ProbeProgress | ProbeResult, ...] = (*probe_progress(), STALLS)
+        """Without a result at its end it goes on until it is stopped."""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         shown = None
@@ -289,6 +325,23 @@ class FakeMachine(ThisMachine):
 
     def _given_up(self, plan: Plan) -> Drive:
         return next(drive for drive in self.drives if plan.target.path in paths_on(drive))
+
+    def probe_target(self, path: str, serial: str) -> ProbeTarget:
+        drive = next(d for d in self.drives if path in paths_on(d) or self.place(d).directory == path)
+        device = path.startswith("/dev/")
+        if device and serial != drive.serial:
+            raise Refused(f"What may lie on {drive.name} would be overwritten.", f"Type {drive.serial}.")
+        plan = ProbePlan(path, 512 << 20, 81.0, not device, 256 << 30, 180.0, 36 * 10**9)
+        return ProbeTarget(plan, drive, cast(Any, object()) if device else None, serial)
+
+    def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
+        self.probes.append(target)
+        yield from self.probe_script
+        if not isinstance(self.probe_script[-1], ProbeResult):
+            while not stopped():
+                time.sleep(0.02)
+            evidence = Evidence("probe", "unknown", "weak", "2.1 GB written in 12 s: too little to tell anything.")
+            yield ProbeResult("inconclusive", evidence, 12.0, 2_100_000_000)
 
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES
@@ -379,7 +432,7 @@ def offer(drive: Drive, part: Partition | None) -> Offer:
     found = tuple(f'{p.name}: {p.filesystem} "{p.label}", {size_text(p.size_bytes)}' for p in parts)
     nothing = f"Nothing was found on {name} ({size_text(size_bytes)}): no partition table and no filesystem."
     refused = Refused(" ".join(against), hint) if against else None
-    return Offer(path, name, size_bytes, part is None, not found, found or (nothing,), refused)
+    return Offer(path, name, size_bytes, part is None, not found, found or (nothing,), drive.serial, refused)
 
 
 class FakeSession:

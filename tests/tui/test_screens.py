@@ -10,7 +10,10 @@ import pytest
 from textual.pilot import Pilot
 
 from fswizard.bench.journal import Leftover
-from tests.fakes.wizard import BRIDGED, HOSTILE, NEW, OLD, SSD, FakeMachine, app
+from fswizard.drives.probe import ProbeProgress, ProbeResult
+from fswizard.model.drive import Drive
+from fswizard.tui.theme import LIGHT
+from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, STALLS, FakeMachine, app, probe_progress
 from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZES = [(80, 24), (120, 36)]
@@ -160,6 +163,36 @@ def test_a_device_as_target(snap_compare: Any, state: str, look: str) -> None:
 
     size = (120, 36) if look == "light" else tuple(int(part) for part in look.split("x"))
     assert snap_compare(app(step, machine, drive=drive, device=device), terminal_size=size, run_before=shown)  # type: ignore[arg-type]
+
+
+PROBES: dict[str, tuple[Drive, tuple[ProbeProgress | ProbeResult, ...], list[str], str]] = {
+    "asks": (ARCHIVE, (), ["p"], "At most"),
+    "runs": (ARCHIVE, probe_progress(190), ["p", "enter"], "5.67 GB of"),
+    "finds": (ARCHIVE, (*probe_progress(), STALLS), ["p", "enter"], "◆ Shingled"),
+    "device": (NEW, (), ["p"], "To confirm, type"),
+}
+
+
+@pytest.mark.parametrize("look", ["80x24", "120x36", "200x60", "light"])
+@pytest.mark.parametrize("state", PROBES)
+def test_the_probe(snap_compare: Any, state: str, look: str) -> None:
+    drive, told, keys, words = PROBES[state]
+    machine = FakeMachine(drives=(drive, SSD))
+    machine.probe_script = told
+
+    async def shown(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+        await shows(pilot, words)
+        if look == "light":
+            pilot.app.theme = LIGHT.name
+        await still(pilot)
+
+    size = (120, 36) if look == "light" else tuple(int(part) for part in look.split("x"))
+    assert snap_compare(app("drive", machine, drive=drive), terminal_size=size, run_before=shown)  # type: ignore[arg-type]
 
 
 async def test_the_steps_of_the_pictures_are_the_steps_there_are() -> None:

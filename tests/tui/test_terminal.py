@@ -25,14 +25,15 @@ FIRST_PICTURE = 6.0
 
 
 class Tmux:
-    """A terminal of its own with the wizard in it."""
+    """A terminal of its own with the wizard in it, or with another program that starts it."""
 
-    def __init__(self, directory: Path, width: int, height: int) -> None:
+    def __init__(self, directory: Path, width: int, height: int, program: str = "") -> None:
         self.name = f"fswizard-{uuid.uuid4().hex[:8]}"
         self.directory = directory
         variables = [f"XDG_{kind}_HOME={directory / kind.lower()}" for kind in ("STATE", "CACHE", "CONFIG")]
         (directory / "cache").mkdir()
-        code = f"echo $$ > {directory}/pid; exec env {' '.join(variables)} {sys.executable} -m fswizard"
+        program = program or f"env {' '.join(variables)} {sys.executable} -m fswizard"
+        code = f"echo $$ > {directory}/pid; exec {program}"
         command = f"sh -c '{code}'; echo left with $? > {directory}/code"
         size = ["-x", str(width), "-y", str(height)]
         self._tmux("new-session", "-d", *size, "-s", self.name, command)
@@ -51,13 +52,17 @@ class Tmux:
     def text(self) -> str:
         return self._tmux("capture-pane", "-t", self.name, "-p")
 
-    def shows(self, words: str) -> str:
-        """Wait for words on the screen, and return all of it."""
-        deadline = time.monotonic() + PATIENCE_S
-        while words not in (found := self.text()):
+    def shows(self, words: str, *, full_screen: bool | None = None, patience_s: float = PATIENCE_S) -> str:
+        """Wait for words on the screen, the full one or the normal one where that matters, and return all of it."""
+        deadline = time.monotonic() + patience_s
+        while words not in (found := self.text()) or full_screen not in (None, self.full_screen):
             assert time.monotonic() < deadline, f"in vain waited for “{words}”:\n{found}"
             time.sleep(0.05)
         return found
+
+    @property
+    def full_screen(self) -> bool:
+        return self._tmux("display-message", "-p", "-t", self.name, "#{alternate_on}").strip() == "1"
 
     def ends(self) -> None:
         deadline = time.monotonic() + PATIENCE_S

@@ -19,6 +19,7 @@ from fswizard.tui.drives import best_for, contents, drive_header, drive_row, exp
 from fswizard.tui.places import PlaceRows, explain_place
 from fswizard.tui.scout import Scout
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.targets import DEVICE, chosen_of, device_row, device_words, directory_row, empty_words, image_row
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.box import Box
@@ -27,6 +28,9 @@ from fswizard.tui.widgets.rows import Row, Rows, headline
 
 if TYPE_CHECKING:
     from fswizard.bench.disk import Offer
+    from fswizard.drives.probe import ProbeResult
+
+WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
 class DriveScreen(StepScreen):
@@ -36,6 +40,8 @@ class DriveScreen(StepScreen):
     HELP = (
         "The list shows every disk with its way of recording. SMR (shingled) disks write slowly once their cache "
         "is full; the evidence for the verdict stands beside it, so that you can check it.\n\n"
+        "p probes a disk: it writes to a scratch file on it for some minutes and looks for what only shingled disks "
+        "do. How much it will write is said before it begins.\n\n"
         "The measurement runs in a scratch image: a large file on a filesystem of that disk. It is removed "
         "afterwards and nothing is lost. Where nothing on the disk is mounted and writable, mount something, or "
         "name another directory; figures then belong to the disk which that directory is on.\n\n"
@@ -48,6 +54,7 @@ class DriveScreen(StepScreen):
         Binding("r", "rescan", "rescan"),
         Binding("d", "directory", "directory"),
         Binding("m", "model", "model name"),
+        Binding("p", "probe", "probe"),
     ]
 
     def question(self) -> str:
@@ -175,6 +182,7 @@ class DriveScreen(StepScreen):
         self.query_one("#about", Canvas).show(lambda width: explain(drive, width))
         self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
         self.query_one("#targets", Rows).rows = self._targets(drive)
+        self.refresh_bindings()
         if self._explained[0] != (drive.name or "model"):
             self._say_what(self._target_key)
         if drive.name and (state := _as_target(drive)) != self._looked_at:
@@ -274,6 +282,29 @@ class DriveScreen(StepScreen):
         self._draw()
         return True
 
+    # The probe
+
+    def action_probe(self) -> None:
+        """Find out by writing whether the highlighted disk is shingled."""
+        drive = self._drive
+        place = self.wizard.known.places.get(drive.name) if drive else None
+        if drive is None or self.wizard.measuring:
+            self.say(("✗ ", "bold $error"), "A run goes on: a probe would disturb it, and it the probe.")
+        elif isinstance(place, Place) and not place.remark:
+            self._open_probe(drive, place.directory)
+        elif empty := next((offer for offer in self._offers() if offer.refused is None and offer.empty), None):
+            self._open_probe(drive, empty)
+        else:
+            self.say(("✗ ", "bold $error"), "The probe writes a scratch file, and nothing on this disk is mounted "
+                     "and writable. Mount something on it first.")  # fmt: skip
+
+    def _open_probe(self, drive: Drive, place: str | Offer) -> None:
+        def ended(result: ProbeResult | None) -> None:
+            if result is not None and self._scouting is not None:
+                self._scouting.probed(drive, result)
+
+        self.wizard.push_screen(ProbeScreen(drive, place), ended)
+
     # Typing
 
     def action_directory(self) -> None:
@@ -337,6 +368,9 @@ class DriveScreen(StepScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("rescan", "model"):
             return not self.wishes.comparing
+        if action == "probe":
+            drive = None if self.wishes.comparing or not self.is_mounted else self._drive
+            return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:

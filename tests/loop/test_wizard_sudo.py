@@ -1,0 +1,92 @@
+"""The wizard for somebody whose sudo asks for a password: it is asked for on the normal screen, when the run starts."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.loop.people import PASSWORD, Person, person
+from tests.loop.test_unprivileged import with_packages
+from tests.loop.tiny_run import RECIPE
+from tests.tui.test_terminal import Tmux
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, pytest.mark.fio, pytest.mark.tmux]
+
+WIZARD = """
+import os
+os.environ["TERM"] = "xterm-256color"
+sys.path.insert(1, {packages!r})
+from fswizard.__main__ import main
+main()
+"""
+PROMPT = "password for"
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def asked() -> Iterator[Person]:
+    with person("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
+        with_packages(made)
+        quick = made.home / "recipes" / "quick.toml"
+        quick.write_text(RECIPE.replace('name = "tiny"', 'name = "quick"'))
+        yield made
+
+
+@pytest.fixture
+def terminal(asked: Person, tmp_path: Path) -> Iterator[Tmux]:
+    """The wizard, started as that person on a terminal of its own."""
+    start = tmp_path / "start"
+    command = asked.command(WIZARD.format(packages=str(asked.home / "packages")))
+    start.write_text(f"cd {asked.home} && exec {shlex.join(command)}\n")
+    opened = Tmux(tmp_path, 100, 32, f"sh {start}")
+    yield opened
+    opened.hang_up()
+    opened.ends()
+
+
+def to_the_review(terminal: Tmux) -> None:
+    terminal.shows("What would you like to know?", patience_s=PATIENCE_S)
+    terminal.press("End", "Enter")
+    terminal.shows("a scratch image of", patience_s=PATIENCE_S)
+    for words in ("Which filesystems", "What do you do with it?", "sudo asks for your password"):
+        terminal.press("Enter")
+        terminal.shows(words, patience_s=PATIENCE_S)
+
+
+def answer(terminal: Tmux, *keys: str) -> None:
+    """Begin, and answer sudo's question, which comes on the normal screen."""
+    terminal.press("Enter")
+    terminal.shows(PROMPT, full_screen=False, patience_s=PATIENCE_S)
+    terminal.press(*keys)
+
+
+def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux, asked: Person) -> None:
+    to_the_review(terminal)
+    for keys in (("wrong", "Enter"), ("C-c",)):
+        answer(terminal, *keys)
+        shown = terminal.shows("sudo gave no rights", full_screen=True, patience_s=PATIENCE_S)
+        assert "Ready to measure" in shown
+        terminal.press("Escape")
+        terminal.shows("What do you do with it?")
+        terminal.press("Enter")
+        terminal.shows("Nothing has happened yet", patience_s=PATIENCE_S)
+    answer(terminal, PASSWORD, "Enter")
+    terminal.shows("space pause", full_screen=True, patience_s=PATIENCE_S)
+    shown = terminal.shows("mkfs.ext4", full_screen=True, patience_s=PATIENCE_S)
+    assert PASSWORD not in shown
+    assert _programs_as_root(asked), "the helper runs as root, everything else as the person"
+    terminal.press("C-q")
+    terminal.shows("Stop, clean up and quit")
+    terminal.press("Down", "Down", "Enter")
+    terminal.ends()
+    assert not list(asked.home.rglob("fswizard-*"))
+
+
+def _programs_as_root(asked: Person) -> bool:
+    done = subprocess.run(["ps", "-ww", "-eo", "user:32,args"], capture_output=True, text=True, check=True)
+    helper = [line for line in done.stdout.splitlines() if str(asked.home) in line and "privileged" in line]
+    return any(line.startswith("root ") for line in helper)

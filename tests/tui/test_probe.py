@@ -1,0 +1,180 @@
+"""The probe from the drive screen: it says what it will write, shows the rate, can be stopped, and ends in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.errors import RunFailed, UsageError
+from fswizard.model.drive import SmrVerdict
+from fswizard.tui.screens.probe import ProbeScreen
+from fswizard.tui.widgets.keybar import KeyBar
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, NOTHING_SHOWN, SSD, STALLS, FakeMachine, app, probe_progress
+from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
+
+SIZE = (100, 32)
+UNKNOWN = replace(ARCHIVE, model="A disk", smr=SmrVerdict("unknown", "weak"))
+
+
+async def opened(pilot: Pilot[Any]) -> ProbeScreen:
+    """The window of the probe, over the drive screen."""
+    await at_step(pilot, "drive")
+    app_ = wizard(pilot)
+    await until(pilot, lambda: bool(app_.known.places and app_.known.offers), "what is known of the disk")
+    await pilot.press("p")
+    await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
+    assert isinstance(app_.screen, ProbeScreen)
+    return app_.screen
+
+
+async def begun(pilot: Pilot[Any], machine: FakeMachine) -> None:
+    await shows(pilot, "At most")
+    await pilot.press("enter")
+    await until(pilot, lambda: bool(machine.probes), "the probe to begin")
+
+
+async def test_it_says_how_much_and_how_long_before_anything_is_written() -> None:
+    machine = FakeMachine()
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await shows(pilot, "36.0 GB, in at most 3 min")
+        await shows(pilot, "/mnt/archive")
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+    assert not machine.probes
+
+
+async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
+    machine = FakeMachine(drives=(UNKNOWN, SSD))
+    async with app("drive", machine, drive=UNKNOWN).run_test(size=SIZE) as pilot:
+        await shows(pilot, "? not known")
+        await opened(pilot)
+        await begun(pilot, machine)
+        await shows(pilot, "◆ Shingled, drive-managed")
+        await shows(pilot, STALLS.evidence.text[:40])
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "◆ SMR, drive-managed   strong evidence")
+        await pilot.press("r")
+        await until(pilot, lambda: len(wizard(pilot).known.details) == 2, "the disks to be asked again")
+        await shows(pilot, "◆ SMR, drive-managed   strong evidence")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        drive = wizard(pilot).wishes.drive
+        assert drive is not None
+        assert drive.smr.kind == "drive-managed"
+        assert [piece.code for piece in drive.smr.evidence] == ["periodic-stall"]
+
+
+async def test_inconclusive_is_said_as_such_and_changes_no_verdict() -> None:
+    machine = FakeMachine(drives=(UNKNOWN, SSD))
+    machine.probe_script = (*probe_progress(20), NOTHING_SHOWN)
+    async with app("drive", machine, drive=UNKNOWN).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await begun(pilot, machine)
+        await shows(pilot, "? Inconclusive")
+        assert "CMR" not in screen_text(pilot.app)
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+        await shows(pilot, "31.2 GB written in 180 s")
+        assert wizard(pilot).known.drives is not None
+        assert wizard(pilot).known.drives[0].smr.kind == "unknown"
+
+
+async def test_escape_stops_it_and_a_second_one_leaves() -> None:
+    machine = FakeMachine()
+    machine.probe_script = probe_progress(60)
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await begun(pilot, machine)
+        await shows(pilot, "┆listening")
+        assert "esc stop" in footer(pilot.app)
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, ProbeScreen)
+        await pilot.press("escape")
+        await shows(pilot, "too little to tell anything")
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+    assert len(machine.probes) == 1
+
+
+async def test_the_mouse_alone_begins_stops_and_closes() -> None:
+    machine = FakeMachine()
+    machine.probe_script = probe_progress(60)
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "drive")
+        app_ = wizard(pilot)
+        await until(pilot, lambda: bool(app_.known.places and app_.known.offers), "what is known of the disk")
+        lines = screen_text(app_).splitlines()
+        row = next(number for number, line in enumerate(lines) if "p probe" in line)
+        await pilot.click(offset=(lines[row].index("p probe"), row))
+        await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
+        await shows(pilot, "At most")
+        for words in ("esc stop", "⏎ close"):
+            await pilot.click(KeyBar, offset=(4, 0))
+            await until(pilot, lambda w=words: w in footer(app_), words)
+        await pilot.click(KeyBar, offset=(4, 0))
+        await at_step(pilot, "drive")
+
+
+async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None:
+    class Failing(FakeMachine):
+        def probe(self, target: Any, stopped: Any) -> Any:
+            yield from probe_progress(30)
+            raise RunFailed("sdb failed while it was written to: Input/output error.", "Look at the disk's health.")
+
+    async with app("drive", Failing(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await shows(pilot, "At most")
+        await pilot.press("enter")
+        await shows(pilot, "✗ sdb failed while it was written to")
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+
+    class Full(FakeMachine):
+        def probe_target(self, path: str, serial: str) -> Any:
+            raise UsageError("/mnt/archive has too little room for a probe.", "268 MB have to be free.")
+
+    async with app("drive", Full(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await shows(pilot, "✗ /mnt/archive has too little room for a probe. 268 MB have to be free.")
+        assert "begin" not in footer(pilot.app)
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+
+
+async def test_an_empty_disk_is_probed_itself_once_its_serial_number_was_typed() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await shows(pilot, "Nothing was found on sde")
+        box = screen.query_one("#serial", Input)
+        await pilot.press("enter")
+        box.value = NEW.serial[:-1]
+        await pilot.press("enter")
+        await shows(pilot, "✗ What may lie on sde would be overwritten.")
+        assert not machine.probes
+        box.value = NEW.serial
+        await pilot.press("enter")
+        await begun(pilot, machine)
+        await shows(pilot, "◆ Shingled, drive-managed")
+    assert machine.probes[0].serial == NEW.serial
+
+
+async def test_the_key_is_offered_only_where_there_are_platters_and_nothing_else_writes() -> None:
+    machine = FakeMachine(drives=(SSD, BRIDGED))
+    async with app("drive", machine, drive=SSD).run_test(size=SIZE) as pilot:
+        await shows(pilot, "a scratch image of")
+        assert "p probe" not in footer(pilot.app)
+        await pilot.press("down")
+        await until(pilot, lambda: "p probe" in footer(pilot.app), "the key")
+        await until(pilot, lambda: bool(wizard(pilot).known.offers), "the targets")
+        await pilot.press("p")
+        await shows(pilot, "nothing on this disk is mounted")
+        await at_step(pilot, "drive")
+    async with app("drive", FakeMachine(), purpose="compare").run_test(size=SIZE) as pilot:
+        await shows(pilot, "/home/ada")
+        assert "p probe" not in footer(pilot.app)
