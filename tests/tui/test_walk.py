@@ -349,6 +349,33 @@ async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> No
         await shows(pilot, "stopped early")
 
 
+async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fswizard.tui.app.DEAF_S", 3600.0)
+    machine = FakeMachine(event_s=0.002)
+    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+        await to_the_run(pilot)
+        app_ = wizard(pilot)
+        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
+        machine.sessions[0].stop()
+        for _ in range(1000):
+            if app_.deaf:
+                break
+            await pilot.pause(0.01)
+        await pilot.press("enter", "escape", "ctrl+q")
+        await pilot.click(KeyBar, offset=(4, 0))
+        await pilot.pause(0.05)
+        assert isinstance(app_.screen, ResultScreen)
+        assert app_.is_running
+        app_._listen()
+        await until(pilot, lambda: "stopped early" in screen_text(app_), "the headline")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
+
+
 async def test_pause_skip_and_log_reach_the_run() -> None:
     machine = FakeMachine(event_s=0.01)
     async with FswizardApp(machine).run_test(size=SIZE) as pilot:
