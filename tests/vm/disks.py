@@ -7,10 +7,15 @@ ide-hd,help`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 GIB = 1 << 30
+SLOT = "card-slot"
+"""Where a PCI Express card can be put in and pulled out while the machine runs."""
+
+SLOW = {"bytes_per_s": 60 << 20, "requests_per_s": 600}
+"""So slow that the disk is what limits a run, not the emulated processor."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,13 @@ class Disk:
     size_bytes: int
     devices: tuple[Mapping[str, Any], ...]
     """The last one is the disk, those before it are what it hangs on."""
+    bytes_per_s: int = 0
+    """It reads and writes no faster, nor more often than the next; 0 for as fast as the host is."""
+    requests_per_s: int = 0
+
+    def as_slow_as(self, *, bytes_per_s: int, requests_per_s: int) -> Disk:
+        """The same disk with the speed of a real one, so that the emulated processor has time to wait for it."""
+        return replace(self, bytes_per_s=bytes_per_s, requests_per_s=requests_per_s)
 
 
 def sata(
@@ -40,6 +52,11 @@ def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
 
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
     return _disk(serial, size_bytes, driver="virtio-blk-pci", serial=serial)
+
+
+def nvme(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
+    """An NVMe disk in the slot."""
+    return _disk(serial, size_bytes, driver="nvme", bus=SLOT, serial=serial)
 
 
 def zoned_nvme(serial: str, *, size_bytes: int = 4 * GIB, zone_bytes: int = 64 << 20) -> Disk:
@@ -63,4 +80,5 @@ PLAIN = sata("VK0ABCDE", 2, "WDC WD80EFZX-68UW8N0", size_bytes=8_001_563_222_016
 ZONED = zoned_nvme("ZNS1")
 VIRTIO = virtio("VIRTIO1")
 STICK = usb("STICK1")
-USUAL = (ARCHIVE, RED, PLAIN, ZONED, VIRTIO, STICK)
+MEASURED = sata("MEASURED", 3, "TESTDISK", size_bytes=8 * GIB, rpm=7200).as_slow_as(**SLOW)
+USUAL = (ARCHIVE, RED, PLAIN, ZONED, VIRTIO, STICK, MEASURED)

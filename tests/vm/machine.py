@@ -6,6 +6,7 @@ The processor is emulated: slow, but the same everywhere, without root and witho
 from __future__ import annotations
 
 import base64
+import compileall
 import contextlib
 import json
 import os
@@ -18,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.system.process import Finished
-from tests.vm.disks import Disk
+from tests.vm.disks import SLOT, Disk
 from tests.vm.root import Root, build
 
 CHECKOUT = Path(__file__).parents[2]
-BOOT_S = 300.0
-"""Far more than a boot takes, since other work may go on beside it."""
+BOOT_S = 900.0
+PATIENCE_S = 600.0
+"""Both are far more than anything takes, since other work may go on beside it."""
 _POLL_S = 0.2
 _AGENT_PORT = "org.qemu.guest_agent.0"
 _NOTHING: Mapping[str, Any] = {}
@@ -37,7 +39,7 @@ class Channel:
         self._lines = connection.makefile("r", encoding="utf-8")
         self._events: list[dict[str, Any]] = []
 
-    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = 60.0) -> Any:
+    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = PATIENCE_S) -> Any:
         """The answer to one command. Raises RuntimeError with QEMU's words where it is refused."""
         self._connection.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while True:
@@ -78,21 +80,33 @@ class Running:
         answer = agent.ask("guest-exec", {"path": argv[0], "arg": argv[1:], "capture-output": True})
         self._pid: int = answer["pid"]
 
+        self._ended: dict[str, Any] | None = None
+
+    @property
+    def alive(self) -> bool:
+        if self._ended is None:  # the agent tells of an end but once
+            status = self._agent.ask("guest-exec-status", {"pid": self._pid})
+            self._ended = status if status["exited"] else None
+        return self._ended is None
+
     def wait(self) -> Finished:
         """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
-        while not (status := self._agent.ask("guest-exec-status", {"pid": self._pid}))["exited"]:
+        while self.alive:
             if time.monotonic() > self._deadline:
                 raise TimeoutError(f"{' '.join(self._argv)} still runs")
             time.sleep(_POLL_S)
+        status = self._ended
+        assert status is not None
         code = status["exitcode"] if "exitcode" in status else -status["signal"]
         out, err = (base64.b64decode(status.get(name, "")) for name in ("out-data", "err-data"))
         return Finished(self._argv, code, out, err, time.monotonic() - self._started)
 
 
 class Machine:
-    """A machine that is up. What is written to its root is forgotten when it ends; its disks are the host's files."""
+    """A machine that is up. Its disks are files of the host."""
 
-    def __init__(self, monitor: Channel, agent: Channel, directory: Path) -> None:
+    def __init__(self, qemu: subprocess.Popen[bytes], monitor: Channel, agent: Channel, directory: Path) -> None:
+        self._qemu = qemu
         self._monitor = monitor
         self._agent = agent
         self._directory = directory
@@ -103,14 +117,33 @@ class Machine:
         self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
         self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
 
-    def start(self, *argv: str, timeout_s: float = 120.0) -> Running:
+    def start(self, *argv: str, timeout_s: float = PATIENCE_S) -> Running:
         return Running(self._agent, argv, timeout_s)
 
-    def run(self, *argv: str, timeout_s: float = 120.0) -> Finished:
+    def run(self, *argv: str, timeout_s: float = PATIENCE_S) -> Finished:
         """Runs a program to its end, as root; `fswizard` is the checkout's."""
         return self.start(*argv, timeout_s=timeout_s).wait()
 
+    def write(self, path: str, text: str) -> None:
+        """Makes a file inside."""
+        done = self.run("sh", "-c", 'printf %s "$2" > "$1"', "sh", path, text)
+        if done.exit_code:
+            raise OSError(done.output)
+
+    @property
+    def terminal(self) -> str:
+        """Path of a terminal on which one can log in, as over a serial line."""
+        ports = {port["label"]: port["filename"] for port in self._monitor.ask("query-chardev")}
+        return str(ports["terminal"]).removeprefix("pty:")
+
+    def cut_power(self) -> None:
+        """What was not written to a disk yet is lost. Boot anew on the same directory to see what is left."""
+        self._qemu.kill()
+        self._qemu.wait()
+
     def plug(self, disk: Disk) -> None:
+        if disk.bytes_per_s:
+            self._monitor.ask("object-add", _limits(disk))
         self._monitor.ask("blockdev-add", _medium(disk, self._directory))
         for device in disk.devices:
             self._monitor.ask("device_add", device)
@@ -118,25 +151,31 @@ class Machine:
     def pull(self, disk: Disk) -> None:
         """Takes the disk away as a hand would; returns when it is gone."""
         self._monitor.ask("device_del", {"id": disk.serial})
-        self._monitor.await_event("DEVICE_DELETED", 60.0, device=disk.serial)
+        self._monitor.await_event("DEVICE_DELETED", PATIENCE_S, device=disk.serial)
         self._monitor.ask("blockdev-del", {"node-name": f"{disk.serial}-medium"})
 
 
 @contextlib.contextmanager
-def booted(directory: Path, disks: Sequence[Disk] = ()) -> Iterator[Machine]:
-    """A machine with these disks, their files and its console below `directory`; its power is cut at the end."""
-    root = build()
+def booted(
+    directory: Path, disks: Sequence[Disk] = (), *, zfs: bool = False, keeps_root: bool = False
+) -> Iterator[Machine]:
+    """A machine with these disks, their files and its console below `directory`; its power is cut at the end.
+
+    What is written to its root is forgotten then, unless it `keeps_root`, in `directory` as well.
+    """
+    root = build(zfs=zfs)
+    compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
     with contextlib.ExitStack() as undo:
         monitor, monitor_end = (undo.enter_context(end) for end in socket.socketpair())
         agent, agent_end = (undo.enter_context(end) for end in socket.socketpair())
-        argv = _command(root, directory, disks, monitor_end.fileno(), agent_end.fileno())
+        argv = _command(root, directory, disks, monitor_end.fileno(), agent_end.fileno(), keeps_root=keeps_root)
         with (directory / "qemu.log").open("wb") as log:
             qemu = subprocess.Popen(argv, pass_fds=(monitor_end.fileno(), agent_end.fileno()), stderr=log)
         undo.callback(qemu.wait)
         undo.callback(qemu.kill)
         monitor_end.close()
         agent_end.close()
-        machine = Machine(Channel(monitor), Channel(agent), directory)
+        machine = Machine(qemu, Channel(monitor), Channel(agent), directory)
         try:
             machine.await_boot()
         except OSError as error:
@@ -145,23 +184,38 @@ def booted(directory: Path, disks: Sequence[Disk] = ()) -> Iterator[Machine]:
         yield machine
 
 
-def _command(root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int) -> list[str]:
+def _command(
+    root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int, *, keeps_root: bool
+) -> list[str]:
     argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
     argv += ["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "1G"]
     argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
-    argv += ["-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet"]
+    argv += ["-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check panic=-1"]
     argv += ["-serial", f"file:{directory / 'console.log'}"]
+    argv += ["-chardev", "pty,id=terminal", "-serial", "chardev:terminal"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control"]
     argv += ["-chardev", f"socket,id=agent,fd={agent}", "-device", "virtio-serial-pci"]
     argv += ["-device", f"virtserialport,id=agent,chardev=agent,name={_AGENT_PORT}"]
-    argv += ["-drive", f"if=none,id=root,file={root.image},format=raw,snapshot=on,cache=unsafe"]
+    image = _own_copy(root, directory) if keeps_root else root.image
+    snapshot = "off" if keeps_root else "on"
+    argv += ["-drive", f"if=none,id=root,file={image},format=raw,snapshot={snapshot},cache=unsafe"]
     argv += ["-device", "virtio-blk-pci,drive=root,serial=ROOT", "-device", "qemu-xhci,id=usb"]
+    argv += ["-device", f"pcie-root-port,id={SLOT},chassis=1"]
     for tag, path in {"checkout": str(CHECKOUT), "packages": sysconfig.get_path("purelib")}.items():
         argv += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
     for disk in disks:
+        if disk.bytes_per_s:
+            argv += ["-object", json.dumps(_limits(disk))]
         argv += ["-blockdev", json.dumps(_medium(disk, directory))]
         argv += [word for device in disk.devices for word in ("-device", json.dumps(device))]
     return argv
+
+
+def _own_copy(root: Root, directory: Path) -> Path:
+    image = directory / "root.raw"
+    if not image.exists():
+        subprocess.run(["cp", "--sparse=always", root.image, image], check=True)
+    return image
 
 
 def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
@@ -171,4 +225,11 @@ def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
         os.truncate(file.fileno(), disk.size_bytes)
     cache = {"direct": False, "no-flush": True}
     below = {"driver": "file", "filename": str(path), "discard": "unmap", "cache": cache}
+    if disk.bytes_per_s:
+        below = {"driver": "throttle", "throttle-group": f"{disk.serial}-limits", "discard": "unmap", "file": below}
     return {"node-name": f"{disk.serial}-medium", "driver": "raw", "discard": "unmap", "file": below}
+
+
+def _limits(disk: Disk) -> dict[str, Any]:
+    limits = {"bps-total": disk.bytes_per_s, "iops-total": disk.requests_per_s}
+    return {"qom-type": "throttle-group", "id": f"{disk.serial}-limits", "limits": limits}

@@ -1,4 +1,4 @@
-"""The system that the test machine boots: Debian, made once by mmdebstrap and kept in the cache."""
+"""The systems that the test machine boots: Debian, made once by mmdebstrap and kept in the cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,10 @@ ROOM = "4G"
 PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
+    *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g"),
 )
+ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
+"""OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""
 LEFT_OUT = (
     *("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*"),
     *(f"/lib/modules/*/kernel/{kind}/*" for kind in ("drivers/gpu", "drivers/media", "drivers/net", "sound")),
@@ -68,26 +71,40 @@ class Root:
         return next(self.directory.glob("boot/initrd.img-*"))
 
 
-def build() -> Root:
+def build(*, zfs: bool = False) -> Root:
     """The root of this recipe, from the cache where it is there. Roots of other recipes are removed."""
-    command = tuple(_command())
-    root = Root(CACHE / hashlib.sha256("\0".join((*command, ROOM)).encode()).hexdigest()[:16])
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not root.directory.exists():
-            for old in CACHE.glob("*/"):
-                shutil.rmtree(old)
-            new = Root(CACHE / "new")
-            new.directory.mkdir()
-            subprocess.run(command, cwd=new.directory, check=True)
-            subprocess.run(["resize2fs", new.image, ROOM], check=True)
-            new.directory.rename(root.directory)
+    root = _root(zfs)
+    if not root.directory.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not root.directory.exists():
+                _make(root, _command(zfs))
     return root
 
 
-def _command() -> Iterable[str]:
-    yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(PACKAGES)}")
+def _make(root: Root, command: Sequence[str]) -> None:
+    for old in {*CACHE.glob("*/")} - {_root(False).directory, _root(True).directory}:
+        shutil.rmtree(old)
+    new = Root(CACHE / "new")
+    new.directory.mkdir()
+    subprocess.run(command, cwd=new.directory, check=True)
+    subprocess.run(["resize2fs", new.image, ROOM], check=True)
+    new.directory.rename(root.directory)
+
+
+def _root(zfs: bool) -> Root:
+    return Root(CACHE / hashlib.sha256("\0".join((*_command(zfs), ROOM)).encode()).hexdigest()[:16])
+
+
+def _command(zfs: bool) -> tuple[str, ...]:
+    return tuple(_words(zfs))
+
+
+def _words(zfs: bool) -> Iterable[str]:
+    packages = PACKAGES + (ZFS_PACKAGES if zfs else ())
+    yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
+    yield f"--components={'main,contrib' if zfs else 'main'}"
     yield from (f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)
     yield from (f"--{stage}-hook={hook}" for stage, hooks in _HOOKS.items() for hook in hooks)
     yield from (SUITE, "root.ext2")

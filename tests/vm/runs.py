@@ -1,0 +1,116 @@
+"""Runs of the program inside the test machine, and what came of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from fswizard.system.process import Finished
+from tests.vm.disks import Disk
+from tests.vm.machine import Machine, Running
+
+RUN_S = 1800.0
+"""Far more than a run takes, since other work may go on beside it."""
+RECIPE_PATH, RESULT_PATH = "/root/short.toml", "/root/result.jsonl"
+RECIPE = """
+schema = 1
+name = "short"
+title = "Short"
+why = "For tests."
+minutes = 60
+image = "512M"
+candidates = ["ext4", "xfs"]
+
+[[workload]]
+name = "random-write"
+title = "Random writes"
+engine = "fio"
+metric = "iops"
+rw = "randwrite"
+block = "4K"
+size = "16M"
+seconds = 1
+
+[[workload]]
+name = "copy-small-files"
+title = "Copying small files"
+engine = "tree"
+metric = "duration"
+operation = "copy"
+shape = "small-files"
+files = 60
+total = "1M"
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended."""
+
+    finished: Finished
+    report: dict[str, Any]
+    """What `fswizard report --format json` says of it."""
+
+    def rates(self, candidate: str) -> list[float]:
+        """Random writes per second, round by round."""
+        return [s["value"] for s in self._primary(candidate) if s["workload"] == "random-write"]
+
+    def rounds(self, candidate: str) -> set[int]:
+        """In which it was measured whole."""
+        found = [sample["round"] for sample in self._primary(candidate)]
+        workloads = len(self.report["plan"]["workloads"])
+        return {number for number in found if found.count(number) == workloads}
+
+    def ratio(self, candidate: str) -> float:
+        """To the baseline, all in all."""
+        ratios = {ratio["candidate"]: ratio["ratio"] for ratio in self.report["overall"]}
+        return float(ratios.get(candidate, 1.0))
+
+    def failures(self, candidate: str) -> set[str]:
+        return {failure["kind"] for failure in self.report["failures"] if failure["candidate"] == candidate}
+
+    def _primary(self, candidate: str) -> list[dict[str, Any]]:
+        samples: list[dict[str, Any]] = self.report["samples"]
+        return [s for s in samples if s["primary"] and s["round"] and s["candidate"] == candidate]
+
+
+def link(disk: Disk) -> str:
+    """The name that udev gives to a disk on AHCI."""
+    return f"/dev/disk/by-id/ata-{disk.devices[-1]['model']}_{disk.serial}"
+
+
+def prepared(machine: Machine, target: str, candidates: str, *more: str, recipe: str = RECIPE) -> tuple[str, ...]:
+    """The command that runs a recipe."""
+    machine.write(RECIPE_PATH, recipe)
+    machine.run("rm", "--force", RESULT_PATH)
+    options = ("--target", target, "--candidates", candidates, "--output", RESULT_PATH, *more)
+    return ("fswizard", "run", RECIPE_PATH, *options)
+
+
+def on_disk(machine: Machine, disk: Disk, candidates: str, *more: str, recipe: str = RECIPE) -> Run:
+    """A run on the whole disk, which is given up by its serial number."""
+    return on_target(machine, f"device:{link(disk)}", candidates, "--erase", disk.serial, *more, recipe=recipe)
+
+
+def on_target(machine: Machine, target: str, candidates: str, *more: str, recipe: str = RECIPE) -> Run:
+    """A run to its end."""
+    done = machine.run(*prepared(machine, target, candidates, *more, recipe=recipe), timeout_s=RUN_S)
+    return Run(done, report(machine))
+
+
+def await_words(machine: Machine, running: Running, words: str) -> None:
+    """Until the result of a run that goes on says `words`."""
+    deadline = time.monotonic() + RUN_S
+    while words.encode() not in (told := machine.run("cat", RESULT_PATH).stdout):
+        assert time.monotonic() < deadline, told[-2000:]
+        assert running.alive, running.wait().output
+        time.sleep(1)
+
+
+def report(machine: Machine) -> dict[str, Any]:
+    done = machine.run("fswizard", "report", RESULT_PATH, "--format", "json")
+    assert done.exit_code == 0, done.output
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

@@ -1,0 +1,71 @@
+"""Whole runs with filesystems that the kernel of a container rarely has, on a disk that udev watches."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.vm import table
+from tests.vm.disks import MEASURED
+from tests.vm.machine import Machine
+from tests.vm.runs import Run, link, on_disk
+
+pytestmark = pytest.mark.vm
+
+FEW = ("f2fs", "nilfs2")
+MANY = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2", "nilfs2:nogc")
+TUNED = {
+    "ext4": ("ext4:noatime,commit=60,packed_meta_blocks", "noatime", "commit=60"),
+    "xfs": ("xfs:noatime,logbsize=256k", "noatime", "logbsize=256k"),
+    "btrfs": ("btrfs:noatime,compress=zstd:1", "noatime", "compress=zstd:1"),
+    "f2fs": ("f2fs:noatime,gc_merge,active_logs=2", "noatime", "gc_merge", "active_logs=2"),
+    "nilfs2": ("nilfs2:noatime,order=strict", "noatime", "order=strict"),
+    "jfs": ("jfs:noatime", "noatime"),
+    "exfat": ("exfat:noatime", "noatime"),
+    "fuseblk": ("ntfs-3g:noatime", "noatime"),
+}
+"""By the kernel's name for a filesystem: a candidate, and what the kernel shows of its mount options."""
+SEEN = "/run/seen"
+WATCHER = f'while sleep 0.2; do grep --no-filename --fixed-strings " $1 " /proc/[0-9]*/mountinfo >> {SEEN}; done'
+
+
+def assert_whole(run: Run, *candidates: str) -> None:
+    assert run.finished.exit_code == 0, run.finished.output
+    for name in candidates:
+        assert run.rounds(name) == {1, 2, 3}, (name, run.finished.output)
+        assert min(run.rates(name)) > 0
+        table.note(name, "whole run", f"3 rounds, {run.ratio(name):.2f} times {run.report['plan']['baseline']}")
+
+
+def test_f2fs_and_nilfs2_are_measured_on_a_disk_that_is_left_wiped(machine: Machine) -> None:
+    run = on_disk(machine, MEASURED, "; ".join(FEW), "--rounds", "3..3")
+    assert_whole(run, *FEW)
+    assert run.report["drive"]["model"] == "TESTDISK"
+    assert run.report["plan"]["target"]["kind"] == "device"
+    assert machine.run("udevadm", "settle", "--timeout=600").exit_code == 0
+    known = machine.run("udevadm", "info", "--query=property", link(MEASURED)).stdout.decode()
+    assert f"ID_SERIAL_SHORT={MEASURED.serial}" in known
+    assert "ID_FS_TYPE" not in known, "udev has seen that nothing is left"
+    assert machine.run("wipefs", "--no-act", link(MEASURED)).stdout == b""
+    programs = machine.run("sh", "-c", "cat /proc/[0-9]*/comm").stdout
+    assert b"nilfs_cleanerd" not in programs, "the cleaner went with its filesystem"
+
+
+@pytest.mark.slow
+def test_whole_runs_at_the_speed_of_the_disk(machine: Machine) -> None:
+    run = on_disk(machine, MEASURED, "; ".join(MANY), "--rounds", "3..3")
+    assert_whole(run, *MANY)
+    assert max(run.rates("ext4")) < 1.2 * MEASURED.requests_per_s
+
+
+@pytest.mark.slow
+def test_mount_options_reach_the_kernel(machine: Machine) -> None:
+    device = machine.run("readlink", "--canonicalize", link(MEASURED)).stdout.decode().strip()
+    machine.start("timeout", "1h", "sh", "-c", WATCHER, "sh", device)
+    candidates = "; ".join(candidate for candidate, *_ in TUNED.values())
+    run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1")
+    assert run.finished.exit_code == 0, run.finished.output
+    lines = [line.split() for line in machine.run("cat", SEEN).stdout.decode().splitlines()]
+    for name, (candidate, *options) in TUNED.items():
+        shown = [f"{words[5]},{words[-1]}".split(",") for words in lines if words[words.index("-") + 1] == name]
+        assert any(set(options) <= set(found) for found in shown), (candidate, lines)
+        table.note(candidate.partition(":")[0], "mount options", ",".join(options))
