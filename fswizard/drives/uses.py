@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ MEMBERS = {
     "bcache": ("bcache-member", "belongs to a bcache set", "detach it from the set first"),
     "mpath_member": ("multipath-member", "is one path of a multipath disk", "use the multipath disk itself"),
 }
+POOL_OF_A_RUN = re.compile(r"fswizard-[0-9a-f]{16}")
 _VOLUMES = {"CRYPT": "encrypted volume", "LVM": "LVM volume", "mpath": "multipath disk", "DMRAID": "firmware RAID"}
 
 
@@ -113,10 +115,15 @@ def _uses_of(name: str, content: Content, usage: Usage) -> Iterator[DriveUse]:
         yield _held(shown, holder, content, usage)
     if name in usage.btrfs and name not in usage.mounts:
         yield DriveUse("btrfs-member", f"{shown} is a device of a btrfs in use", "Unmount that btrfs first.")
-    if content.filesystem in MEMBERS and not holders:
+    if content.filesystem in MEMBERS and not holders and not _left_by_a_run(content):
         code, text, hint = MEMBERS[content.filesystem]
         label = f" ({content.label})" if content.label and code != "encrypted" else ""
         yield DriveUse(code, f"{shown} {text}{label}", f"To use it for something else, {hint}.")
+
+
+def _left_by_a_run(content: Content) -> bool:
+    """A pool that a run of ours made on a disk that was given up to it, and could not wipe any more."""
+    return content.filesystem == "zfs_member" and POOL_OF_A_RUN.fullmatch(content.label) is not None
 
 
 def _held(shown: str, holder: str, content: Content, usage: Usage) -> DriveUse:

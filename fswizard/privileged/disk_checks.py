@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.privileged import pools
 from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
@@ -284,7 +285,10 @@ def _leads_to(path: str, device: Device) -> bool:
 
 def check_contents(device: Device, found: Mapping[str, str], signatures: frozenset[str], devices: int) -> None:
     """`found` by `blkid -p`, `signatures` by wipefs, `devices` of a btrfs as its superblock counts them."""
+    left_by_a_run = pools.NAME.fullmatch(found.get("LABEL", "")) is not None
     for kind in {found.get("TYPE", ""), *signatures}:
+        if kind == "zfs_member" and left_by_a_run:
+            continue
         if kind.endswith("_member") or kind.startswith(PARTS_OF_MORE):
             raise Refusal("refused", f"{device.name} is part of a larger whole ({kind})")
     if found.get("USAGE") == "raid":

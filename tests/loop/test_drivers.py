@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,14 @@ import pytest_asyncio
 
 from fswizard.bench import cleaning, journal
 from fswizard.bench.helper import Attached, Helper
+from fswizard.drives.refusals import refusals
+from fswizard.drives.targets import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.results import state_directory
 from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
+from tests.loop.devices import Bench
 from tests.loop.machine_state import wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -93,6 +97,13 @@ def daemons(namespace: int) -> set[str]:
             if (entry / "ns/pid").stat().st_ino == namespace:
                 found.add((entry / "comm").read_text().strip())
     return found & {name[:15] for name in DAEMONS}
+
+
+async def kill(helper: Helper) -> None:
+    """Kill it as nothing can be caught, and wait until its daemons went with it."""
+    namespace = namespace_of(helper)
+    os.kill(helper_pid(helper), signal.SIGKILL)
+    await asyncio.to_thread(wait_until, lambda: not daemons(namespace), 20, "the daemon is gone")
 
 
 @pytest.mark.parametrize("name", DRIVEN)
@@ -230,15 +241,29 @@ async def test_a_killed_helper_leaves_neither_daemon_nor_mount_nor_loop_device(
     name: str, image: Path, directory: str
 ) -> None:
     async with Helper.start() as helper:
-        namespace = namespace_of(helper)
         await made_and_mounted(helper, image, name, directory)
-        assert daemons(namespace)
-        os.kill(helper_pid(helper), signal.SIGKILL)
-        await asyncio.to_thread(wait_until, lambda: not daemons(namespace), 20, "the daemon is gone")
+        assert daemons(namespace_of(helper))
+        await kill(helper)
     wait_until(lambda: not loop_devices_of(image), 20, "the loop device is gone")
     async with Helper.start() as helper:  # and nothing of it is in the way of the next
         attached = await made_and_mounted(helper, image, name, directory)
         assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+@pytest.mark.zfs
+async def test_a_disk_on_which_a_killed_run_left_its_pool_can_be_given_up_again(
+    image: Path, directory: str, tmp_path: Path
+) -> None:
+    with ExitStack() as undo:
+        disk = Bench(tmp_path, undo).attach(image)
+        for before in ("", "zfs_member"):
+            found = find_device(disk)
+            assert refusals(found, str(image)) == ()
+            async with Helper.start() as helper:
+                attached = await helper.claim(found.number, found.diskseq, found.size_bytes, str(image), before)
+                assert await make(helper, attached, parse_candidate("zfs")) == ""
+                assert await mount(helper, attached, parse_candidate("zfs"), directory) == ""
+                await kill(helper)
 
 
 @pytest.mark.zfs
