@@ -24,7 +24,7 @@ from typing import Any
 
 SEED = 8_000_002
 PAGE = 4096
-POOL_PAGES = 2048
+POOL_PAGES = 512
 WRITE_BYTES = 1 << 20
 SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2}
 """Standard deviation of the logarithm of a file's size, for each shape."""
@@ -134,16 +134,17 @@ def make(
             made.add(parent)
         whole = os.path.join(directory, path)
         name = f"{whole}.new" if install else whole
-        with open(name, "wb", buffering=0) as file:
-            left = size
-            while left:
-                length = min(left, WRITE_BYTES)
-                start = dice.randrange(len(pool) - length)
-                if changed_every and number % changed_every == 0 and left == size:
-                    start = other.randrange(len(pool) - length)
-                left -= file.write(pool[start : start + length])
-            if install:
-                os.fsync(file.fileno())
+        descriptor = os.open(name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
+        left = size
+        while left:
+            length = min(left, WRITE_BYTES)
+            start = dice.randrange(len(pool) - length)
+            if changed_every and number % changed_every == 0 and left == size:
+                start = other.randrange(len(pool) - length)
+            left -= os.write(descriptor, pool[start : start + length])
+        if install:
+            os.fsync(descriptor)
+        os.close(descriptor)
         if install:
             os.rename(name, whole)
 
