@@ -87,15 +87,18 @@ class _Table:
         self.summaries = findings.summaries
         self.baseline = baseline
         self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
-        fixed = 7 + 11 + (8 if self.share else 0)
-        titles = max(cell_len(workload.title) for workload in findings.result.plan.recipe.workloads)
-        title = max(12, min(titles, width - fixed - 10 * min(3, len(ranked))))
+        workloads = findings.result.plan.recipe.workloads
+        titles = max(cell_len(workload.title) for workload in workloads)
+        fixed, names = 11 + (8 if self.share else 0), 10 * min(3, len(ranked))
+        weight = 6 if len({w.weight for w in workloads}) > 1 and width - fixed - names - 7 >= min(titles, 24) else 0
+        fixed += weight + bool(weight)
+        title = max(12, min(titles, width - fixed - names))
         fitting = max(1, (width - fixed - title) // 10)
         self.shown = list(ranked[:fitting])
         self.hidden = len(ranked) - len(self.shown)
         longest = max((cell_len(name) for name in self.shown), default=0)
         column = max(9, min(longest, (width - fixed - title) // max(1, len(self.shown)) - 1))
-        self.widths = (title, 6, 10, *(column for _ in self.shown), *([7] if self.share else []))
+        self.widths = (title, weight, 10, *(column for _ in self.shown), *([7] if self.share else []))
         self.right = range(1, len(self.widths))
 
     def head(self) -> Content:
