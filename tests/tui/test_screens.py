@@ -13,10 +13,12 @@ from fswizard.bench.journal import Leftover
 from fswizard.drives.probe import ProbeProgress, ProbeResult
 from fswizard.model.drive import Drive
 from fswizard.tui.theme import LIGHT
+from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, STALLS, FakeMachine, app, probe_progress
 from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZES = [(80, 24), (120, 36)]
+ROOM = (200, 60)
 STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 
 
@@ -58,19 +60,21 @@ def _text(pilot: Pilot[Any]) -> str:
     return screen_text(pilot.app)
 
 
-@pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=name)
+@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
     assert snap_compare(app(step), terminal_size=size, run_before=settled)
 
 
-@pytest.mark.parametrize("step", ("drive", "filesystems", "run", "result"))
-def test_the_light_theme(snap_compare: Any, step: Any) -> None:
+@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_in_the_light(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
     async def light(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        await pilot.press("f2")
+        pilot.app.theme = LIGHT.name
+        await still(pilot)
 
-    assert snap_compare(app(step), terminal_size=(120, 36), run_before=light)
+    assert snap_compare(app(step), terminal_size=size, run_before=light)
 
 
 @pytest.mark.parametrize("step", ("drive", "run", "result"))
@@ -84,6 +88,7 @@ def test_without_colour_the_meaning_is_still_there(
 WINDOWS = {
     "help": ("purpose", ["f1"]),
     "history": ("purpose", ["h"]),
+    "comparison": ("purpose", ["h", "space", "down", "space", "c"]),
     "options": ("filesystems", ["o", "down", "space"]),
     "own": ("filesystems", ["a"]),
     "leave": ("run", ["escape"]),
@@ -93,9 +98,10 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES, ids=name)
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
 @pytest.mark.parametrize("window", WINDOWS)
-def test_each_window(snap_compare: Any, window: str, size: tuple[int, int]) -> None:
+def test_each_window(snap_compare: Any, window: str, size: tuple[int, int], theme: str) -> None:
     step, keys = WINDOWS[window]
 
     async def opened(pilot: Pilot[Any]) -> None:
@@ -104,9 +110,12 @@ def test_each_window(snap_compare: Any, window: str, size: tuple[int, int]) -> N
             await pilot.press(key)
             await pilot.app.workers.wait_for_complete()
             await pilot.pause()
+        if theme == "light":
+            pilot.app.theme = LIGHT.name
         await still(pilot)
 
-    assert snap_compare(app(step), terminal_size=size, run_before=opened)  # type: ignore[arg-type]
+    machine = TwoRuns() if window == "comparison" else None
+    assert snap_compare(app(step, machine), terminal_size=size, run_before=opened)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=name)
