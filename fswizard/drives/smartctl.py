@@ -68,6 +68,8 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         health=reading.health,
         temperature_c=reading.temperature_c,
         power_on_hours=reading.power_on_hours,
+        written_bytes=reading.written_bytes,
+        life_used_percent=reading.life_used_percent,
         smr=verdict,
     )
 

@@ -92,8 +92,22 @@ class Drive:
     """`good`, `failing`, or empty when it could not be asked."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
+    written_bytes: int | None = None
+    """In its life so far, where it counts that."""
+    life_used_percent: int | None = None
+    """What an SSD says of its wear; its maker's estimate, which may go beyond 100."""
     partitions: tuple[Partition, ...] = ()
     uses: tuple[DriveUse, ...] = ()
     smr: SmrVerdict = SmrVerdict("unknown", "weak")
     pending: str = ""
     """What is still being asked of the disk, or why asking ended; empty when all is known."""
+
+    @property
+    def endurance_bytes(self) -> int | None:
+        """An estimate of what can be written to it in its life: what was written, by the share of life that it took.
+
+        None where it does not tell, or tells that less than 1 % is used: nothing can be made out of that.
+        """
+        if not self.written_bytes or not self.life_used_percent:
+            return None
+        return self.written_bytes * 100 // self.life_used_percent

@@ -260,7 +260,7 @@ class ThisMachine:
                 weights=wishes.weights,
                 needs=wishes.needs,
                 time_limit_s=wishes.time_limit_s,
-                drive=wishes.drive if wishes.device or not (wishes.directory or wishes.elsewhere) else None,
+                drive=wishes.written_drive,
             )
         )
 

@@ -97,7 +97,22 @@ def _facts(drive: Drive) -> str:
     words += [f"serial number {drive.serial}" if drive.serial else ""]
     words += [f"firmware {drive.firmware}" if drive.firmware else ""]
     words += [f"{drive.power_on_hours:,} h in use" if drive.power_on_hours else ""]
+    words += [f"{size_text(drive.written_bytes)} written so far" if drive.written_bytes else ""]
+    words += [f"{drive.life_used_percent} % of its life used" if drive.life_used_percent is not None else ""]
     return " · ".join(word for word in words if word)
+
+
+def wear_text(drive: Drive, writes_bytes: int) -> str:
+    """What share of an SSD's life `writes_bytes` take, and what that estimate rests on; empty where it is silent."""
+    endurance_bytes = drive.endurance_bytes
+    if not endurance_bytes or drive.kind not in ("ssd", "nvme"):
+        return ""
+    share = writes_bytes / endurance_bytes * 100
+    figure = "less than 0.001 %" if share < 0.001 else f"about {share:.1g} %" if share < 1 else f"about {share:.0f} %"
+    return (
+        f"{figure} of what this SSD can be written in its life; an estimate, as {size_text(drive.written_bytes or 0)} "
+        f"so far took {drive.life_used_percent} % of it"
+    )
 
 
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:

@@ -57,6 +57,12 @@ class Wishes:
         return self.purpose == "compare"
 
     @property
+    def written_drive(self) -> Drive | None:
+        """The disk that the run writes to, where that is known before there is a plan."""
+        other = self.comparing or (not self.device and (bool(self.directory) or self.elsewhere))
+        return None if other else self.drive
+
+    @property
     def steps(self) -> tuple[StepName, ...]:
         """The way through the wizard for this purpose."""
         if self.comparing:

@@ -211,3 +211,21 @@ async def test_the_estimate_of_a_device_has_no_image_in_it() -> None:
         assert wishes.recipe is not None
         on_image = machine.estimate(replace(wishes, device="")).writes_bytes
         assert on_image - machine.estimate(wishes).writes_bytes == wishes.recipe.image_bytes
+
+
+async def test_wear_is_told_as_an_estimate_and_only_where_the_disk_told_what_it_takes() -> None:
+    worn = replace(SSD, written_bytes=30 * 10**12, life_used_percent=3)
+    for drive, told in ((worn, True), (SSD, False), (replace(worn, life_used_percent=0), False)):
+        machine = FakeMachine(drives=(drive,))
+        async with app("workloads", machine, drive=drive).run_test(size=SIZE) as pilot:
+            await shows(pilot, "for three rounds")
+            wear = "Wear: about 0.03 % of what this SSD can be written in its life; an estimate"
+            assert (wear in screen_text(pilot.app)) == told, screen_text(pilot.app)
+            assert ("Wear" in screen_text(pilot.app)) == told
+            await pilot.press("enter")
+            await at_step(pilot, "review")
+            await shows(pilot, "starts the run")
+            await until(pilot, lambda t=told: ("Wear " in screen_text(pilot.app)) == t, "the wear on the review")
+    async with app("workloads", FakeMachine(drives=(worn,)), drive=worn, elsewhere=True).run_test(size=SIZE) as pilot:
+        await shows(pilot, "for three rounds")
+        assert "Wear" not in screen_text(pilot.app), "another disk is written to"

@@ -158,6 +158,18 @@ def test_an_nvme_disk_tells_its_temperature_without_root(programs: Path, tmp_pat
     assert known.temperature_c == 42
 
 
+def test_an_endurance_is_estimated_only_from_what_the_disk_says_of_its_wear(programs: Path, tmp_path: Path) -> None:
+    drive = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
+    assert drive.endurance_bytes is None
+    for used, endurance in ((3, 100 * 10**12), (1, 300 * 10**12), (0, None), (None, None)):
+        log = {"data_units_written": 5859375, "percentage_used": used}
+        nvme = {"device": {"protocol": "NVMe"}, "model_name": "An SSD", "nvme_smart_health_information_log": log}
+        answering(programs, {**nvme, "smartctl": {"version": [7, 3]}})
+        known = details(drive, machine=machine("laptop", tmp_path / str(used)))
+        assert known.written_bytes == 3 * 10**12
+        assert known.endurance_bytes == endurance
+
+
 @pytest.mark.parametrize("bus", ["loop", "md", "virtio", "mmc"])
 def test_what_smartctl_cannot_ask_is_left_alone(programs: Path, bus: str) -> None:
     answering(programs, ANSWER)

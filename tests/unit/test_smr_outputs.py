@@ -209,6 +209,14 @@ def test_condition_is_read_too() -> None:
     assert (reading.health, reading.temperature_c, reading.power_on_hours, reading.rpm) == ("failing", 41, 9, 5400)
 
 
+def test_the_wear_of_an_nvme_disk_is_read_in_its_units() -> None:
+    """Figures of a real INTEL SSDPE2KE020T7."""
+    log = {"data_units_written": 577364942, "percentage_used": 3}
+    reading = parse_json({"smartctl": {"version": [7, 3]}, "nvme_smart_health_information_log": log})
+    assert (reading.written_bytes, reading.life_used_percent) == (295_610_850_304_000, 3)
+    assert (parse_json(BASE).written_bytes, parse_json(BASE).life_used_percent) == (None, None)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=4),

@@ -16,6 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.plan import Plan, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
+from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.box import Box
@@ -211,6 +212,8 @@ def plan_words(plan: Plan, rights: State, width: int, question: Question | None 
         ),
         ("Writes", f"up to {size_text(writes)} in {plan.minimum_rounds} rounds"),
     ]
+    if plan.drive is not None and (wear := wear_text(plan.drive, writes)):
+        pairs.append(("Wear", wear))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
     pairs.append(("Root", ROOT[rights] if root else "is not needed"))

@@ -13,6 +13,7 @@ from textual.content import Content
 from fswizard.model.recipe import FileServerJob, FioJob, Recipe, TreeJob, Workload
 from fswizard.model.units import binary_size_text, duration_text, size_text
 from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
@@ -76,6 +77,8 @@ class WorkloadsScreen(StepScreen):
         estimate = self.wizard.backend.estimate(self.wishes)
         budget_s = self.wishes.budget_s
         count = len(self.wishes.places if self.wishes.comparing else self.wishes.candidates)
+        drive = self.wishes.written_drive
+        wear = wear_text(drive, estimate.writes_bytes) if drive else ""
         warning = ""
         if estimate.seconds > budget_s:
             warning = f" · {duration_text(budget_s)} is short for that"
@@ -83,6 +86,7 @@ class WorkloadsScreen(StepScreen):
             f"{count} candidates · about {duration_text(estimate.seconds)} for three rounds · "
             f"writes up to {size_text(estimate.writes_bytes)}",
             (warning, "$warning"),
+            f"\nWear: {wear}." if wear else "",
         )
 
     @on(Rows.Chosen, "#weights")
