@@ -16,7 +16,11 @@ OURS = "fswizard"
 
 
 def prepare() -> None:
+    """Have the stage ready and empty: a program that was killed may have left something on it."""
     hide(DIRECTORY)
+    for mount in mounts.mounts().values():
+        if mount.path == MOUNT:
+            system_calls.detach_mount(MOUNT)
     os.makedirs(MOUNT, 0o700, exist_ok=True)
 
 

@@ -105,6 +105,8 @@ class Verbs:
 
     def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
         volume = self._volume(handle, mounted=False)
+        if volume.is_pool != (filesystem == grammar.ZFS):
+            raise Refusal("refused", f"{filesystem!r:.40} is not what was made")
         allowed = grammar.mount_options(filesystem, options, self._person.uid, self._person.gid)
         target = volumes.open_mount_point(directory, self._person)
         known = mounts.mounts().keys()

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +35,7 @@ DRIVEN = [
     pytest.param("zfs", marks=pytest.mark.zfs),
     pytest.param("ntfs-3g", marks=pytest.mark.ntfs_3g),
 ]
+ROOT = Path(__file__).parents[2]
 DAEMONS = ("zfs-fuse", "mount.ntfs-3g")
 
 
@@ -278,6 +280,30 @@ async def test_a_pool_that_a_program_uses_stays_and_the_program_is_named(
     await process.kill()
     assert await said(helper, directory, "ls") == ""
     assert (await helper.umount(attached.handle)).exit_code == 0
+
+
+@pytest.mark.zfs
+async def test_only_a_pool_is_mounted_as_one(helper: Helper, image: Path, directory: str) -> None:
+    attached = await helper.attach(str(image))
+    for made, other in (("ext4", "zfs"), ("zfs", "ext4")):
+        assert await make(helper, attached, parse_candidate(made)) == ""
+        with pytest.raises(Refused, match="is not what was made"):
+            await mount(helper, attached, parse_candidate(other), directory)
+
+
+STAGED = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from fswizard.privileged import mounts, stage, system_calls
+stage.prepare()
+system_calls.mount("leftover", stage.MOUNT, "tmpfs", 0)
+stage.prepare()
+print(*(mount.source for mount in mounts.mounts().values() if mount.path.startswith(stage.DIRECTORY)))
+"""
+
+
+def test_the_stage_is_cleared_of_what_a_killed_program_left_there() -> None:
+    assert output("unshare", "--mount", "--propagation", "slave", sys.executable, "-c", STAGED) == "fswizard"
 
 
 @pytest.mark.parametrize("pool", ["fswizard-0123456789abcdef", "tank"])
