@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from fswizard.bench import patience
 from fswizard.bench.device import device_under
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
@@ -67,8 +68,9 @@ class DirectoryVenue:
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
             yield DirectorySite(str(directory), self._scratch)
-        except BaseException:
-            await _remove(directory)
+        except BaseException as error:
+            if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
+                await _remove(directory)
             raise
         self._narrator.begin("check", "removing what was measured", expected_s=0.5)
         await _remove(directory)
@@ -90,7 +92,7 @@ async def open_directories(narrator: Narrator, journal: Journal, scratch_parent:
 
 
 async def _remove(directory: Path) -> None:
-    await (await commands.start(["rm", "-rf", "--one-file-system", str(directory)])).wait()
+    await patience.finish(["rm", "-rf", "--one-file-system", str(directory)])
 
 
 def _drop_pages(directory: str) -> None:

@@ -197,7 +197,7 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
 async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -> None:
     """A run that was stopped may have left something mounted, or an order that is still being carried out."""
     deadline = time.monotonic() + WIPE_LIMIT_S
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and helper.waits_for_disk is None:
         with contextlib.suppress(FswizardError):
             await helper.umount(attached.handle)
         with contextlib.suppress(FswizardError):

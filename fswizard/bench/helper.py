@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fswizard.bench import privilege
+from fswizard.bench import patience, privilege
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import protocol
@@ -23,11 +23,11 @@ from fswizard.system.process import Finished
 
 START_LIMIT_S = 60.0
 END_LIMIT_S = 10.0
-KILL_LIMIT_S = 10.0
+KILL_LIMIT_S = patience.KILL_S
 WATCH_EVERY_S = 0.2
 ANSWER_LIMIT_S = 60.0
 """A claim asks three programs about the disk, each of which may take 10 s."""
-JOB_LIMIT_S = 900.0
+JOB_LIMIT_S = patience.LIMIT_S
 """For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
 KEPT_ERROR_BYTES = 65536
 
@@ -97,9 +97,8 @@ class HelperProcess:
         try:
             await asyncio.wait_for(self._over.wait(), KILL_LIMIT_S)
         except asyncio.TimeoutError:
-            raise RunFailed(
-                f"{self._argv[0]} cannot be ended: the kernel waits for the disk.", "The disk may be failing."
-            ) from None
+            self._helper.waits_for_disk = patience.no_answer(self._argv[0])
+            raise self._helper.waits_for_disk from None
 
     def take(self, message: Mapping[str, Any]) -> None:
         """What the helper tells of it."""
@@ -125,6 +124,8 @@ class Helper:
         self._asked: dict[int, tuple[asyncio.Future[Any], tuple[str, ...]]] = {}
         self._jobs: dict[int, HelperProcess] = {}
         self._over = False
+        self.waits_for_disk: RunFailed | None = None
+        """Set once a program could not be ended: whatever else were ordered would wait for the same disk."""
         self._stderr = bytearray()
         self._readers = [
             asyncio.create_task(self._read()),
@@ -263,6 +264,8 @@ class Helper:
 
     async def _work(self, argv: tuple[str, ...], verb: str, limit_s: float = JOB_LIMIT_S, /, **fields: Any) -> Finished:
         """An order that takes time: whoever stops waiting for it ends it."""
+        if self.waits_for_disk is not None:
+            raise self.waits_for_disk
         job: HelperProcess = await self.ask(verb, argv, **fields)
         try:
             return await asyncio.wait_for(job.wait(), limit_s)

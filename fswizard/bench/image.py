@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fswizard.bench import patience
 from fswizard.bench.helper import Attached, Helper, HelperFailed
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
@@ -245,7 +246,7 @@ async def _reserve(image: str, size_bytes: int, host_filesystem: str, narrator: 
     if host_filesystem == "btrfs":
         steps.insert(0, ["chattr", "+C", image])
     for argv in steps:
-        finished = await (await commands.start(argv)).wait()
+        finished = await patience.finish(argv)
         narrator.command_ended(finished)
         if finished.exit_code:
             raise RunFailed(
@@ -273,17 +274,20 @@ async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrato
     narrator.command_begins(tuple(argv))
     process = await commands.start(argv)
     ending = asyncio.ensure_future(process.wait())
-    before = 0
+    before, silent_s = 0, 0.0
     try:
         while not (await asyncio.wait({ending}, timeout=0.25))[0]:
             written = _written_bytes(process.pid)
             rate = max(0, written - before) / 0.25
+            silent_s = 0.0 if rate else silent_s + 0.25
+            if silent_s > patience.LIMIT_S:
+                raise patience.no_answer(argv[0])
             before = written
             narrator.progress("writing the whole scratch image once", Progress(min(1.0, written / size_bytes), rate))
     finally:
         if not ending.done():
             ending.cancel()
-            await process.kill()
+            await patience.end(process, argv[0])
     narrator.command_ended(ending.result())
     return ending.result()
 
@@ -303,7 +307,7 @@ def _is_sparse(image: str) -> bool:
 
 async def _read_whole(image: str) -> None:
     """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
-    finished = await (await commands.start(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])).wait()
+    finished = await patience.finish(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])
     if finished.exit_code:
         raise RunFailed(
             "The disk under the scratch image cannot be read.",
@@ -316,7 +320,7 @@ async def _write_beside(scratch: str) -> None:
     """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
     probe = f"{scratch}/probe"
     argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
-    finished = await (await commands.start(argv)).wait()
+    finished = await patience.finish(argv)
     with contextlib.suppress(OSError):
         os.unlink(probe)
     if finished.exit_code:

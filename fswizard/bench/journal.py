@@ -6,17 +6,21 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.errors import RunFailed, UsageError
+from fswizard.bench import patience
+from fswizard.drives.mounts import mounts
+from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model.text import safe
 from fswizard.results import state_directory
+from fswizard.system.commands import query
 
+REMOVAL_S = 60.0
+"""For the little that is left of a run at its end."""
 PREFIX = "fswizard-"
 """Every directory that a run makes is named so; nothing else is ever removed."""
 
@@ -67,7 +71,7 @@ class Journal:
     def close(self) -> None:
         """Remove everything that the run made, and the entry itself."""
         for directory in self._directories:
-            _remove(directory)
+            _remove(directory, REMOVAL_S)
         if not any(directory.exists() for directory in self._directories):
             self._entry.unlink(missing_ok=True)
         os.close(self._descriptor)
@@ -102,7 +106,7 @@ def clean(leftover: Leftover, reclaim: Callable[[tuple[str, ...]], None]) -> Non
             return
         reclaim(leftover.pools)
         for directory in leftover.directories:
-            _remove(directory)
+            _remove(directory, patience.LIMIT_S)
             if directory.exists():
                 raise RunFailed(f"{directory} could not be removed whole.", "Look at it, and remove it by hand.")
         leftover.entry.unlink(missing_ok=True)
@@ -159,13 +163,15 @@ def _dead(entry: Path) -> Iterator[Leftover]:
     yield Leftover(entry, directories, result, tuple(map(str, data.get("pools", ()))))
 
 
-def _remove(directory: Path) -> None:
+def _remove(directory: Path, limit_s: float) -> None:
     """Remove one of our directories; never follows a link, never leaves the filesystem it lies on."""
     with contextlib.suppress(OSError):  # what is still there is told by whoever asked for this
         status = directory.lstat()
         ours = directory.name.startswith(PREFIX) and status.st_uid == os.getuid() and not directory.is_symlink()
-        if ours and not any(os.path.ismount(child) for child in directory.iterdir()):
-            shutil.rmtree(directory, ignore_errors=True)
+        below = f"{directory.resolve()}/"
+        if ours and not any(mount.mount_point.startswith(below) for mount in mounts()):
+            with contextlib.suppress(FswizardError):  # in a program of its own: the disk may not answer any more
+                query(("rm", "-rf", "--one-file-system", "--", str(directory)), timeout_s=limit_s)
 
 
 def _allocated_bytes(directory: Path) -> int:

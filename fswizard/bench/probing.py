@@ -71,12 +71,13 @@ class FileWriter:
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
         answers: queue.SimpleQueue[float | OSError | None] = queue.SimpleQueue()
-        over = threading.Event()
+        over, further = threading.Event(), threading.Semaphore(0)
 
         def work() -> None:
             try:
                 for latency_s in noise.write(self._descriptor, blocks, pause_s):
                     answers.put(latency_s)
+                    further.acquire()  # nothing else runs here while a write is timed
                     if over.is_set():
                         break
                 answers.put(None)
@@ -97,8 +98,10 @@ class FileWriter:
                 if answer is None:
                     return
                 yield answer
+                further.release()
         finally:
             over.set()
+            further.release()
             writing.join(_LAST_WRITE_S)
 
 

@@ -53,7 +53,11 @@ class ClaimedDevice:
         return self.device.names
 
     def require_same(self, *, unused: bool) -> None:
-        """Refusal where the path leads to another disk by now, or, with `unused`, where anything else uses it."""
+        """Refusal where the path leads to another disk by now, or, with `unused`, where anything else uses it.
+
+        A mkfs that was ended may not have given back the lock.
+        """
+        _take(self.lock, self.device)
         descriptor = _open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))
         try:
             _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
@@ -108,11 +112,18 @@ def _lock(device: Device) -> int:
     except OSError as error:
         raise Refusal("refused", f"{device.disk} cannot be opened: {error.strerror}") from error
     try:
+        _take(lock, device)
+    except Refusal:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _take(lock: int, device: Device) -> None:
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        os.close(lock)
         raise Refusal("refused", f"{device.disk} is locked by another program that works on it") from error
-    return lock
 
 
 def _open(device: Device, flags: int) -> int:

@@ -154,6 +154,9 @@ MKFS = {
     "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-L": LABEL, "-s": NUMBER}),
 }
 
+LOCKING_PROGRAMS = frozenset({"mkfs.btrfs"})
+"""Those that wait for a lock on the disk (flock(2), LOCK_EX): mkfs.btrfs from btrfs-progs 6.7.1 on."""
+
 GENERIC_OPTIONS = (
     "noatime|relatime|norelatime|strictatime|nodiratime|lazytime|nolazytime|sync|async|dirsync|ro|rw|defaults"
 )

@@ -101,7 +101,9 @@ class Verbs:
         if volume.is_pool:
             volume.pool.counted.clear()
             return self._work(volume, "mkfs", pools.create(volume.pool, command[1:]))
-        return self._work(volume, "mkfs", volumes.mkfs(volume, command, self._nowhere), keep=(self._nowhere,))
+        return self._work(
+            volume, "mkfs", volumes.mkfs(volume, command, self._nowhere), keep=(self._nowhere, *volume.locks)
+        )
 
     def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
         volume = self._volume(handle, mounted=False)

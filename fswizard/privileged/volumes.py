@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -61,6 +62,11 @@ class Volume:
     def source(self) -> str:
         """What its mount names as the thing that is mounted."""
         return self.pool.name if self.is_pool else self.device.path
+
+    @property
+    def locks(self) -> tuple[int, ...]:
+        """Descriptors by which the disk is locked."""
+        return (self.device.lock,) if isinstance(self.device, ClaimedDevice) else ()
 
     def require(self, *, mounted: bool) -> None:
         if self.busy:
@@ -141,11 +147,19 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
 
 
 def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs.Body:
-    program = programs.find(command[0])
+    """Make a filesystem. A program that locks the disk itself gets our lock meanwhile: it would wait for it."""
+    program, device = programs.find(command[0]), volume.device
 
     def body() -> int:
         os.fchdir(empty_directory)
-        os.execve(program, [*command, volume.device.path], programs.ROOT_ENVIRONMENT)
+        if command[0] not in grammar.LOCKING_PROGRAMS:
+            os.execve(program, [*command, device.path], programs.ROOT_ENVIRONMENT)
+        for lock in volume.locks:
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        code = _call([program, *command[1:], device.path])
+        for lock in volume.locks:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return code
 
     return body
 

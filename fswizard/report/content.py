@@ -199,7 +199,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         if smr := describe_smr(plan.drive):
             yield "Recording", smr
     if not environment.source:
-        yield "Measured", _measured_on(plan)
+        yield "Measured", _measured_on(findings.result)
     yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
     yield "Rounds", _rounds(findings)
     if system := _system(environment):
@@ -213,15 +213,16 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Imported" if plan.recipe.name == "imported" else "Date", environment.started[:10]
 
 
-def _measured_on(plan: Plan) -> str:
-    target = plan.target
+def _measured_on(result: Result) -> str:
+    target = result.plan.target
     place = f" ({target.path})" if target.path else ""
     match target.kind:
         case "image":
             host = f" on {target.host_filesystem}" if target.host_filesystem else ""
             return f"on a scratch image of {binary_text(target.size_bytes)}{host}{place}"
         case "device":
-            return f"on the device itself{place}, left wiped"
+            wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
+            return f"on the device itself{place}{', left wiped' * wiped}"
     return "in directories as they were; nothing was formatted"
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +16,12 @@ import psutil
 import pytest
 
 from fswizard import results
+from fswizard.bench import helper, journal
 from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.quiet import Clocks
 from fswizard.bench.session import Session
 from fswizard.bench.workloads import fio
-from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken
+from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepStarted
 from fswizard.model.recipe import TreeJob
 from fswizard.model.result import Result
 from tests.loop.failing_host import failing_host, fill, small_host
@@ -120,6 +121,38 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
         assert run.process.returncode == 130, said
         assert "Traceback" not in said
         assert_nothing_lives(host.directory, below)
+        clean()
+        assert not list(host.directory.glob("fswizard-*"))
+
+
+@pytest.mark.nbd
+@fault("device", "I/O hangs for good", "nbdkit stopped below the filesystem that holds the image; time limits lowered")
+async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fio, "_limit_s", lambda job: 20.0)
+    monkeypatch.setattr(helper, "KILL_LIMIT_S", 1.0)
+    monkeypatch.setattr(helper, "END_LIMIT_S", 1.0)
+    monkeypatch.setattr(journal, "REMOVAL_S", 2.0)
+    recipe = replace(SHORT, workloads=(RANDOM_WRITE,), image_bytes=128 << 20)
+    with failing_host(tmp_path, "--filter=delay") as host:
+        plan = replace(short_plan(host.directory, "ext4; ext2", recipe), minimum_rounds=12, maximum_rounds=12)
+        session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+        events: list[Event] = []
+        async with aclosing(session.events()) as told:
+            async for event in told:
+                events.append(event)
+                if isinstance(event, StepStarted) and event.step.round == 2 and event.step.stage == "workload":
+                    host.hang()
+        assert session.error is not None, events[-1]
+        assert "disk does not answer" in session.error.message
+        assert "fswizard clean" in session.error.hint
+        result = results.load(tmp_path / "result.jsonl")
+        assert result.outcome == "failed"
+        assert result.failures == ()
+        assert [sample.round for sample in result.samples if sample.primary and sample.round == 1]
+        host.recover()
+        assert_nothing_lives(host.directory, [])
         clean()
         assert not list(host.directory.glob("fswizard-*"))
 

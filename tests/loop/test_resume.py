@@ -28,6 +28,7 @@ from fswizard.model.events import (
     StepFailed,
     StepStarted,
 )
+from fswizard.model.plan import Target
 from fswizard.model.result import Result
 from fswizard.results import write_result
 from tests.loop.runs import COPY_TREE, SHORT, short_plan, watch
@@ -224,6 +225,10 @@ async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
     assert "not known" in refusal(replace(result, plan=renamed, samples=(), failures=()))
     huge = replace(result.plan, target=replace(result.plan.target, size_bytes=1 << 50))
     assert "must stay free" in refusal(replace(result, plan=huge))
+    device = Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84")
+    assert "what is on it now is not known" in refusal(replace(result, plan=replace(result.plan, target=device)))
+    device = Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84")
+    assert "what is on it now is not known" in refusal(replace(result, plan=replace(result.plan, target=device)))
     no_program = replace(result.plan.commands[0], argv=("no-such-program",))
     assert "no-such-program" in refusal(replace(result, plan=replace(result.plan, commands=(no_program,))), Missing)
     shutil.rmtree(directory)

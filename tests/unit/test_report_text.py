@@ -6,18 +6,21 @@ import os
 import shlex
 import subprocess
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fswizard.findings import conclude
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.judgement import Advice, Findings, Judgement
 from fswizard.model.plan import Target
+from fswizard.model.result import Doubt
 from fswizard.report import render
 from fswizard.report.content import repeat_command
 from fswizard.report.layout import WIDTH, cells, command_lines
-from tests.builders import make_drive, make_plan
+from tests.builders import make_drive, make_plan, make_result
 from tests.unit.report_findings import WORKLOADS, make_findings, renamed
 
 
@@ -173,3 +176,20 @@ def test_the_command_to_repeat_a_run_names_everything_that_was_chosen() -> None:
         *("--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "3..12", "--seed", "7"),
         *("--weights", "large-files=2, random-append=1, delete-tree=1", "--need", "checksums"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wiped"),
+    [
+        ({"outcome": "finished"}, True),
+        ({"outcome": "failed"}, True),
+        ({"outcome": "failed", "doubts": (Doubt("not-wiped", "sdb could not be wiped at the end."),)}, False),
+        ({"outcome": "killed"}, False),
+    ],
+    ids=["finished", "failed", "a pulled disk", "a killed run"],
+)
+def test_a_device_is_called_wiped_only_where_it_was(fields: dict[str, Any], wiped: bool) -> None:
+    target = Target("device", "/dev/disk/by-id/ata-ST8000AS0002", 8 << 40)
+    text = render(conclude(make_result(plan=make_plan(target=target), **fields)), "text")
+    assert "on the device itself" in text
+    assert ("left wiped" in " ".join(text.split())) == wiped

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+from fswizard.bench import patience
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Progress, Told, WorkloadFailed, programs
 from fswizard.model.units import duration_text
@@ -20,7 +21,8 @@ from fswizard.system.process import Finished, Process
 T = TypeVar("T")
 
 POLL_S = 0.25
-KILL_S = 10.0
+KILL_S = patience.KILL_S + 5.0
+"""The helper gives up before, and says more."""
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
 OWN_WORDS = {
@@ -85,8 +87,10 @@ async def running(
         yield watched
     finally:
         if watched.finished is None:
-            with contextlib.suppress(asyncio.TimeoutError):  # who waits for a dead disk cannot be killed
+            try:
                 await asyncio.wait_for(process.kill(), KILL_S)
+            except asyncio.TimeoutError:  # not the filesystem's fault
+                raise patience.no_answer(programs.name(argv)) from None
 
 
 async def finish(site: Site, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None) -> Finished:
