@@ -25,6 +25,7 @@ from fswizard.bench.workloads import (
     WorkloadFailed,
     fileserver_worker,
     rsync,
+    sqlite,
     tree,
     tree_worker,
 )
@@ -193,7 +194,6 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, s
         pytest.param(FioJob("randwrite", 4096, 64 * MIB, seconds=1, direct=False), marks=pytest.mark.fio, id="fio"),
         pytest.param(TreeJob("copy", "mixed", 50, 400 * MIB), id="tree"),
         pytest.param(FileServerJob(3, 60, 20_000, 1000, 1), id="fileserver"),
-        pytest.param(SqliteJob("delete", 1000), marks=pytest.mark.sqlite3, id="sqlite"),
     ],
 )
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
@@ -206,6 +206,16 @@ async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] <= fractions[-1] <= 1
     assert any(progress.rate for progress in seen)
+
+
+def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None:
+    script = tmp_path / "statements.sql"
+    script.write_bytes(bytes(1000))
+    share_read = sqlite._share_read(str(script))
+    assert share_read(os.getpid()) == 0
+    with script.open("rb", buffering=0) as file:
+        file.read(250)
+        assert share_read(os.getpid()) == 0.25
 
 
 @pytest.mark.parametrize(
