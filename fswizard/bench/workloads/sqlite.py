@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from fswizard.bench.site import Site
@@ -62,9 +62,10 @@ def _share_read(script: str) -> Callable[[int], float]:
 
     def share_done(pid: int) -> float:
         for link in Path(f"/proc/{pid}/fd").iterdir():
-            if os.readlink(link) == script:
-                position = Path(f"/proc/{pid}/fdinfo/{link.name}").read_text().split()[1]
-                return int(position) / os.path.getsize(script)
+            with suppress(FileNotFoundError):  # closed meanwhile
+                if os.readlink(link) == script:
+                    position = Path(f"/proc/{pid}/fdinfo/{link.name}").read_text().split()[1]
+                    return int(position) / os.path.getsize(script)
         return 0.0
 
     return share_done
