@@ -23,7 +23,7 @@ async def until(
 ) -> None:
     """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
     deadline = time.monotonic() + patience_s
-    while not condition() or getattr(pilot.app, "deaf", False):
+    while not condition() or (getattr(pilot.app, "deaf", False) and not pilot.app._exit):
         if time.monotonic() > deadline:
             raise AssertionError(f"in vain waited for {what}\n{screen_text(pilot.app)}")
         await pilot.pause()

@@ -107,7 +107,8 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) ->
         await shows(pilot, "type its serial number")
         await typed(pilot, wrong)
         await pilot.press("enter")
-        await shows(pilot, f"✗ '{wrong}' is not the serial number of sde.")
+        await shows(pilot, f"✗ '{wrong}' is not the serial number of sde. Look again")
+        assert NEW.serial in screen_text(pilot.app)
         await at_step(pilot, "review")
         assert not machine.sessions
         pilot.app.screen.query_one("#serial", Input).value = NEW.serial

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input
 
-from fswizard.errors import FswizardError
+from fswizard.errors import FswizardError, Refused
 from fswizard.model.plan import Plan, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
@@ -182,9 +182,16 @@ class ReviewScreen(StepScreen):
         try:
             confirmed = self.wizard.backend.confirmed(plan, typed)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self._refused, error, typed)
             return
         tell(self, self._begin, confirmed)
+
+    def _refused(self, error: FswizardError, typed: str) -> None:
+        asked = self._question
+        if asked is not None and typed != asked.identifier:
+            hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."
+            error = Refused(error.message, hint)
+        self.complain(error)
 
     @work(exclusive=True, group="begin")
     async def _begin(self, plan: Plan) -> None:
