@@ -19,17 +19,21 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fswizard import results
 from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.session import Session
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
+from fswizard.findings import conclude
 from fswizard.model.events import RunEnded, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.privileged import claim, programs, volumes
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.volumes import Volume
+from fswizard.report import render
 from tests.loop.devices import Bench, Case, run
+from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.runs import SHORT, watch
 from tests.loop.test_run_command import RECIPE, wait_for
@@ -138,6 +142,7 @@ async def ends_refused(made: Plan, case: Case, words: str) -> None:
     assert digest(case) == before
 
 
+@fault("device", "it is written to between plan and run", "mkfs on a loop device that was confirmed as empty")
 async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -145,6 +150,7 @@ async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench)
     await ends_refused(made, case, "has changed since the plan was made")
 
 
+@fault("device", "mounted between plan and run", "mount of a loop device that was confirmed")
 async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     made = plan(case)
@@ -152,6 +158,7 @@ async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) 
     await ends_refused(made, case, "is mounted on")
 
 
+@fault("device", "replaced by another of the same name", "a loop device taken away and attached anew")
 async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -160,6 +167,7 @@ async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench)
     await ends_refused(made, case, "is not the disk any more that was chosen")
 
 
+@fault("device", "mounted while a run waits", "mount of a loop device that a run has claimed")
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     session = Session(plan(case), bench.directory / "result.jsonl", patience_s=0)
@@ -180,6 +188,7 @@ async def test_a_plan_that_was_never_confirmed_is_not_carried_out(bench: Bench) 
     await ends_refused(replace(made, target=replace(made.target, identifier="")), case, "would be lost")
 
 
+@fault("device", "locked by another program", "flock(1) on a loop device that was confirmed")
 async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -197,6 +206,24 @@ async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: 
     assert signatures(case) == ""
 
 
+@fault("device", "it turns read-only under a run", "blockdev --setro on a loop device in the second round")
+async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(bench: Bench) -> None:
+    case = bench.disk(DISK_BYTES)
+    file = bench.directory / "result.jsonl"
+    session = Session(replace(plan(case), minimum_rounds=3), file, patience_s=0)
+    bench.undo.callback(run, "blockdev", "--setrw", case.path)
+    async for event in session.events():
+        if isinstance(event, StepStarted) and event.step.stage == "workload" and event.step.round == 2:
+            run("blockdev", "--setro", case.path)
+    assert session.error is not None
+    assert "read-only" in session.error.message
+    result = results.load(file)
+    assert (result.outcome, result.failures) == ("failed", ())
+    assert [doubt.code for doubt in result.doubts if doubt.code == "not-wiped"] == ["not-wiped"]
+    assert "left wiped" not in " ".join(render(conclude(result), "text").split())
+
+
+@fault("signals", "a run on a device is killed", "SIGKILL in the second round")
 def test_after_sigkill_nothing_is_mounted_and_the_device_is_free(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     output = bench.directory / "result.jsonl"
