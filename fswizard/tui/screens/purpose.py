@@ -53,7 +53,8 @@ class PurposeScreen(StepScreen):
         "Choose what it is about and press Enter. Pressing Enter on every screen takes the choices that are "
         "made for you and gets from here to a recommendation.\n\n"
         "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
-        "that is removed afterwards. Making and mounting them needs root; comparing what is mounted does not."
+        "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
+        "Making and mounting them needs root; comparing what is mounted does not."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", "history")]
 
