@@ -63,6 +63,10 @@ class Journal:
             ) from error
         return name
 
+    def remove_directory(self, directory: Path) -> None:
+        """Remove one that is not needed any more."""
+        _remove(directory, REMOVAL_S)
+
     def note_pool(self, name: str) -> None:
         """Write down the name of a ZFS pool before it is made: the kernel would hold it, and its disk, for good."""
         self._pools.append(name)

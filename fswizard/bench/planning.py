@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fswizard.bench import disk, places
+from fswizard.bench import disk, limits, places
 from fswizard.bench.workloads import commands
 from fswizard.drives import details, drive_of
 from fswizard.errors import Missing, Refused, UsageError
@@ -86,7 +86,7 @@ def make_plan(choices: Choices) -> Plan:
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         seconds_per_trial=trial_s,
         writes_bytes_per_trial=_writes_bytes(recipe, drive),
-        preparation_s=1.0 + filling_s(filled_bytes, kind) + bare_s,
+        preparation_s=1.0 + filling_s(filled_bytes, kind) + bare_s + limits.expected_s(recipe),
         losses=losses,
     )
     _check_programs(plan)

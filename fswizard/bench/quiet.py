@@ -27,8 +27,14 @@ BUSY = Doubt(
     "Something else kept the processors or disks busy while this ran. Close other programs and run it again "
     "for tighter intervals.",
 )
-SUSPENDED = Doubt("suspended", "The machine slept during a round; that round does not count.")
-CLOCK_JUMP = Doubt("clock-jump", "The clock was set during a round; that round does not count.")
+SUSPENDED = Doubt(
+    "suspended",
+    "The machine slept during a round. It does not count; another one is measured instead, if time is left.",
+)
+CLOCK_JUMP = Doubt(
+    "clock-jump",
+    "The clock was set during a round. It does not count; another one is measured instead, if time is left.",
+)
 
 
 async def wait_until_quiet(narrator: Narrator, *, longest_s: float) -> float:

@@ -14,6 +14,7 @@ from fswizard.bench.directory import open_directories
 from fswizard.bench.disk import open_disk
 from fswizard.bench.image import open_image
 from fswizard.bench.journal import Journal
+from fswizard.bench.limits import measure_limits
 from fswizard.bench.narrator import BEFORE_ROUNDS, Narrator
 from fswizard.bench.pace import Pace
 from fswizard.bench.quiet import LONGEST_WAIT_S, Clocks, let_rest, wait_until_quiet
@@ -160,6 +161,8 @@ class Session:
             self._narrator.doubt(doubt)
         journal = Journal(self.path)
         undo.callback(journal.close)
+        if self._earlier is None:
+            await measure_limits(self.plan, self._narrator, journal)
         if self.plan.target.kind == "directory":
             return await undo.enter_async_context(open_directories(self._narrator, journal, state_directory()))
         if self.plan.target.kind == "device":

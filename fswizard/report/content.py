@@ -335,6 +335,12 @@ def _notes(findings: Findings) -> Iterator[str]:
         rounds = max(ratio.rounds for ratio in ratios)
         have = "this is one" if rounds == 1 else f"these are {rounds} to compare"
         yield f"No intervals: they need three rounds, and {have}."
+    compared = {ratio.workload for ratio in ratios if ratio.low is not None}
+    if len(compared) > 1:
+        yield (
+            f"The overall intervals hold together; those of a workload hold for it alone, and among {len(compared)} "
+            "workloads now and then one is off."
+        )
 
 
 def _published(findings: Findings) -> Iterator[str]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fswizard.model.judgement import Judgement
+from fswizard.model.judgement import Judgement, Summary
+from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.constants import FIRST_LOOK
 from fswizard.stats.drift import LEAST_DRIFT, drift
+from fswizard.stats.summary import summarise
 from fswizard.stats.table import comparable, counted, workload_tables
+
+MOST_FALL = 0.3
+"""So much slower at the end of a workload than at its beginning goes without saying."""
+MOST_OF_LIMIT = 0.5
 
 
 def doubts(result: Result, judgement: Judgement) -> tuple[Doubt, ...]:
     """What to hold against a judgement, with what can be done about it."""
-    return (*_few_rounds(result, judgement), *_drift(result), *_left_out(result), *_not_measured(result))
+    summaries = summarise(result)
+    return (
+        *_few_rounds(result, judgement),
+        *_drift(result),
+        *_cache_exhausted(result, summaries),
+        *_harness_limited(result, summaries),
+        *_left_out(result),
+        *_not_measured(result),
+    )
 
 
 def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
@@ -36,6 +50,36 @@ def _drift(result: Result) -> Iterator[Doubt]:
         f"The disk or the machine became {abs(trend.change):.0%} {direction} from the first round to the last. Ratios "
         "hardly suffer, as every round compares all candidates; absolute figures do. Heat and a filling write cache "
         "are usual causes: let it rest and run again.",
+    )
+
+
+def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+    """Of fio's workloads: what the overflow workload does to a cache is its own subject."""
+    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads if workload.engine == "fio"}
+    courses = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
+    lowest = min(courses, key=lambda summary: summary.median, default=None)
+    if lowest is not None and lowest.median < 1 - MOST_FALL:
+        yield Doubt(
+            "cache-exhausted",
+            f"{lowest.candidate} wrote {1 - lowest.median:.0%} slower at the end of “{titles[lowest.workload]}” than "
+            "at its beginning: a cache in the disk was used up on the way, or heat slowed it down; the figure mixes "
+            "two speeds. A longer recipe shows the one that lasts, a shorter one that of everyday bursts.",
+        )
+
+
+def _harness_limited(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
+    limits = {s.workload: s.value for s in result.samples if s.metric == RATE_IN_MEMORY.name and s.value > 0}
+    rates = {metric.name for metric in BUILT_IN_RATES}
+    reached = [s for s in summaries if s.metric in rates and s.workload in limits.keys() & titles.keys()]
+    highest = max(reached, key=lambda summary: summary.median / limits[summary.workload], default=None)
+    if highest is None or highest.median <= MOST_OF_LIMIT * limits[highest.workload]:
+        return
+    yield Doubt(
+        "harness-limited",
+        f"{highest.candidate} did “{titles[highest.workload]}” at {highest.median / limits[highest.workload]:.0%} of "
+        "its speed in memory, where no disk holds it back: the processor does, and hides differences between "
+        "filesystems. Give this workload weight 0, or measure with larger files.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Models of a shingled and of a plain disk, quick enough for a test.
+"""Models of disks, quick enough for a test.
 
 Figures of the ST5000AS0011 and ST8000AS0002, and where they come from:
 - 240 writes between two saves of the cache's map, a stall of 300 ms each: measured twice,
@@ -13,11 +13,27 @@ Everything that takes time is five times as quick here, and the cache holds 600 
 
 from __future__ import annotations
 
+import math
 import random
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 SPEED = 5.0
 _MIB = 1 << 20
+
+
+class Streams:
+    """Tells writes that go on where one of the last ones began or ended: those cost no seek, and go past caches."""
+
+    def __init__(self) -> None:
+        self._known: deque[int] = deque(maxlen=64)
+
+    def goes_on(self, offset: int, length: int) -> bool:
+        known = offset in self._known
+        self._known += (offset, offset + length)
+        return known
 
 
 @dataclass
@@ -32,11 +48,16 @@ class ShingledDisk:
     stall_s: float = 0.300 / SPEED
     clean_band_s: float = 0.6 / SPEED
     bands_at_once: int = 2
+    streams: bool = False
+    """What goes on where the last write ended goes past the cache."""
     _log: dict[int, int] = field(default_factory=dict)
     """Bytes in the cache by band, oldest band first."""
     _writes: int = 0
+    _streams: Streams = field(default_factory=Streams)
 
     def write_s(self, offset: int, length: int) -> float:
+        if self._streams.goes_on(offset, length) and self.streams:
+            return 0.0
         self._writes += 1
         seconds = self.write_mib_s * max(length, 64 << 10) / _MIB
         if self._writes % self.stall_every == 0:
@@ -50,6 +71,9 @@ class ShingledDisk:
         return seconds
 
     def read_s(self, offset: int, length: int) -> float:
+        return 0.0
+
+    def flush_s(self) -> float:
         return 0.0
 
 
@@ -74,4 +98,91 @@ class PlainDisk:
         return seconds
 
     def read_s(self, offset: int, length: int) -> float:
+        return 0.0
+
+    def flush_s(self) -> float:
+        return 0.0
+
+
+Course = Callable[[float], float]
+"""From the seconds since a disk was first used to how many times slower it is than it might be."""
+
+
+def steady(_seconds: float) -> float:
+    return 1.0
+
+
+def slowing(seconds: float) -> float:
+    """Heat, or a cache that fills: half as slow again every twelve seconds."""
+    return min(20.0, math.exp(seconds / 30))
+
+
+def moody(seed: int) -> Course:
+    """Others use the disk, too: every second it is another one, up to 2.5 times as quick or as slow."""
+    return lambda seconds: 2.5 ** random.Random(f"{seed}/{int(seconds)}").uniform(-1, 1)
+
+
+@dataclass
+class SeekingDisk:
+    """Conventional: seeks before a write that does not go on where the last one ended, and takes long for a flush.
+
+    An fsync of ext4 is two seeks, to the data and to the journal, and two flushes, before the commit block and after
+    it; with `nobarrier` it is the two seeks alone. So the truth about that option is known.
+    """
+
+    seek_s: float
+    flush_costs_s: float = 0.0
+    course: Course = steady
+    size_bytes: int = 192 * _MIB
+    _streams: Streams = field(default_factory=Streams)
+    _first: float = 0.0
+
+    def write_s(self, offset: int, length: int) -> float:
+        return 0.0 if self._streams.goes_on(offset, length) else self.seek_s * self._slower()
+
+    def read_s(self, offset: int, length: int) -> float:
+        return 0.0
+
+    def flush_s(self) -> float:
+        return self.flush_costs_s * self._slower()
+
+    def _slower(self) -> float:
+        now = time.monotonic()
+        self._first = self._first or now
+        return self.course(now - self._first)
+
+    @property
+    def nobarrier_gains(self) -> float:
+        """How many times faster single writes with an fsync each are without barriers."""
+        return 1 + self.flush_costs_s / self.seek_s
+
+
+@dataclass
+class CachedSsd:
+    """Quick until its cache of single-level cells is full; empties that when nobody wants anything."""
+
+    size_bytes: int = 192 * _MIB
+    cache_bytes: int = 2 * _MIB
+    uncached_s: float = 0.02
+    """For a write beyond the cache."""
+    idle_s: float = 2.0
+    """Until it is empty again."""
+    _waiting: int = 0
+    _last: float = 0.0
+    _streams: Streams = field(default_factory=Streams)
+
+    def write_s(self, offset: int, length: int) -> float:
+        if self._streams.goes_on(offset, length):
+            return 0.0
+        now = time.monotonic()
+        if now - self._last > self.idle_s:
+            self._waiting = 0
+        self._last = now
+        self._waiting += length
+        return self.uncached_s if self._waiting > self.cache_bytes else 0.0
+
+    def read_s(self, offset: int, length: int) -> float:
+        return 0.0
+
+    def flush_s(self) -> float:
         return 0.0

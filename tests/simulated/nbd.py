@@ -7,6 +7,7 @@ The server speaks the fixed newstyle handshake and the transmission phase of the
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 import subprocess
@@ -21,7 +22,11 @@ _REQUEST_MAGIC, _SIMPLE_REPLY_MAGIC = 0x25609513, 0x67446698
 _EXPORT_NAME, _ABORT, _GO = 1, 2, 7
 _ACK, _INFO, _UNSUPPORTED = 1, 3, 0x80000001
 _HAS_FLAGS_AND_FLUSH = 0b101
-_READ, _WRITE, _DISCONNECT = 0, 1, 2
+_READ, _WRITE, _DISCONNECT, _FLUSH = 0, 1, 2, 3
+PRIORITY = -15
+"""A disk does not wait for a processor."""
+SLACK_S = 0.01
+"""Between two requests the host may take so long, and the disk works on as if it had the second one in its queue."""
 
 
 class Model(Protocol):
@@ -35,10 +40,31 @@ class Model(Protocol):
 
     def read_s(self, offset: int, length: int) -> float: ...
 
+    def flush_s(self) -> float: ...
+
+
+class _Clock:
+    """Lets the disk take as long as its model says, however long the host takes to hand it the next request.
+
+    So the speed of a simulated disk is known exactly as long as the machine is not slower than the disk.
+    """
+
+    def __init__(self) -> None:
+        self._free_at = time.monotonic()
+
+    def spend(self, seconds: float) -> None:
+        now = time.monotonic()
+        began = self._free_at if now - self._free_at < SLACK_S else now
+        self._free_at = began + seconds
+        time.sleep(max(0.0, self._free_at - now))
+
 
 @contextlib.contextmanager
-def attached(model: Model, directory: Path) -> Iterator[str]:
-    """A loop device that behaves like the model; gone afterwards."""
+def attached(model: Model, directory: Path, *, direct: bool = True) -> Iterator[str]:
+    """A loop device that behaves like the model; gone afterwards.
+
+    Without `direct` the kernel hands on what it writes in order and in larger pieces than a page.
+    """
     path = directory / "nbd.sock"
     with contextlib.ExitStack() as undo:
         listener = undo.enter_context(socket.socket(socket.AF_UNIX))
@@ -47,11 +73,12 @@ def attached(model: Model, directory: Path) -> Iterator[str]:
         threading.Thread(target=_serve, args=(listener, model), daemon=True).start()
         point = directory / "disk"
         point.mkdir()
-        fuse = subprocess.Popen(["nbdfuse", str(point), "--unix", str(path)], stderr=subprocess.PIPE)
+        command = ["nice", "-n", str(PRIORITY), "nbdfuse", str(point), "--unix", str(path)]
+        fuse = subprocess.Popen(command, stderr=subprocess.PIPE)
         undo.callback(_unmount, point, fuse)
         backing = point / "nbd"
         _await(backing.exists)
-        device = _run("losetup", "--find", "--show", "--direct-io=on", str(backing)).strip()
+        device = _run("losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", str(backing)).strip()
         undo.callback(_run, "losetup", "--detach", device)
         yield device
 
@@ -82,6 +109,7 @@ def _serve(listener: socket.socket, model: Model) -> None:
 
 
 def _talk(connection: socket.socket, model: Model) -> None:
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
     with connection, contextlib.suppress(ConnectionError, OSError):
         if _handshake(connection, model.size_bytes):
             _transmit(connection, model)
@@ -110,6 +138,7 @@ def _handshake(connection: socket.socket, size_bytes: int) -> bool:
 def _transmit(connection: socket.socket, model: Model) -> None:
     content: dict[int, bytes] = {}
     same: dict[bytes, bytes] = {}
+    clock = _Clock()
     while True:
         _, _, kind, handle, offset, length = struct.unpack(">IHHQQI", _receive(connection, 28))
         if kind == _DISCONNECT:
@@ -117,10 +146,12 @@ def _transmit(connection: socket.socket, model: Model) -> None:
         answer = b""
         if kind == _WRITE:
             _store(content, same, offset, _receive(connection, length))
-            time.sleep(model.write_s(offset, length))
+            clock.spend(model.write_s(offset, length))
         elif kind == _READ:
             answer = _load(content, offset, length)
-            time.sleep(model.read_s(offset, length))
+            clock.spend(model.read_s(offset, length))
+        elif kind == _FLUSH:
+            clock.spend(model.flush_s())
         connection.sendall(struct.pack(">IIQ", _SIMPLE_REPLY_MAGIC, 0, handle) + answer)
 
 
@@ -128,10 +159,15 @@ _PAGE = 4096
 
 
 def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, data: bytes) -> None:
-    """Keeps whole pages, equal ones once: a probe writes the same megabyte again and again."""
-    for start in range(0, len(data), _PAGE):
-        page = data[start : start + _PAGE]
-        content[(offset + start) // _PAGE] = same.setdefault(page, page)
+    """Keeps pages, equal ones once: a probe writes the same megabyte again and again."""
+    while data:
+        number, begin = divmod(offset, _PAGE)
+        part, data = data[: _PAGE - begin], data[_PAGE - begin :]
+        if len(part) < _PAGE:
+            old = content.get(number, bytes(_PAGE))
+            part = old[:begin] + part + old[begin + len(part) :]
+        content[number] = same.setdefault(part, part)
+        offset += _PAGE - begin
 
 
 def _load(content: dict[int, bytes], offset: int, length: int) -> bytes:

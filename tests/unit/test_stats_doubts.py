@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
-from fswizard.model.result import Result
+from fswizard.model.result import Result, Sample
 from fswizard.stats import doubts, judge
 from fswizard.stats.drift import drift, residuals
 from tests.builders import DURATION, make_plan, make_result, make_workload
@@ -81,3 +83,41 @@ def test_a_workload_that_was_never_measured_is_told() -> None:
     plan = make_plan(workloads=[make_workload("write"), make_workload("delete", DURATION)])
     result = make_result(plan=plan)
     assert codes(result) == ["workloads-missing"]
+
+
+def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sample) -> Result:
+    result = make_result()
+    samples = (
+        Sample(number, name, "write", metric, value, "1", "higher")
+        for name, figures in values.items()
+        for number, value in enumerate(figures, 1)
+    )
+    return replace(result, samples=(*result.samples, *samples, *more))
+
+
+def test_a_cache_that_runs_out_within_a_workload_is_told_of_the_candidate_that_shows_it_most() -> None:
+    result = with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})
+    (doubt,) = doubts(result, judge(result))
+    assert doubt.code == "cache-exhausted"
+    assert "xfs wrote 50% slower at the end of “Write”" in doubt.text
+    assert "A longer recipe shows the one that lasts" in doubt.text
+
+
+def test_one_slow_end_among_rounds_is_no_cache() -> None:
+    assert codes(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == []
+
+
+def test_the_overflow_workload_is_meant_to_exhaust_the_cache() -> None:
+    result = with_metric("late_rate", {"ext4": (0.1, 0.1, 0.1)})
+    recipe = replace(result.plan.recipe, workloads=(replace(result.plan.recipe.workloads[0], engine="overflow"),))
+    assert codes(replace(result, plan=replace(result.plan, recipe=recipe))) == []
+
+
+@pytest.mark.parametrize(("reached", "said"), [(400.0, []), (600.0, ["harness-limited"])])
+def test_a_workload_as_fast_as_in_memory_tells_little_about_the_disk(reached: float, said: list[str]) -> None:
+    limit = Sample(0, "", "write", "rate_in_memory", 1000.0, "1/s", "higher")
+    result = with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (reached,) * 3}, limit)
+    assert codes(result) == said
+    if said:
+        (doubt,) = doubts(result, judge(result))
+        assert "xfs did “Write” at 60% of its speed in memory" in doubt.text and "weight 0" in doubt.text

@@ -7,11 +7,12 @@ import random
 
 import pytest
 
+from fswizard.findings import conclude
 from fswizard.stats import judge
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
 from tests.bench.derive_constants import errors
 from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
-from tests.builders import make_result
+from tests.builders import make_plan, make_result, make_samples, make_workload
 
 EQUAL = SCENARIOS[0]
 
@@ -50,6 +51,33 @@ def test_a_known_difference_lies_within_its_interval() -> None:
         found += decision.survivors == ("c1",)
     assert held >= 0.95 * 400
     assert found >= 0.99 * 400
+
+
+@pytest.mark.parametrize("weights", [{}, {"delete": 0.0}, {"write": 1.0, "delete": 5.0}], ids=str)
+def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: dict[str, float]) -> None:
+    """A cell that is slow at one workload is slow at the other, too: added up as if apart, intervals are too narrow."""
+    truth = {"write": {"ext4": 100.0, "xfs": 120.0}, "delete": {"ext4": 100.0, "xfs": 85.0}}
+    workloads = [make_workload("write"), make_workload("delete")]
+    plan, runs, missed = make_plan(("ext4", "xfs"), workloads), 300, 0
+    counts = {"write": 1.0, "delete": 1.0, **weights}
+    right = math.exp(
+        sum(w * math.log(truth[n]["xfs"] / truth[n]["ext4"]) for n, w in counts.items()) / sum(counts.values())
+    )
+    for seed in range(runs):
+        rng = random.Random(seed)
+        figures: dict[str, dict[str, list[float]]] = {name: {"ext4": [], "xfs": []} for name in truth}
+        for candidate in ("ext4", "xfs") * 6:
+            luck = rng.gauss(0, 0.03)
+            for name, one in figures.items():
+                one[candidate].append(truth[name][candidate] * math.exp(luck + rng.gauss(0, 0.01)))
+        samples = tuple(s for name, one in figures.items() for s in make_samples(one, name))
+        looks = (
+            conclude(make_result(plan=plan, samples=tuple(s for s in samples if s.round <= last)), weights=weights)
+            for last in (3, 4, 5, 6)
+        )
+        ratios = [look.judgement.of("xfs") for look in looks]
+        missed += any(not r.low <= right <= r.high for r in ratios if r and r.low is not None and r.high is not None)
+    assert missed / runs <= likely(0.05, runs)
 
 
 def test_six_candidates_ten_percent_apart_take_twenty_cells() -> None:

@@ -6,10 +6,12 @@ import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.bench.workloads.fio_output import DumpReader, figures
+from fswizard.bench.workloads.fio import late_share
+from fswizard.bench.workloads.fio_output import Direction, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
 
@@ -93,3 +95,23 @@ def test_the_first_job_that_failed_tells_the_error() -> None:
 def test_what_is_no_report_has_no_figures() -> None:
     nothing: list[dict[str, Any]] = [{}, {"jobs": []}, {"jobs": "x"}, {"jobs": [1]}]
     assert [figures(one) for one in nothing] == [None] * 4
+
+
+def course(*rates: float) -> list[Figures]:
+    """What fio tells four times a second of a job that writes at these rates."""
+    told, written = [], 0.0
+    for number, rate in enumerate(rates):
+        written += rate / 4
+        told.append(Figures(number / 4, 0, Direction(), Direction(io_bytes=written)))
+    return told
+
+
+def test_the_end_of_a_job_is_set_against_its_beginning() -> None:
+    assert late_share(course(*[100.0] * 6, *[40.0] * 6)) == pytest.approx(0.4)
+    assert late_share(course(*[100.0] * 12)) == pytest.approx(1.0)
+    assert late_share(course(*[100.0] * 5, 5.0, *[100.0] * 6)) == pytest.approx(1.0), "a stall on the way is no end"
+
+
+def test_of_a_short_job_or_one_that_did_nothing_at_first_nothing_is_said() -> None:
+    assert late_share(course(*[100.0] * 8)) is None
+    assert late_share(course(*[0.0] * 12)) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -11,7 +11,16 @@ from fswizard.bench.workloads import Doing, Measured, Progress, Ran, Told, Workl
 from fswizard.bench.workloads.fio_output import DumpReader, Figures, figures
 from fswizard.bench.workloads.running import failure, running, within
 from fswizard.model.estimates import FIO_START_S, expected_s, measured_s, preparation_s, writes_bytes
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
+from fswizard.model.metrics import (
+    BYTES_WRITTEN,
+    CPU,
+    IOPS,
+    LATE_RATE,
+    MEDIAN_LATENCY,
+    P99_LATENCY,
+    THROUGHPUT,
+    WORST_LATENCY,
+)
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import FioJob
 from fswizard.model.units import binary_size_text, size_text
@@ -20,6 +29,8 @@ __all__ = ["commands", "expected_s", "run", "writes_bytes"]
 
 BARE_NAME = "image"
 
+LEAST_COURSE = 9
+"""Figures of a job, four in a second, from which its course can be told."""
 _DISTINCT_BLOCK_BYTES = 128 << 10
 """From this size on, fio's few buffers differ enough; smaller blocks repeat within what a filesystem compresses."""
 
@@ -72,11 +83,13 @@ async def _measure(job: FioJob, site: Site, path: str, seed: int, share: float) 
 async def _fio(job: FioJob, site: Site, path: str, seed: int) -> AsyncGenerator[Told, None]:
     command = _command(job, path, str(seed % (1 << 31)))
     reader, last = DumpReader(), None
+    course: list[Figures] = []
     # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
     async with running(site, command, limit_s=_limit_s(job), env={"TMPDIR": site.scratch}) as program:
         async for chunk in program.chunks():
             for now in filter(None, map(figures, reader.feed(chunk))):
                 yield _progress(job, last, now)
+                course.append(now)
                 last = now
         finished = program.finished
     assert finished is not None
@@ -87,6 +100,23 @@ async def _fio(job: FioJob, site: Site, path: str, seed: int) -> AsyncGenerator[
         raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
     for measured in _measured(last, finished.cpu_s):
         yield measured
+    share = late_share(course[:-1]) if job.writes and job.direct else None  # the last one counts the final fsync
+    if share is not None:
+        yield Measured(LATE_RATE, share)
+
+
+def late_share(course: Sequence[Figures]) -> float | None:
+    """The rate in the last third over that in the first; None where there are too few figures to tell."""
+    if len(course) < LEAST_COURSE:
+        return None
+    third = len(course) // 3
+    early, late = (_rate(course[0], course[third]), _rate(course[-1 - third], course[-1]))
+    return late / early if early and late is not None else None
+
+
+def _rate(one: Figures, other: Figures) -> float | None:
+    passed_s = other.at_s - one.at_s
+    return (other.io_bytes - one.io_bytes) / passed_s if passed_s > 0 else None
 
 
 def _command(job: FioJob, path: str, seed: str) -> tuple[str, ...]:

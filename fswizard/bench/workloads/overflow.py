@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Doing, Measured, Progress, Told, fio
-from fswizard.model.metrics import BYTES_BEFORE_CLIFF, RATE_BEFORE_CLIFF, RATE_IN_TENTH, SLOWEST_SECOND, SUSTAINED_RATE
+from fswizard.model.metrics import (
+    BYTES_BEFORE_CLIFF,
+    LATE_RATE,
+    RATE_BEFORE_CLIFF,
+    RATE_IN_TENTH,
+    SLOWEST_SECOND,
+    SUSTAINED_RATE,
+)
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import OverflowJob
 
@@ -42,7 +49,8 @@ async def run(job: OverflowJob, site: Site, *, seed: int) -> AsyncGenerator[Told
                 begun_s = time.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
                 seconds[int(time.monotonic() - begun_s)].append(what.rate * job.block_bytes)
-            yield what
+            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
+                yield what
     rates = [statistics.mean(seconds[second]) for second in sorted(seconds)]
     for measured in _measured(rates):
         yield measured

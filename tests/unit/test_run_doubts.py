@@ -1,0 +1,94 @@
+"""Doubts that are known before anything is measured, each caused, and each with what can be done about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fswizard.bench import doubts, quiet
+from fswizard.cli.run import plan_text
+from fswizard.model.plan import Plan, Target
+from fswizard.model.recipe import FioJob, TreeJob
+from fswizard.system import host
+from tests.builders import DURATION, make_drive, make_plan, make_workload
+
+DIRECT = make_workload("write")
+BUFFERED = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "mixed", 100, 1 << 20))
+ON_DEVICE = Target("device", "/dev/disk/by-id/x", 64 << 30)
+
+
+@pytest.fixture(autouse=True)
+def _calm_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "memory_bytes", lambda: 8 << 30)
+    monkeypatch.setattr(host, "on_battery", lambda: False)
+    monkeypatch.setattr(host, "governor", lambda: "schedutil")
+    monkeypatch.setattr(host, "governor_is_dynamic", lambda: True)
+
+
+def said(plan: Plan) -> dict[str, str]:
+    return {doubt.code: doubt.text for doubt in doubts.before(plan)}
+
+
+def plan(*workloads: Any, **fields: Any) -> Plan:
+    return make_plan(workloads=workloads or (DIRECT,), **{"target": ON_DEVICE, **fields})
+
+
+def test_on_a_disk_of_its_own_only_the_age_of_the_filesystem_is_doubtful() -> None:
+    ((code, text),) = said(plan()).items()
+    assert code == "fresh-only"
+    assert "measure again in a year, or with a fill recipe" in text
+
+
+@pytest.mark.parametrize(("host_filesystem", "code"), [("btrfs", "image-on-btrfs"), ("", "image-on-unknown")])
+def test_an_image_is_named_after_the_filesystem_below_it(host_filesystem: str, code: str) -> None:
+    told = said(plan(target=Target("image", "/var/tmp", 64 << 30, host_filesystem)))
+    assert "ratios carry over to the bare disk, absolute figures less so" in told[code]
+
+
+def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
+    small = Target("image", "/var/tmp", 15 << 30, "ext4")
+    text = said(plan(DIRECT, BUFFERED, target=small))["fits-in-memory"]
+    assert text.startswith("Copy: the data fit into") and "A larger image, or a longer recipe" in text
+    assert "fits-in-memory" not in said(plan(DIRECT, target=small)), "direct access goes past the memory"
+    assert "fits-in-memory" not in said(plan(BUFFERED, target=Target("image", "/var/tmp", 16 << 30, "ext4")))
+
+
+def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_recipe() -> None:
+    little = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=4 << 30)
+    assert "An overflow recipe shows it." in said(little)["cache-not-exceeded"]
+    much = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=500 << 30)
+    assert "cache-not-exceeded" not in said(much)
+    assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))
+
+
+def test_a_machine_that_saves_power_is_told_how_to_stop_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "on_battery", lambda: True)
+    monkeypatch.setattr(host, "governor", lambda: "powersave")
+    assert "Plug it in and run again" in said(plan())["on-battery"]
+    assert "governor" not in said(plan()), "its driver raises the clock all the same"
+    monkeypatch.setattr(host, "governor_is_dynamic", lambda: False)
+    assert "cpupower frequency-set -g performance" in said(plan())["governor"]
+
+
+def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
+    assert "Close other programs" in quiet.BUSY.text
+    for doubt in (quiet.SUSPENDED, quiet.CLOCK_JUMP):
+        assert "does not count; another one is measured instead" in doubt.text
+
+
+def test_a_workload_of_fio_that_is_not_direct_counts_as_buffered() -> None:
+    job = FioJob("write", 1 << 20, 64 << 20, direct=False)
+    buffered = make_workload("stream", job=job)
+    assert "fits-in-memory" in said(plan(buffered, target=Target("image", "/var/tmp", 2 << 30, "ext4")))
+
+
+def test_a_time_too_short_for_three_rounds_is_said_beforehand_with_what_would_fit() -> None:
+    five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
+    text = plan_text(make_plan(five, time_limit_s=100, seconds_per_trial=10, preparation_s=5))
+    assert "is short for 3 rounds: about 3 candidates would fit." in text
+    assert "The first 3 rounds are finished even so, up to twice the limit." in text
+    assert "fewer workloads or more time would fit" in plan_text(
+        make_plan(five, time_limit_s=20, seconds_per_trial=10, preparation_s=5)
+    )
+    assert "is short for" not in plan_text(make_plan(five, time_limit_s=200, seconds_per_trial=10, preparation_s=5))
