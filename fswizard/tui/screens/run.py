@@ -83,20 +83,21 @@ class RunScreen(StepScreen):
             return
         self._drawn_s = now_s
         if not self._ended:
-            self._tell("#question", live.title(state))
-            self._tell("#remark", self._doing(held, int(now_s / SPINNER_S)))
+            width = max(20, self.query_one("#remark").content_size.width)
+            self._tell("#question", live.title(state), width)
+            self._tell("#remark", self._doing(held, int(now_s / SPINNER_S), width), width)
         elapsed_s = held.elapsed_s
         self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
         if state is not before:
             self._draw_figures(state, before)
 
-    def _tell(self, selector: str, words: Content) -> None:
-        """Change a line of the heading, where it differs."""
+    def _tell(self, selector: str, words: Content, width: int) -> None:
+        """Change a line of the heading, where it differs; make room for another number of lines."""
         before = self._told.get(selector)
         if before is None or not words.is_same(before):
             self._told[selector] = words
-            other_length = before is None or before.cell_length != words.cell_length
-            self.query_one(selector, Static).update(words, layout=other_length)
+            other_height = before is None or (before.cell_length - 1) // width != (words.cell_length - 1) // width
+            self.query_one(selector, Static).update(words, layout=other_height)
 
     def _draw_figures(self, state: RunState, before: RunState | None) -> None:
         wide, tall = not self.has_class("-narrow"), self.has_class("-tall")
@@ -109,8 +110,7 @@ class RunScreen(StepScreen):
             tail = self.query_one("#tail", Canvas)
             tail.show(lambda width: live.tail(state, width, tail.content_size.height))
 
-    def _doing(self, running: Running, frame: int) -> Content:
-        width = max(20, self.query_one("#remark").content_size.width)
+    def _doing(self, running: Running, frame: int, width: int) -> Content:
         if running.stopping:
             words = running.state.step.title if running.state.step else ""
             return text(("Stopping: ", "bold $warning"), "everything that the run made is removed. ", (words, "$muted"))
