@@ -9,7 +9,7 @@ AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-vm check bench screenshots install-helper clean
+.PHONY: run test test-vm check bench bench-statistics screenshots install-helper clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -19,7 +19,7 @@ test: $(VENV)/.test-ready ## Run all tests; ARGS="--slow" adds those that take m
 	@$(FSWIZARD) doctor --install > /dev/null || :
 	$(BIN)/pytest $(ARGS)
 
-test-vm: $(VENV)/.test-ready ## Run the tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs
+test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
 	$(BIN)/pytest --slow tests/vm $(ARGS)
 
 check: $(VENV)/.test-ready ## Lint, types, import rules and tests
@@ -29,8 +29,10 @@ check: $(VENV)/.test-ready ## Lint, types, import rules and tests
 	$(BIN)/lint-imports
 	$(MAKE) test
 
-bench: $(VENV)/.test-ready ## Measure the program itself, and the errors of its statistics; takes half an hour
-	$(BIN)/pytest --slow tests/bench $(ARGS)
+bench: $(VENV)/.test-ready ## Measure the program itself; takes a quarter of an hour. Needs cc, fio, and root for part of it
+	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-statistics: $(VENV)/.test-ready ## Measure the errors of the program's statistics; takes half an hour
 	$(BIN)/python -m tests.bench.derive_constants check
 	$(BIN)/python -m tests.bench.decisions --output tests/bench/DECISIONS.md
 

@@ -1,0 +1,161 @@
+"""The same fio job bare and through the program: on tmpfs, where nothing waits for a disk, and on a scratch image."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from fswizard.bench import workloads
+from fswizard.bench.directory import open_directories
+from fswizard.bench.image import open_image
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.pace import Pace
+from fswizard.bench.site import Site
+from fswizard.bench.trial import run_trial
+from fswizard.bench.venue import Venue
+from fswizard.bench.workloads.fio_output import DumpReader, figures
+from fswizard.cli.narration import Narration
+from fswizard.filesystems import parse_candidate
+from fswizard.model.events import Event, SampleTaken
+from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY
+from fswizard.model.plan import Plan, Target, Trial
+from fswizard.model.recipe import FioJob, Workload
+from fswizard.results import ResultWriter
+from tests.bench.pairs import Pairs
+from tests.bench.table import Line, Size, at_least
+from tests.builders import make_plan
+
+TITLE = "The same fio job, bare and through us"
+MEMORY = Path("/dev/shm")
+FILE_BYTES = 128 << 20
+PAIRS_AND_SECONDS: dict[Size, tuple[int, float]] = {"full": (7, 1.5), "short": (3, 0.5), "tiny": (1, 0.3)}
+TELLS_MEANWHILE = "--status-interval"
+Rw = Literal["randread", "randwrite", "read", "write"]
+KINDS: dict[Rw, str] = {
+    "randread": "random read, 4 KiB",
+    "randwrite": "random write, 4 KiB",
+    "read": "sequential read, 1 MiB",
+    "write": "sequential write, 1 MiB",
+}
+
+
+def measure(size: Size) -> Iterator[Line]:
+    pairs, seconds = PAIRS_AND_SECONDS[size]
+    kinds = list(KINDS)[: 1 if size == "tiny" else None]
+    for place in ("tmpfs", "image"):
+        yield from asyncio.run(_measure(place, kinds, pairs, seconds))
+
+
+async def _measure(place: str, kinds: Sequence[Rw], pairs: int, seconds: float) -> list[Line]:
+    lines: list[Line] = []
+    async with _place(place) as (plan, venue, listener), venue.open(plan.candidates[0]) as site:
+        for rw in kinds:
+            job = _job(rw, place, seconds)
+            taken = Pairs(pairs)
+            await _through_us(plan, job, site, listener)  # lays out the file
+            for side in taken.turns():
+                taken.add(side, await (_through_us(plan, job, site, listener) if side == "ours" else _bare(job, site)))
+            lines += _lines(f"{KINDS[rw]}, {place}", taken)
+    return lines
+
+
+def _lines(name: str, taken: Pairs) -> Iterator[Line]:
+    yield at_least(f"{name}: operations a second", taken.ratio(IOPS.name), 0.99)
+    yield at_least(f"{name}: median latency", taken.inverse(MEDIAN_LATENCY.name), 0.99)
+    yield at_least(f"{name}: 99th percentile", taken.inverse(P99_LATENCY.name), 0.99)
+
+
+def _job(rw: Rw, place: str, seconds: float) -> FioJob:
+    block, depth = (4096, 32) if rw.startswith("rand") else (1 << 20, 8)
+    if place == "tmpfs":
+        return FioJob(rw, block, FILE_BYTES, seconds, io_engine="psync", direct=False)
+    return FioJob(rw, block, FILE_BYTES, seconds, depth=depth)
+
+
+class _Listener:
+    """Does with events what a run does: writes the result file, tells on standard error, keeps the figures."""
+
+    def __init__(self, file: Path) -> None:
+        self._writer = ResultWriter(file)
+        self._narration = Narration(io.StringIO())
+        self.figures: dict[str, float] = {}
+
+    def tell(self, event: Event) -> None:
+        self._writer.write(event)
+        self._narration.tell(event)
+        if isinstance(event, SampleTaken):
+            self.figures[event.sample.metric] = event.sample.value
+
+
+class _Open:
+    """A venue whose candidate is made already, so that bare and not bare work on the same filesystem."""
+
+    device = ""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def open(self, candidate: Candidate) -> AbstractAsyncContextManager[Site]:
+        return nullcontext(self._site)
+
+    def bare(self) -> None:
+        return None
+
+    async def check_device(self, *, reading: bool) -> None:
+        return
+
+
+@asynccontextmanager
+async def _place(place: str) -> AsyncIterator[tuple[Plan, Venue, _Listener]]:
+    async with AsyncExitStack() as undo:
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir="/var/tmp")))
+        listener = _Listener(folder / "result.jsonl")
+        candidate = parse_candidate("ext4")
+        plan = make_plan()
+        if place == "tmpfs":
+            where = undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir=MEMORY))
+            plan = replace(plan, candidates=(replace(candidate, directory=where),), target=Target("directory", ""))
+        else:
+            target = Target("image", str(folder), 2 * FILE_BYTES)
+            plan = replace(plan, candidates=(candidate,), target=target)
+        narrator = Narrator(listener.tell, Pace(plan))
+        journal = Journal(None)
+        undo.callback(journal.close)
+        opened = (
+            open_directories(narrator, journal, folder) if place == "tmpfs" else open_image(plan, narrator, journal)
+        )
+        yield plan, await undo.enter_async_context(opened), listener
+
+
+async def _through_us(plan: Plan, job: FioJob, site: Site, listener: _Listener) -> Mapping[str, float]:
+    workload = Workload("job", "Job", engine="fio", job=job, metric=IOPS, seconds=job.seconds)
+    plan = replace(plan, recipe=replace(plan.recipe, workloads=(workload,)))
+    listener.figures = {}
+    narrator = Narrator(listener.tell, Pace(plan))
+    narrator.trial = Trial(1, plan.candidates[0].name)
+    assert await run_trial(plan, narrator.trial, _Open(site), narrator)
+    return listener.figures
+
+
+async def _bare(job: FioJob, site: Site) -> Mapping[str, float]:
+    """As a person starts it, on the same file, found through a program that holds the mount; told at the end only."""
+    await site.remount()
+    holder = await site.start(("sleep", "600"))
+    try:
+        path = f"/proc/{holder.pid}/cwd"
+        argv = [word.replace("MOUNT", path).replace("SEED", "1") for word in workloads.commands(job)[-1].argv]
+        argv = [word for word in argv if not word.startswith(TELLS_MEANWHILE)]
+        done = await asyncio.to_thread(subprocess.run, argv, check=True, capture_output=True)
+    finally:
+        await holder.kill()
+    found = [now for now in map(figures, DumpReader().feed(done.stdout)) if now][-1]
+    return {IOPS.name: found.iops, MEDIAN_LATENCY.name: found.median_s, P99_LATENCY.name: found.p99_s}

@@ -1,0 +1,128 @@
+"""A run without a disk, for measuring what watching it costs.
+
+python -m tests.bench.paced wizard|run EVENTS_A_SECOND      on a terminal, until it is killed
+python -m tests.bench.paced wizard|run --flood EVENTS       as fast as it goes; tells how much memory it takes
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.pace import Pace
+from fswizard.bench.workloads import Progress
+from fswizard.cli.narration import Narration
+from fswizard.errors import FswizardError
+from fswizard.model.events import Event, RunEnded, RunStarted
+from fswizard.model.plan import Plan, Trial
+from fswizard.model.recipe import Metric
+from fswizard.results import ResultWriter
+from fswizard.system.process import Finished
+from fswizard.tui.running import Running
+from tests.bench.screens import resident_bytes
+from tests.builders import make_plan, make_result, make_workload
+
+STEP_EVENTS = 1000
+"""So many words of progress belong to a step, as in a workload of 100 seconds."""
+FIGURES_EVERY = 10
+"""Steps between those that end with a figure, so that there are as many as in a run of ten hours."""
+FIGURE = Metric("throughput", "B/s", "higher")
+LOOKS = (10, 25, 50, 75, 100)
+"""Percent of the events after which memory is looked at."""
+
+
+class Run:
+    """A run that tells of nothing but progress, through the same narrator and result file as a real one."""
+
+    error: FswizardError | None = None
+
+    def __init__(self, plan: Plan, path: Path, events: int, pause_s: float) -> None:
+        self.plan = plan
+        self.path = path
+        self.resident_bytes: list[int] = []
+        """After each of LOOKS."""
+        self._events = events
+        self._pause_s = pause_s
+        self._told: list[Event] = []
+        self._writer = ResultWriter(path)
+        self._narrator = Narrator(self._tell, Pace(plan))
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def skip(self) -> None: ...
+    def stop(self) -> None: ...
+
+    def _tell(self, event: Event) -> None:
+        self._writer.write(event)
+        self._told.append(event)
+
+    async def events(self) -> AsyncIterator[Event]:
+        narrator, names = self._narrator, [candidate.name for candidate in self.plan.candidates]
+        looks = {self._events * percent // 100 for percent in LOOKS}
+        self._tell(RunStarted(0.0, self.plan, make_result().environment))
+        for number in range(self._events):
+            step, place = divmod(number, STEP_EVENTS)
+            if place == 0:
+                narrator.trial = Trial(step // len(names) + 1, names[step % len(names)])
+                narrator.begin("workload", "writing", workload="write", expected_s=100.0)
+            narrator.progress("writing blocks", Progress(place / STEP_EVENTS, 1e8 + place * 1e5, "B/s", 0.003, 0.31))
+            if place == STEP_EVENTS - 1:
+                narrator.command_ended(Finished(("fio", "--name=write"), 0, b"done", b"", 100.0))
+                if step % FIGURES_EVERY == 0:
+                    narrator.sample(FIGURE, 1e8 + number, workload="write", primary=True)
+            told, self._told = self._told, []
+            for event in told:
+                yield event
+            if number + 1 in looks:
+                self.resident_bytes.append(resident_bytes())
+            if self._pause_s:
+                await asyncio.sleep(self._pause_s)
+        yield RunEnded(narrator.now_s, "finished", "All is told.")
+
+
+async def watch(what: str, run: Run) -> None:
+    """As the wizard does without drawing, or as `fswizard run` does."""
+    if what == "wizard":
+        await Running(run, run.plan, time.monotonic).follow()
+        return
+    narration = Narration(sys.stderr)
+    async for event in run.events():
+        narration.tell(event)
+
+
+def _wizard(run: Run) -> None:
+    """The wizard before it; enter begins it."""
+    from fswizard.tui.app import FswizardApp
+    from tests.fakes.wizard import FakeMachine, chosen
+
+    class Machine(FakeMachine):
+        def open_session(self, plan: Plan) -> Run:  # type: ignore[override]
+            return run
+
+    FswizardApp(Machine(), wishes=chosen(), start="review").run()
+
+
+def main(what: str, how: str, *more: str) -> None:
+    plan = make_plan(("ext4", "xfs", "btrfs"), [make_workload()])
+    with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
+        file = Path(folder, "result.jsonl")
+        if how == "--flood":
+            run = Run(plan, file, int(more[0]), 0.0)
+            asyncio.run(watch(what, run))
+            print(json.dumps(run.resident_bytes))
+            return
+        run = Run(plan, file, 1 << 30, 1 / float(how))
+        if what == "wizard":
+            _wizard(run)
+        else:
+            asyncio.run(watch(what, run))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

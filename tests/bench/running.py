@@ -1,0 +1,59 @@
+"""What watching a run costs: processor time beside the measurement, and memory over a long one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from tests.bench.pairs import spread
+from tests.bench.screens import on_a_screen
+from tests.bench.table import Line, Size, at_most, told
+
+TITLE = "While a run goes on"
+RATE = 10
+SIZES: dict[Size, tuple[int, float, float, int]] = {
+    "full": (3, 4.0, 3.0, 10_000_000), "short": (3, 3.0, 2.0, 300_000), "tiny": (1, 0.5, 1.0, 20_000)
+}  # fmt: skip
+"""Windows in which processor time is looked at, their seconds, seconds before them, and events of a long run."""
+GROWTH = 1.02
+"""From a tenth of the events on, memory may become so many times as large."""
+WHO = {"wizard": "the wizard, 120 × 36", "run": "`fswizard run` on a terminal"}
+PACED = (sys.executable, "-m", "tests.bench.paced")
+
+
+def measure(size: Size) -> Iterator[Line]:
+    windows, window_s, warm_s, events = SIZES[size]
+    for what, title in WHO.items():
+        with on_a_screen((*PACED, what, str(RATE)), {}) as screen:
+            if what == "wizard":
+                screen.read_until(b"Nothing has happened yet")
+                screen.press(b"\r")
+            screen.read_until(b" left")
+            screen.read_for(warm_s)
+            shares = []
+            for _ in range(windows):
+                before, began = screen.cpu_s(), time.monotonic()
+                screen.read_for(window_s)
+                shares.append((screen.cpu_s() - before) / (time.monotonic() - began) * 100)
+            resident = f"{screen.resident_bytes() / 1e6:.0f} MB resident"
+        yield told(f"Share of a processor at {RATE} events a second: {title}", f"{spread(shares)} %", resident)
+    yield from _growth(events)
+
+
+def _growth(events: int) -> Iterator[Line]:
+    """Both at the same time: it is their memory that is looked at, not their speed."""
+    floods = {
+        what: subprocess.Popen(
+            [*PACED, what, "--flood", str(events)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        for what in WHO
+    }
+    for what, process in floods.items():
+        output, _ = process.communicate()
+        seen = json.loads(output)
+        remark = ", ".join(f"{size / 1e6:.1f}" for size in seen) + " MB after 10, 25, 50, 75 and 100 %"
+        grown = spread([seen[-1] / seen[0]])
+        yield at_most(f"Memory after {events:,} events / after a tenth: {what}", grown, GROWTH, remark=remark)
