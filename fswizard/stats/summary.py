@@ -46,8 +46,10 @@ def _summary(samples: list[Sample], bare: Mapping[tuple[str, str], float]) -> Su
 def _write_amplification(cells: Iterable[Sample]) -> Iterator[Sample]:
     written = {(s.round, s.candidate, s.workload): s.value for s in cells if s.metric == "bytes_written"}
     for s in cells:
+        if s.metric != "device_written":
+            continue
         program = written.get((s.round, s.candidate, s.workload), 0.0)
-        if s.metric == "device_written" and program > 0:
+        if program > 0:
             metric = WRITE_AMPLIFICATION
             value = s.value / program
             yield Sample(s.round, s.candidate, s.workload, metric.name, value, metric.unit, metric.better)
