@@ -197,7 +197,6 @@ def end(pool: Pool, mounted: Mount | None) -> None:
         _umount(mounted.path)
     with contextlib.suppress(OSError):
         discard(pool)
-    forget(pool)
 
 
 def errors(status: str) -> dict[str, int]:

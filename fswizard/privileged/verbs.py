@@ -177,13 +177,15 @@ class Verbs:
         return {}
 
     def end(self) -> None:
-        """What the kernel would not undo by itself when the helper is gone: pools of its own module."""
+        """Undo what the kernel would not when the helper is gone: pools of its own module, and their nodes."""
         left = [volume for volume in self._volumes.values() if volume.is_pool and not pools.has_daemon()]
         if left:
             os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
         for volume in left:
             volume.let_go()
             pools.end(volume.pool, volume.mount)
+        for volume in self._volumes.values():
+            pools.forget(volume.pool)
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)
