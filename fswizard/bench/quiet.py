@@ -14,7 +14,7 @@ from fswizard.system.host import pressure_total_s
 
 BUSY_SHARE = 0.05
 """Share of time in which something waits for a processor (PSI `some`) above which the machine counts as busy."""
-WINDOW_S = 0.5
+WINDOW_S = 0.25
 """How long that is looked at."""
 LONGEST_WAIT_S = 60.0
 SHINGLED_REST_S = 5.0
