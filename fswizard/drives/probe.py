@@ -22,9 +22,11 @@ from fswizard.model.drive import Evidence
 
 BLOCK_BYTES = 1 << 20
 MOMENT_S = 0.5
-_ORDER_BLOCKS = 40
-"""So many are ordered at a time. The pause between two writes changes from order to order, so that what comes by the
-clock does not seem to come by count."""
+_LISTEN_BLOCKS = 40
+"""So many are ordered at a time while it listens. The pause between two writes changes from order to order, so that
+what comes by the clock does not seem to come by count."""
+_ORDER_BLOCKS = 400
+"""Otherwise so many: between two orders the disk has a moment to tidy up."""
 _DITHER_LATENCIES = (0.0, 0.5, 1.5)
 """Pauses, in median latencies."""
 
@@ -155,7 +157,7 @@ class _Run:
     def _write(self, stage: Stage, blocks: Iterator[int], *, until_s: float) -> Iterator[ProbeProgress]:
         looked_s, moment = self.elapsed_s, list[float]()
         self._answered_s = looked_s
-        while self._goes_on(until_s) and (order := list(itertools.islice(blocks, self._allowed_blocks()))):
+        while self._goes_on(until_s) and (order := list(itertools.islice(blocks, self._next_blocks(stage)))):
             before_bytes = self.written_bytes
             with contextlib.closing(self._writer.write(order, self._pause_s(stage))) as answers:
                 for latency_s in answers:
@@ -175,14 +177,15 @@ class _Run:
     def _goes_on(self, until_s: float) -> bool:
         return self.elapsed_s <= until_s and not self._stopped()
 
-    def _allowed_blocks(self) -> int:
-        return min(_ORDER_BLOCKS, (self._plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
+    def _next_blocks(self, stage: Stage) -> int:
+        most = _LISTEN_BLOCKS if stage == "listen" else _ORDER_BLOCKS
+        return min(most, (self._plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
 
     def _pause_s(self, stage: Stage) -> float:
         if stage != "listen" or not self.latencies_s:
             return 0.0
-        generator = random.Random(len(self.latencies_s) // _ORDER_BLOCKS)
-        return generator.choice(_DITHER_LATENCIES) * median(self.latencies_s[-_ORDER_BLOCKS:])
+        generator = random.Random(len(self.latencies_s) // _LISTEN_BLOCKS)
+        return generator.choice(_DITHER_LATENCIES) * median(self.latencies_s[-_LISTEN_BLOCKS:])
 
     def _note(self, stage: Stage, latency_s: float) -> None:
         self.written_bytes += BLOCK_BYTES

@@ -47,7 +47,7 @@ def result_of(told: list[ProbeProgress | ProbeResult]) -> ProbeResult:
 
 
 def test_a_shingled_disk_is_found(tmp_path: Path) -> None:
-    result = result_of(probed(ShingledDisk(), tmp_path, listen_s=3.0, time_limit_s=40.0))
+    result = result_of(probed(ShingledDisk(), tmp_path, listen_s=3.0, time_limit_s=120.0))
     assert result.outcome == "drive-managed", result
     assert result.evidence.says == "drive-managed"
 
@@ -63,7 +63,7 @@ def test_a_plain_disk_is_inconclusive_and_never_called_conventional(tmp_path: Pa
 def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
     for name in ("shingled", "plain"):
         (tmp_path / name).mkdir()
-    found = result_of(probed(ShingledDisk(), tmp_path / "shingled", listen_s=3.0, time_limit_s=40.0))
+    found = result_of(probed(ShingledDisk(), tmp_path / "shingled", listen_s=3.0, time_limit_s=120.0))
     assert found.outcome == "drive-managed", found
     left_open = result_of(probed(PlainDisk(seed=attempt), tmp_path / "plain", listen_s=10.0, time_limit_s=20.0))
     assert left_open.outcome == "inconclusive", left_open
@@ -72,20 +72,20 @@ def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
 def test_through_the_helper_a_shingled_device_is_found_too(tmp_path: Path) -> None:
     with attached(ShingledDisk(), tmp_path) as device:
         serial = find_device(device).identifiers[0]
-        target = find_target(device, serial=serial, time_limit_s=60.0)
+        target = find_target(device, serial=serial, time_limit_s=120.0)
         *_, result = run_probe(target)
     assert isinstance(result, ProbeResult)
     assert result.outcome == "drive-managed", result
 
 
 def test_the_stall_alone_gives_a_disk_away(tmp_path: Path) -> None:
-    result = result_of(probed(ShingledDisk(cache_bytes=1 << 40), tmp_path, listen_s=60.0, time_limit_s=60.0))
+    result = result_of(probed(ShingledDisk(cache_bytes=1 << 40), tmp_path, listen_s=120.0, time_limit_s=120.0))
     assert result.evidence.code == "periodic-stall", result
     assert "times in a row it stalls after" in result.evidence.text
 
 
 def test_the_cliff_alone_gives_a_disk_away(tmp_path: Path) -> None:
-    result = result_of(probed(ShingledDisk(stall_s=0.0), tmp_path, listen_s=1.0, time_limit_s=40.0))
+    result = result_of(probed(ShingledDisk(stall_s=0.0), tmp_path, listen_s=1.0, time_limit_s=120.0))
     assert result.evidence.code == "write-cliff", result
 
 
@@ -105,7 +105,7 @@ def test_no_more_is_written_than_was_stated(tmp_path: Path) -> None:
 
 def test_a_disturbed_probe_proves_nothing(tmp_path: Path) -> None:
     with attached(ShingledDisk(), tmp_path) as device:
-        plan = plan_for(ShingledDisk(), device, 1.0, 40.0)
+        plan = plan_for(ShingledDisk(), device, 1.0, 120.0)
         told = list(probe(plan, writer(device), disturbed=lambda written: "somebody else wrote too."))
     assert result_of(told).outcome == "inconclusive"
     assert "somebody else wrote too." in result_of(told).evidence.text
@@ -120,8 +120,8 @@ def test_the_command_probes_a_scratch_file_and_leaves_nothing(tmp_path: Path) ->
         subprocess.run(["mkfs.ext4", "-q", "-E", options, device], check=True, timeout=120)
         subprocess.run(["mount", device, str(point)], check=True, timeout=60)
         try:
-            command = [sys.executable, "-m", "fswizard", "smr", "--probe", str(point), "--time", "60s"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            command = [sys.executable, "-m", "fswizard", "smr", "--probe", str(point), "--time", "120s"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
             left = sorted(path.name for path in point.iterdir())
         finally:
             subprocess.run(["umount", str(point)], check=True, timeout=60)
