@@ -21,7 +21,7 @@ from fswizard.tui.scout import Scout
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.targets import DEVICE, chosen_of, device_row, device_words, directory_row, empty_words, image_row
-from fswizard.tui.threads import tell
+from fswizard.tui.threads import aside, tell
 from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.rows import Row, Rows, headline
@@ -29,6 +29,7 @@ from fswizard.tui.widgets.rows import Row, Rows, headline
 if TYPE_CHECKING:
     from fswizard.bench.disk import Offer
     from fswizard.drives.probe import ProbeResult
+    from fswizard.tui.app import FswizardApp
 
 WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
@@ -85,7 +86,8 @@ class DriveScreen(StepScreen):
         self._scouting: Scout | None = None
         self._shown = False
         self._looked_at: object = None
-        self._explained = ("", "")
+        self._about: object = None
+        self._explained = ""
         self.query_one("#directory").display = False
         self.query_one(".panel").border_title = "What is known of it"
         if self.wishes.comparing:
@@ -183,11 +185,13 @@ class DriveScreen(StepScreen):
         self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
         self.query_one("#targets", Rows).rows = self._targets(drive)
         self.refresh_bindings()
-        if self._explained[0] != (drive.name or "model"):
+        about = (drive.name, drive.name in self.wizard.known.places)
+        if about != self._about:
+            self._about = about
             self._say_what(self._target_key)
         if drive.name and (state := _as_target(drive)) != self._looked_at:
             self._looked_at = state
-            self._look_for_targets(drive)
+            aside(self._look_for_targets, self.wizard, drive, state)
 
     def _below(self, drive: Drive, width: int) -> Content:
         """What is on the disk; where there is no room for a panel, the evidence too."""
@@ -197,15 +201,17 @@ class DriveScreen(StepScreen):
 
     # Targets
 
-    @work(thread=True, exclusive=True, group="targets")
-    def _look_for_targets(self, drive: Drive) -> None:
-        offers = self.wizard.backend.offers(drive, self.wishes.recipe)
-        tell(self, self._offered, drive, offers)
+    def _look_for_targets(self, wizard: FswizardApp, drive: Drive, state: object) -> None:
+        """In a thread: a disk that hangs keeps nobody waiting, not even at the end."""
+        offers = wizard.backend.offers(drive, wizard.wishes.recipe)
+        tell(self, self._offered, drive, state, offers, app=wizard)
 
-    def _offered(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
+    def _offered(self, drive: Drive, state: object, offers: tuple[Offer, ...]) -> None:
+        if state != self._looked_at:  # it has changed meanwhile, or another disk is highlighted
+            return
         self.wizard.known.offers[drive.name] = offers
         self._draw()
-        if not self.query_one("#targets").has_focus and self._explained[0] == drive.name:
+        if not self.query_one("#targets").has_focus:
             self._say_what(self._target_key)
 
     def _offers(self) -> tuple[Offer, ...]:
@@ -239,8 +245,7 @@ class DriveScreen(StepScreen):
 
     def _say_what(self, key: str) -> None:
         """Below the question: what a target means."""
-        drive = self._drive
-        self._explained = ((drive.name or "model") if drive else "", key)
+        self._explained = key
         self.say(*self._meaning(key))
 
     def _meaning(self, key: str) -> tuple[Piece, ...]:
@@ -256,13 +261,13 @@ class DriveScreen(StepScreen):
         if isinstance(place, Place) and place.remark:
             empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
             return empty_words(empty) if empty is not None else (place.remark,)
-        if self.wishes.purpose == "smr":
+        if self.wishes.purpose == "smr" or (drive is not None and not drive.name):
             return ("The verdict rests on evidence. Absence of evidence is “not known”, never “CMR”.",)
         return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
 
     @on(Rows.Chosen, "#targets")
     def _explain_target(self, event: Rows.Chosen) -> None:
-        if event.rows.has_focus and event.key != self._explained[1]:
+        if event.rows.has_focus and event.key != self._explained:
             self._say_what(event.key)
 
     @on(Rows.Ticked, "#targets")

@@ -113,10 +113,9 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
                 return
         self._stage = "run"
         self._draw()
-        aside(self._write, target)
+        aside(self._write, self._wizard, target)
 
-    def _write(self, target: ProbeTarget) -> None:
-        app = self._wizard
+    def _write(self, app: FswizardApp, target: ProbeTarget) -> None:
         try:
             for told in app.backend.probe(target, self._stopped.is_set):
                 tell(self, self._listen, told, app=app)
