@@ -130,7 +130,7 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
 async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fio, "_limit_s", lambda job: 20.0)
+    monkeypatch.setattr(fio, "_limit_s", lambda job: 12.0)
     monkeypatch.setattr(helper, "KILL_LIMIT_S", 1.0)
     monkeypatch.setattr(helper, "END_LIMIT_S", 1.0)
     monkeypatch.setattr(journal, "REMOVAL_S", 2.0)

@@ -63,7 +63,8 @@ def test_a_plain_disk_is_inconclusive_and_never_called_conventional(tmp_path: Pa
 def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
     for name in ("shingled", "plain"):
         (tmp_path / name).mkdir()
-    found = result_of(probed(ShingledDisk(), tmp_path / "shingled", listen_s=3.0, time_limit_s=120.0))
+    as_published = ShingledDisk(write_mib_s=0.021, stall_s=0.300, clean_band_s=0.6)
+    found = result_of(probed(as_published, tmp_path / "shingled", listen_s=10.0, time_limit_s=180.0))
     assert found.outcome == "drive-managed", found
     left_open = result_of(probed(PlainDisk(seed=attempt), tmp_path / "plain", listen_s=10.0, time_limit_s=20.0))
     assert left_open.outcome == "inconclusive", left_open
