@@ -116,6 +116,9 @@ class Machine:
         self._monitor.ask("qmp_capabilities")
         self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
         self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
+        mounted = self.run("mount", "--all", timeout_s=BOOT_S)  # also what took too long for systemd
+        if mounted.exit_code:
+            raise OSError(mounted.output)
 
     def start(self, *argv: str, timeout_s: float = PATIENCE_S) -> Running:
         return Running(self._agent, argv, timeout_s)
