@@ -29,12 +29,13 @@ check: $(VENV)/.test-ready ## Lint, types, import rules and tests
 	$(BIN)/lint-imports
 	$(MAKE) test
 
-bench: $(VENV)/.test-ready ## Measure the program itself; takes a quarter of an hour. Needs cc, fio, and root for part of it
+bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a quarter of an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.bench $(ARGS)
-
-bench-statistics: $(VENV)/.test-ready ## Measure the errors of the program's statistics; takes half an hour
-	$(BIN)/python -m tests.bench.derive_constants check
+	$(BIN)/python -m tests.bench.recordings report
 	$(BIN)/python -m tests.bench.decisions --output tests/bench/DECISIONS.md
+
+bench-statistics: $(VENV)/.test-ready ## Measure the errors of the intervals in 10,000 simulated runs of each kind
+	$(BIN)/python -m tests.bench.derive_constants check
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots

@@ -7,24 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench.session import Session
-from fswizard.stats import judge
-from tests.loop.runs import short_plan, watch
+from tests.bench import recordings
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.slow]
 
-RUNS = 20
+RUNS = 100
 
 
-async def test_twenty_runs_of_the_same_filesystem_have_no_winner(tmp_path: Path) -> None:
-    """`relatime` is the kernel's default, so that `ext4:relatime` is `ext4`."""
+def test_of_a_hundred_runs_of_the_same_filesystem_five_at_most_have_a_winner(tmp_path: Path) -> None:
+    """An hour or less. The ones that are checked in are judged by every test run."""
     verdicts: Counter[str] = Counter()
     for seed in range(1, RUNS + 1):
         directory = tmp_path / str(seed)
         directory.mkdir()
-        plan = short_plan(directory, "ext4; ext4:relatime", minimum_rounds=3, maximum_rounds=4, seed=seed)
-        session = Session(plan, directory / "result.jsonl", patience_s=0)
-        await watch(session)
-        verdicts.update(ratio.verdict for ratio in judge(session.result).overall if ratio.candidate == "ext4:relatime")
+        verdicts[recordings.same(directory, seed).ratio().verdict] += 1
     print(f"ext4:relatime against ext4 in {RUNS} runs: {dict(verdicts)}")
-    assert verdicts["tie"] + verdicts["undecided"] == RUNS
+    assert verdicts["tie"] + verdicts["undecided"] >= 0.95 * RUNS

@@ -8,6 +8,7 @@ import pytest
 
 from fswizard.findings import conclude
 from fswizard.model.judgement import Findings
+from tests.bench import recordings
 from tests.builders import make_drive
 from tests.simulated.disks import CachedSsd, SeekingDisk, ShingledDisk, moody, slowing
 from tests.simulated.runs import overflow, random_writes, run
@@ -37,10 +38,24 @@ def test_on_a_plain_disk_an_option_that_matters_is_found(tmp_path: Path) -> None
 
 
 def test_an_ssd_whose_cache_runs_out_is_told(tmp_path: Path) -> None:
-    findings = conclude(run(CachedSsd(), tmp_path, random_writes(4.0), "ext4", minimum_rounds=1, maximum_rounds=1))
+    findings = conclude(run(CachedSsd(), tmp_path, random_writes(6.0), "ext4", minimum_rounds=1, maximum_rounds=1))
     assert median(findings, "late_rate") < 0.7
     doubt = next(doubt for doubt in findings.doubts if doubt.code == "cache-exhausted")
     assert "ext4 wrote" in doubt.text and "A longer recipe shows the one that lasts" in doubt.text
+
+
+@pytest.mark.slow
+def test_an_option_that_gains_15_percent_lies_within_its_interval(tmp_path: Path) -> None:
+    """Three runs of twelve rounds; those that are checked in are judged by every test run."""
+    held = 0
+    for seed in (1, 2, 3):
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+        recording = recordings.faster(directory, seed)
+        ratio = recording.ratio()
+        assert ratio.verdict != "slower", ratio
+        held += recording.holds(ratio)
+    assert held >= 2
 
 
 @pytest.mark.slow
