@@ -1,0 +1,90 @@
+"""Somebody at the serial terminal of the test machine: logs in, types, and reads what stands on the screen."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tests.vm.machine import PATIENCE_S, Machine
+
+PERSON, PASSWORD = "ada", "correct horse"
+PROMPT = "ready>"
+SIZE = (80, 24)
+
+
+class Terminal:
+    """tmux plays the terminal that hangs on the serial line."""
+
+    def __init__(self, device: str) -> None:
+        self._name = f"fswizard-{uuid.uuid4().hex[:8]}"
+        wire = f"stty raw -echo; cat < {device} & exec cat > {device}"
+        size = ["-x", str(SIZE[0]), "-y", str(SIZE[1])]
+        self._tmux("new-session", "-d", *size, "-s", self._name, "sh", "-c", wire)
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", self._name, *keys)
+
+    def enter(self, line: str) -> None:
+        self._tmux("send-keys", "-t", self._name, "-l", line)
+        self.press("Enter")
+
+    def text(self) -> str:
+        return self._tmux("capture-pane", "-t", self._name, "-p")
+
+    def shows(self, words: str) -> str:
+        """Waits until `words` stand on the screen, and returns all of it."""
+        return self._await(lambda found: words in found, f"“{words}”")
+
+    def no_longer_shows(self, words: str) -> str:
+        return self._await(lambda found: words not in found, f"the end of “{words}”")
+
+    def _await(self, condition: Callable[[str], bool], what: str) -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition(found := self.text()):
+            assert time.monotonic() < deadline, f"in vain waited for {what}:\n{found}"
+            time.sleep(0.5)
+        return found
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "kill-session", "-t", self._name], check=False, capture_output=True)
+
+    def _tmux(self, *arguments: str) -> str:
+        return subprocess.run(["tmux", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
+    """A person without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
+    if machine.run("id", PERSON).exit_code:
+        made = machine.run("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", PERSON)
+        assert made.exit_code == 0, made.output
+        assert machine.run("sh", "-c", f"echo '{PERSON}:{PASSWORD}' | chpasswd").exit_code == 0
+    terminal = Terminal(machine.terminal)
+    try:
+        assert machine.run("systemctl", "restart", "serial-getty@ttyS1").exit_code == 0
+        terminal.shows("login:")
+        terminal.enter(PERSON)
+        terminal.shows("Password:")
+        terminal.enter(PASSWORD)
+        terminal.shows(f"{PERSON}@")
+        terminal.enter(f"stty rows {SIZE[1]} cols {SIZE[0]}; export TERM={kind} PS1='{PROMPT} '; clear")
+        terminal.shows(PROMPT)
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def started(terminal: Terminal) -> None:
+    """The wizard stands at its first question."""
+    terminal.shows(PROMPT)
+    terminal.enter("clear; fswizard")
+    terminal.shows("What would you like to know?")
+
+
+def left(terminal: Terminal) -> None:
+    """The wizard is gone."""
+    terminal.press("C-q")
+    terminal.shows(PROMPT)
