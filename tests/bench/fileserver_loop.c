@@ -84,7 +84,7 @@ int main(int count, char **arguments) {
         close(descriptor);
         present[presents++] = number;
         check(descriptor = open(path_of(present[lrand48() % presents]), O_WRONLY | O_APPEND));
-        write_whole(descriptor, 1 + lrand48() % (long)(2 * mean_append - 1), 0);
+        write_whole(descriptor, 1 + lrand48() % (long)(2 * mean_append - 1), lrand48() % IO_BYTES);
         close(descriptor);
         check(descriptor = open(path_of(present[lrand48() % presents]), O_RDONLY));
         while (read(descriptor, buffer, IO_BYTES) > 0) continue;

@@ -115,7 +115,8 @@ async def test_what_the_file_server_writes_does_not_compress(site: LocalSite) ->
     await figures_of(JOBS["fileserver"], site)
     content = b"".join(path.read_bytes() for path in sorted(Path(site.directory).rglob("*")) if path.is_file())
     assert len(content) > MIB // 2
-    assert len(zlib.compress(content)) > 0.99 * len(content)
+    # Pieces of the same 2 MiB of noise meet by chance, each time elsewhere; a stretch that came again would halve it.
+    assert len(zlib.compress(content)) > 0.9 * len(content)
 
 
 def test_percentiles_of_the_histogram_are_right_to_its_resolution() -> None:
