@@ -34,6 +34,8 @@ EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
 KERNEL_ERROR = 3
 """Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
+NO_FAULT = "operation not supported error"
+"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c)."""
 MAXIMUM_LOG_LINES = 100
 NTFS_3G = "mount.ntfs-3g"
 END_LIMIT_S = 20.0
@@ -249,7 +251,8 @@ def new_kernel_errors(volume: Volume) -> list[str]:
         except BrokenPipeError:
             continue  # older records were overwritten; the next read goes on after them
         head, _, text = record.partition(";")
-        if int(head.split(",")[0]) % 8 <= KERNEL_ERROR and pattern.search(text):
+        grave = int(head.split(",")[0]) % 8 <= KERNEL_ERROR and not text.startswith(NO_FAULT)
+        if grave and pattern.search(text):
             found.append(text.partition("\n")[0])
     return found
 
