@@ -1,0 +1,51 @@
+"""NILFS2 writes everything to the end of a log, and its cleaner makes room behind it: what if there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.vm import table
+from tests.vm.machine import Machine
+from tests.vm.runs import Run, on_target
+
+pytestmark = [pytest.mark.vm, pytest.mark.slow]
+
+CLEANED, UNCLEANED = "nilfs2:pp=0", "nilfs2:nogc"
+"""The cleaner leaves nothing alone, so that a short run sees it; and no cleaner at all."""
+REWRITING = """
+schema = 1
+name = "rewriting"
+title = "Rewriting"
+why = "A third of a small volume is written over and over again."
+minutes = 60
+image = "256M"
+candidates = ["ext4"]
+
+[[workload]]
+name = "random-write"
+title = "Writing over and over"
+engine = "fio"
+metric = "throughput"
+rw = "write"
+block = "1M"
+size = "96M"
+seconds = 30
+"""
+
+
+def outcome(run: Run, candidate: str) -> str:
+    failed = run.failures(candidate)
+    return ", ".join(sorted(failed)) if failed else f"{run.ratio(candidate):.2f} times ext4"
+
+
+def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
+    machine.run("mkdir", "--parents", "/srv/nilfs2")
+    target = "image:256M@/srv/nilfs2"
+    run = on_target(machine, target, f"ext4; {CLEANED}; {UNCLEANED}", "--rounds", "1..1", recipe=REWRITING)
+    assert run.finished.exit_code == 0, run.finished.output
+    assert run.rounds("ext4") == {1}
+    assert run.failures(UNCLEANED) == {"ENOSPC"}, "a full disk is a result"
+    assert run.failures(CLEANED) <= {"ENOSPC"}, "it keeps up, slows down, or gives up for want of room"
+    assert UNCLEANED not in run.report["advice"]["choice"]
+    for name in ("ext4", CLEANED, UNCLEANED):
+        table.note(name, "cleaner or fill", outcome(run, name))
