@@ -1,0 +1,108 @@
+"""Power that fails and disks that are pulled in the middle of a run, and what the filesystems themselves keep then."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.vm import table
+from tests.vm.disks import GIB, SLOW, Disk, nvme, usb, virtio
+from tests.vm.machine import PATIENCE_S, Machine, booted
+from tests.vm.runs import RUN_S, await_words, prepared, report
+
+pytestmark = [pytest.mark.vm, pytest.mark.slow]
+
+
+STICK = usb("PULLED1").as_slow_as(**SLOW), "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_PULLED1-0:0"
+CARD = nvme("PULLED2").as_slow_as(**SLOW), "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_PULLED2"
+
+KEPT = virtio("KEPT", size_bytes=12 * GIB)
+MAKING = {
+    "ext4": "mkfs.ext4 -q",
+    "xfs": "mkfs.xfs -q",
+    "btrfs": "mkfs.btrfs -q",
+    "f2fs": "mkfs.f2fs -q",
+    "nilfs2": "mkfs.nilfs2 -q",
+}
+"""Those that need no fsck before they can be mounted again, as JFS does."""
+PARTITION_MIB = 1500
+WRITER = """
+import os, sys
+directory, told = sys.argv[1:]
+for number in range(1_000_000):
+    with open(f"{directory}/{number}", "w") as file:
+        file.write(f"{number}\\n" * 2000)
+        file.flush()
+        os.fsync(file.fileno())
+    above = os.open(directory, os.O_RDONLY)
+    os.fsync(above)
+    os.close(above)
+    with open(f"{told}.new", "w") as file:
+        file.write(str(number))
+    os.rename(f"{told}.new", told)
+"""
+"""Writes file after file; the number of the last one that the filesystem has promised to keep stands in `told`."""
+READER = """
+import sys
+directory, last = sys.argv[1], int(sys.argv[2])
+for number in range(last + 1):
+    with open(f"{directory}/{number}") as file:
+        assert file.read() == f"{number}\\n" * 2000, number
+"""
+ENOUGH = 10
+
+
+@pytest.mark.parametrize(("disk", "link"), [STICK, CARD], ids=["usb", "nvme"])
+def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(
+    machine: Machine, disk: Disk, link: str
+) -> None:
+    machine.plug(disk)
+    assert machine.run("udevadm", "wait", "--timeout=600", link).exit_code == 0
+    argv = prepared(machine, f"device:{link}", "ext4; f2fs", "--erase", disk.serial, "--rounds", "3..3")
+    running = machine.start(*argv, timeout_s=RUN_S)
+    await_words(machine, running, '"round": 1')
+    machine.pull(disk)
+    done = running.wait()
+    assert done.exit_code == 1, done.output
+    assert b"Traceback" not in done.stderr
+    assert b"unplugged" in done.stderr, done.output
+    assert report(machine)["failures"] == []
+    assert machine.run("sh", "-c", "grep fswizard /proc/*/mountinfo").stdout == b""
+
+
+def test_what_a_filesystem_promised_to_keep_is_there_after_a_power_failure(tmp_path: Path) -> None:
+    parts = {name: f"/dev/disk/by-id/virtio-KEPT-part{number}" for number, name in enumerate(MAKING, 1)}
+    with booted(tmp_path, [KEPT]) as machine:
+        machine.write("/root/writer.py", WRITER)
+        table_of_parts = f",{PARTITION_MIB}M\n" * len(MAKING)
+        machine.write("/root/parts", f"label: gpt\n{table_of_parts}")
+        assert machine.run("sh", "-c", "sfdisk --quiet /dev/disk/by-id/virtio-KEPT < /root/parts").exit_code == 0
+        assert machine.run("udevadm", "wait", "--timeout=600", *parts.values()).exit_code == 0
+        for name, part in parts.items():
+            made = machine.run("sh", "-c", f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
+            assert made.exit_code == 0, made.output
+        for name in parts:
+            machine.start("python3", "/root/writer.py", f"/mnt/{name}", f"/run/{name}")
+        promised = _promised(machine)
+        machine.cut_power()
+    with booted(tmp_path, [KEPT]) as machine:
+        machine.write("/root/reader.py", READER)
+        for name, part in parts.items():
+            mounted = machine.run("sh", "-c", f"mkdir /mnt/{name} && mount -t {name} {part} /mnt/{name}")
+            assert mounted.exit_code == 0, mounted.output
+            read = machine.run("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
+            assert read.exit_code == 0, (name, read.output)
+            table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
+
+
+def _promised(machine: Machine) -> dict[str, int]:
+    """By filesystem, once each has promised to keep enough."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        words = {name: machine.run("cat", f"/run/{name}").stdout for name in MAKING}
+        if all(word and int(word) >= ENOUGH for word in words.values()):
+            return {name: int(word) for name, word in words.items()}
+        assert time.monotonic() < deadline, words
+        time.sleep(1)
