@@ -80,8 +80,17 @@ def _recipe(folder: Path, changes: Mapping[str, str]) -> Path:
 
 def _by_hand(folder: Path, recipe: Path, rounds: int, image: str, names: tuple[str, ...]) -> Comparison:
     began = time.monotonic()
-    argv = [str(SCRIPT), str(folder), image, str(rounds), str(WORKER), *_sizes(recipes.find(str(recipe)))]
-    done = subprocess.run([*argv, " ".join(names)], check=True, capture_output=True, text=True)
+    argv = [
+        "unshare",
+        "--mount",
+        str(SCRIPT),
+        str(folder),
+        image,
+        str(rounds),
+        str(WORKER),
+        *_sizes(recipes.find(str(recipe))),
+    ]
+    done = subprocess.run([*argv, " ".join(names)], check=True, stdout=subprocess.PIPE, text=True)
     whole_s = time.monotonic() - began
     cells_s, outside_s = {}, 0.0
     for number, line in enumerate(done.stdout.splitlines()):
@@ -107,7 +116,9 @@ def _through_us(folder: Path, recipe: Path, rounds: int, image: str, names: tupl
     argv += ["--time", "1m"] if len(names) == 1 else []  # it waits a tenth of its time for a busy machine
     argv += ["--target", f"image:{image}@{folder}", "--output", str(folder / "result.jsonl")]
     began = time.monotonic()
-    subprocess.run(argv, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    with (folder / "narration").open("w") as narration:
+        done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=narration)
+    assert done.returncode == 0, (folder / "narration").read_text()
     whole_s = time.monotonic() - began
     told = list(_events(heard))
     moments = [event for event in told if not isinstance(event, CommandFinished)]

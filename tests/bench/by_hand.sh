@@ -54,7 +54,7 @@ cell() {
     dd if=/dev/zero of="$device" bs=1M count=1 conv=fsync status=none
     dd if=/dev/zero of="$device" bs=1M count=1 seek=$((sectors / 2048 - 1)) conv=fsync status=none
     # shellcheck disable=SC2086
-    "mkfs.$filesystem" -q $options "$device"
+    "mkfs.$filesystem" -q $options "$device" > /dev/null
     mount -t "$filesystem" "$device" "$mount"
     workloads
     sync --file-system "$mount"
