@@ -159,12 +159,12 @@ class SeekingDisk:
 
 @dataclass
 class CachedSsd:
-    """As quick as the machine until its cache of single-level cells is full, which it never empties."""
+    """Quick until its cache of single-level cells is full, which it empties with every flush."""
 
     size_bytes: int = 192 * _MIB
-    cache_bytes: int = 1 * _MIB
-    uncached_s: float = 0.06
-    """For a write beyond the cache."""
+    cache_bytes: int = 400 << 10
+    cached_s: float = 0.005
+    uncached_s: float = 0.1
     _cached: int = 0
     _streams: Streams = field(default_factory=Streams)
 
@@ -172,10 +172,11 @@ class CachedSsd:
         if self._streams.goes_on(offset, length) or length > 4096:  # large pieces go past the cache
             return 0.0
         self._cached += length
-        return self.uncached_s if self._cached > self.cache_bytes else 0.0
+        return self.uncached_s if self._cached > self.cache_bytes else self.cached_s
 
     def read_s(self, offset: int, length: int) -> float:
         return 0.0
 
     def flush_s(self) -> float:
+        self._cached = 0
         return 0.0

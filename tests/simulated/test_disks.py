@@ -38,7 +38,7 @@ def test_on_a_plain_disk_an_option_that_matters_is_found(tmp_path: Path) -> None
 
 
 def test_an_ssd_whose_cache_runs_out_is_told(tmp_path: Path) -> None:
-    findings = conclude(run(CachedSsd(), tmp_path, random_writes(6.0), "ext4", minimum_rounds=1, maximum_rounds=1))
+    findings = conclude(run(CachedSsd(), tmp_path, random_writes(4.0), "ext4", minimum_rounds=1, maximum_rounds=1))
     assert median(findings, "late_rate") < 0.7
     doubt = next(doubt for doubt in findings.doubts if doubt.code == "cache-exhausted")
     assert "ext4 wrote" in doubt.text and "A longer recipe shows the one that lasts" in doubt.text
