@@ -100,7 +100,7 @@ def on_a_disk(bench: Bench) -> Case:
 
 def opened(bench: Bench, flags: int, part: bool = False) -> Case:
     case = devices.partition(bench) if part else bench.disk()
-    path = case.path.removesuffix("p1")
+    path = case.path.removesuffix("p1") if part else case.path  # /dev/loop1 ends so, too
     bench.process(sys.executable, "-c", f"import os; os.open({path!r}, {flags}); {WAIT}")
     return case
 
