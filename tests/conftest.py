@@ -16,11 +16,12 @@ from hypothesis import settings
 from fswizard.filesystems import availability, catalogue
 from fswizard.system import commands, programs
 
-settings.register_profile("fswizard", deadline=None)  # other programs may keep the machine busy meanwhile
-settings.load_profile("fswizard")
-
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
+
+# No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
+settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL)
+settings.load_profile("fswizard")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from fswizard.report import layout
 from fswizard.report.content import LEGEND, PUBLISHED, Content, gather
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
+_LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
+"""What begins a list where it begins a line."""
 
 
 def render(findings: Findings) -> str:
@@ -60,7 +62,7 @@ def _workloads(content: Content) -> Iterator[str]:
 def escape(text: str) -> str:
     """`text` as it stands, whatever marks of Markdown or HTML are in it."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKUP.sub(lambda match: "\\" + match[0], text)
+    return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(lambda match: "\\" + match[0], text))
 
 
 def _section(title: str, body: str) -> str:

@@ -41,6 +41,8 @@ HOSTILE = (
     "&lt;b&gt;",
     "\\",
     "a`b",
+    "1. a",
+    "+ a",
 )
 ANY_NAME = st.sampled_from(HOSTILE) | st.text(min_size=1, max_size=40)
 VOID = {"meta", "line", "rect", "circle", "br"}
