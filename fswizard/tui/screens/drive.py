@@ -51,7 +51,7 @@ class DriveScreen(StepScreen):
         "Nothing is erased before you typed the disk's serial number on the review."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "app.focus_next", "measure on"),
+        Binding("tab", "other_list", "measure on"),
         Binding("r", "rescan", "rescan"),
         Binding("d", "directory", "directory"),
         Binding("m", "model", "model name"),
@@ -371,12 +371,15 @@ class DriveScreen(StepScreen):
     # On
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("rescan", "model"):
+        if action in ("rescan", "model", "other_list"):
             return not self.wishes.comparing
         if action == "probe":
             drive = None if self.wishes.comparing or not self.is_mounted else self._drive
             return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
         return super().check_action(action, parameters)
+
+    def action_other_list(self) -> None:
+        self.focus_next()
 
     def action_back(self) -> None:
         if self.query_one("#directory").display:
