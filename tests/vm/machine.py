@@ -218,6 +218,8 @@ def _own_copy(root: Root, directory: Path) -> Path:
     image = directory / "root.raw"
     if not image.exists():
         subprocess.run(["cp", "--sparse=always", root.image, image], check=True)
+        # With a journal, so that it can be written to again after a power failure.
+        subprocess.run(["tune2fs", "-j", image], check=True, stdout=subprocess.DEVNULL)
     return image
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.vm import table
 from tests.vm.disks import GIB, SLOW, Disk, nvme, usb, virtio
 from tests.vm.machine import PATIENCE_S, Machine, booted
-from tests.vm.runs import RUN_S, await_words, prepared, report
+from tests.vm.runs import RESULT_PATH, RUN_S, await_words, prepared, report
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -52,6 +52,27 @@ for number in range(last + 1):
         assert file.read() == f"{number}\\n" * 2000, number
 """
 ENOUGH = 10
+
+
+def test_after_a_power_failure_clean_takes_away_what_is_left_and_the_run_goes_on(tmp_path: Path) -> None:
+    with booted(tmp_path, keeps_root=True) as machine:
+        machine.run("mkdir", "/srv/room")
+        argv = prepared(machine, "image:512M@/srv/room", "ext4; f2fs", "--rounds", "3..3", "--seed", "7")
+        await_words(machine, machine.start(*argv, timeout_s=RUN_S), '"round": 2')
+        machine.cut_power()
+    with booted(tmp_path, keeps_root=True) as machine:
+        left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
+        assert "fswizard-" in left, "the image of the run is still there"
+        cleaned = machine.run("fswizard", "clean")
+        assert cleaned.exit_code == 0, cleaned.output
+        assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
+        assert machine.run("ls", "/srv/room").stdout == b""
+        resumed = machine.run("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
+        assert resumed.exit_code == 0, resumed.output
+        found = report(machine)
+        assert found["plan"]["seed"] == 7
+        assert {ratio["rounds"] for ratio in found["overall"]} == {3}
+        assert machine.run("ls", "/srv/room").stdout == b""
 
 
 @pytest.mark.parametrize(("disk", "link"), [STICK, CARD], ids=["usb", "nvme"])
