@@ -30,6 +30,7 @@ from fswizard.model.events import (
     SampleTaken,
     StepFailed,
 )
+from fswizard.model.metrics import RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.result import Outcome, Result
 from fswizard.results import ResultWriter, state_directory
@@ -168,7 +169,7 @@ class Session:
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_disk(self.plan, self._narrator, journal))
         venue = await undo.enter_async_context(open_image(self.plan, self._narrator, journal))
-        if not any(sample.round == 0 for sample in self._result.samples):
+        if not any(s.round == 0 and s.metric != RATE_IN_MEMORY.name for s in self._result.samples):
             await run_bare(self.plan, venue, self._narrator)
         return venue
 
