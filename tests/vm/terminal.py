@@ -34,25 +34,46 @@ class Terminal:
     def text(self) -> str:
         return self._tmux("capture-pane", "-t", self._name, "-p")
 
-    def shows(self, words: str) -> str:
+    def shows(self, words: str, limit_s: float = PATIENCE_S) -> str:
         """Waits until `words` stand on the screen, and returns all of it."""
-        return self._await(lambda found: words in found, f"“{words}”")
+        return self._await(lambda found: words in found, f"“{words}”", limit_s)
+
+    def _leaves(self, row: int) -> None:
+        self._await(lambda found: _row(found, "▌") not in (row, -1), "another row", PATIENCE_S)
 
     def no_longer_shows(self, words: str) -> str:
-        return self._await(lambda found: words not in found, f"the end of “{words}”")
+        return self._await(lambda found: words not in found, f"the end of “{words}”", PATIENCE_S)
 
-    def _await(self, condition: Callable[[str], bool], what: str) -> str:
-        deadline = time.monotonic() + PATIENCE_S
+    def _await(self, condition: Callable[[str], bool], what: str, limit_s: float) -> str:
+        deadline = time.monotonic() + limit_s
         while not condition(found := self.text()):
             assert time.monotonic() < deadline, f"in vain waited for {what}:\n{found}"
             time.sleep(0.5)
         return found
+
+    def highlight(self, words: str) -> None:
+        """Moves to the row with these words, in a list that is shown and has the focus."""
+        while (here := _row(self.shows("▌"), "▌")) != (there := _row(self.shows(words), words)):
+            self.press("Down" if there > here else "Up")
+            self._leaves(here)
+
+    def settles(self) -> None:
+        """Waits until what was typed has come to bear: the screen stays as it is for a while."""
+        before, now = "", self.text()
+        while now != before:
+            time.sleep(2)
+            before, now = now, self.text()
 
     def close(self) -> None:
         subprocess.run(["tmux", "kill-session", "-t", self._name], check=False, capture_output=True)
 
     def _tmux(self, *arguments: str) -> str:
         return subprocess.run(["tmux", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def _row(shown: str, words: str) -> int:
+    """Of the first line with these words; -1 where there is none."""
+    return next((number for number, line in enumerate(shown.splitlines()) if words in line), -1)
 
 
 @contextmanager

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.vm.disks import nvme, usb
+from tests.vm.disks import MEASURED, nvme, usb
 from tests.vm.machine import Machine
-from tests.vm.terminal import Terminal, left, logged_in, started
+from tests.vm.runs import RECIPE, RUN_S, link
+from tests.vm.terminal import PASSWORD, PERSON, Terminal, left, logged_in, started
 
 pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow]
 
+ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 
 
@@ -19,6 +21,18 @@ NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 def terminal(machine: Machine) -> Iterator[Terminal]:
     with logged_in(machine) as terminal:
         yield terminal
+
+
+@pytest.fixture
+def room(machine: Machine, terminal: Terminal) -> Iterator[str]:
+    """A disk of theirs, and a recipe that takes the place of the quick one for them."""
+    recipes = f"/home/{PERSON}/.config/fswizard/recipes"
+    make = f"mkfs.ext4 -q {link(MEASURED)} && mkdir -p {ROOM} {recipes} && mount {link(MEASURED)} {ROOM}"
+    assert machine.run("sh", "-c", make).exit_code == 0
+    machine.write(f"{recipes}/quick.toml", RECIPE.replace('"short"', '"quick"').replace("minutes = 60", "minutes = 4"))
+    assert machine.run("chown", "--recursive", f"{PERSON}:", ROOM, f"/home/{PERSON}").exit_code == 0
+    yield ROOM
+    assert machine.run("sh", "-c", f"umount {ROOM} && wipefs --all {link(MEASURED)}").exit_code == 0
 
 
 def test_the_doctor_tells_a_module_that_is_not_loaded_from_one_that_is_not_there(machine: Machine) -> None:
@@ -48,3 +62,48 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
     machine.pull(NEW_STICK)
     terminal.no_longer_shows("sdf")
     left(terminal)
+
+
+def test_the_whole_wizard_from_the_first_question_to_the_recommendation(
+    machine: Machine, terminal: Terminal, room: str
+) -> None:
+    started(terminal)
+    terminal.press("Down", "Down", "Down", "Down", "Enter")  # my own choice
+    terminal.shows("TESTDISK")
+    terminal.highlight("TESTDISK")
+    terminal.shows(f" in {room}")
+    terminal.press("Enter")
+    terminal.shows("Which filesystems are to be compared?")
+    terminal.press("Enter")
+    terminal.shows("What do you do with it?")
+    terminal.press("Enter")
+    terminal.shows("starts the run")
+    terminal.press("Enter")
+    terminal.shows("[sudo] password")
+    terminal.enter(PASSWORD)
+    terminal.shows("space pause")
+    found = terminal.shows("● Result", limit_s=RUN_S)
+    assert "● Result" in found
+    terminal.shows("ext4")
+    left(terminal)
+    assert machine.run("ls", room).stdout.decode().split() == ["lost+found"]
+
+
+def test_sudo_without_a_password_needs_no_terminal(machine: Machine, terminal: Terminal) -> None:
+    machine.write("/etc/sudoers.d/nobody", "nobody ALL=(ALL) NOPASSWD: ALL\n")
+    machine.write("/srv/short.toml", RECIPE)
+    machine.run("install", "--directory", "--owner=nobody", "/srv/nobody")
+    argv = ["fswizard", "run", "/srv/short.toml", "--target", "image:@/srv/nobody", "--rounds", "1..1"]
+    argv += ["--candidates", "ext4; f2fs", "--output", "/srv/nobody/result.jsonl"]
+    environment = ["env", "HOME=/srv/nobody", "XDG_STATE_HOME=/srv/nobody/state"]
+    done = machine.run("runuser", "-u", "nobody", "--", *environment, *argv, timeout_s=RUN_S)
+    assert done.exit_code == 0, done.output
+    assert machine.run("sh", "-c", "ls /srv/nobody | grep fswizard-; losetup --list").stdout == b""
+
+
+def test_without_rights_a_run_says_what_is_missing(machine: Machine) -> None:
+    machine.write("/srv/short.toml", RECIPE)
+    argv = ["fswizard", "run", "/srv/short.toml", "--target", "image:@/tmp", "--candidates", "ext4"]
+    done = machine.run("runuser", "-u", "daemon", "--", "env", "HOME=/tmp", *argv)
+    assert done.exit_code == 4, done.output
+    assert b"sudo" in done.stderr
