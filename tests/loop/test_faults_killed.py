@@ -171,8 +171,8 @@ def test_clean_itself_may_be_killed(run: Run) -> None:
     run.process.kill()
     run.process.wait()
     dies = (
-        "import os, signal, shutil; from fswizard.__main__ import main; import sys\n"
-        "shutil.rmtree = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sys; from fswizard.__main__ import main; from fswizard.bench import journal\n"
+        "journal.query = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         "sys.argv = ['fswizard', 'clean']; main()"
     )
     killed = subprocess.run([sys.executable, "-c", dies], capture_output=True, check=False, timeout=30)
