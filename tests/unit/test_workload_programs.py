@@ -198,8 +198,9 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, s
     ],
 )
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
-    job: Job, site: LocalSite
+    job: Job, site: LocalSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fswizard.bench.workloads.running.POLL_S", 0.01)  # however quick this machine is
     async with aclosing(workloads.run(job, site, seed=1)) as told:
         seen = [what async for what in told if isinstance(what, Progress)]
     fractions = [progress.fraction for progress in seen if progress.fraction is not None]
