@@ -28,7 +28,7 @@ def spread(values: Sequence[float]) -> Spread:
     """Median and interval by the sign test, which asks for no distribution."""
     ordered = sorted(values)
     n, outside = len(ordered), 0
-    while sum(math.comb(n, k) for k in range(outside + 1)) * 2 <= 0.05 * 2**n:
+    while 40 * sum(math.comb(n, k) for k in range(outside + 1)) <= 2**n:  # both sides together 5 %
         outside += 1
     cut = max(0, outside - 1)
     return Spread(statistics.median(ordered), ordered[cut], ordered[n - 1 - cut], n)
