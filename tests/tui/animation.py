@@ -25,7 +25,7 @@ def animated(pictures: Sequence[str], seconds: Sequence[float]) -> str:
         below, above = picture.partition(SCREEN)[2].split(TEXTS)
         for parts, found in ((grounds, below), (words, above)):
             for part in PART.findall(found):
-                parts.setdefault(CLASS.sub(lambda match: _class(styles, own[match[1]]), part), set()).add(number)  # noqa: B023
+                parts.setdefault(_shared(part, styles, own), set()).add(number)
     clock = _Clock(seconds)
     drawn = ["".join(clock.part(part, shown) for part, shown in parts.items()) for parts in (grounds, words)]
     head, _, rest = plain[0].partition("</style>")
@@ -41,6 +41,11 @@ def animated(pictures: Sequence[str], seconds: Sequence[float]) -> str:
 def _renamed(picture: str) -> str:
     name = NAME.findall(picture)[0]
     return picture.replace(name, "terminal")
+
+
+def _shared(part: str, styles: dict[str, str], own: dict[str, str]) -> str:
+    """`part` with the classes that all pictures share in place of its picture's own."""
+    return CLASS.sub(lambda match: _class(styles, own[match[1]]), part)
 
 
 def _class(styles: dict[str, str], rule: str) -> str:
