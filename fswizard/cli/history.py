@@ -72,10 +72,13 @@ def _end(entry: Entry) -> str:
     if not ending.leaders:
         return f"{ending.outcome} after {duration_text(ending.at_s)}"
     rounds = f"{ending.rounds} round{'s' * (ending.rounds != 1)}"
-    told = (
-        f"{ending.leaders[0]} ahead" if len(ending.leaders) == 1 else f"not decided among {', '.join(ending.leaders)}"
-    )
-    return f"{told} after {rounds} and {duration_text(ending.at_s)}"
+    return f"{_standing(entry.header.candidates, ending.leaders)} after {rounds} and {duration_text(ending.at_s)}"
+
+
+def _standing(candidates: Sequence[str], leaders: Sequence[str]) -> str:
+    if len(candidates) == 1:
+        return f"{candidates[0]} measured, beside no other,"
+    return f"{leaders[0]} ahead" if len(leaders) == 1 else f"not decided among {', '.join(leaders)}"
 
 
 def _document(entry: Entry) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -126,6 +127,18 @@ def test_the_history_lists_what_there_is_with_who_was_ahead(newest: Path) -> Non
     assert lines[0] == newest.stem
     assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[1]
     assert lines[-1] == "    xfs ahead after 3 rounds and 7 min"
+
+
+def test_nobody_is_ahead_who_was_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    plan = replace(RESULT.plan, candidates=RESULT.plan.candidates[:1])
+    names = {candidate.name for candidate in plan.candidates}
+    samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
+    alone = replace(RESULT, plan=plan, samples=samples, failures=())
+    results.write_result(results.new_path(plan), alone, judge(alone))
+    last = fswizard("history").stdout.splitlines()[-1]
+    assert last.startswith("    ext4 measured, beside no other, after 3 rounds")
+    assert "ahead" not in last
 
 
 def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path) -> None:

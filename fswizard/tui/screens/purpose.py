@@ -249,7 +249,10 @@ def _about_entry(entry: Entry) -> Facts:
         ("Disk", head.drive or "not known"),
         ("Candidates", ", ".join(head.candidates)),
         ("Ended", f"{ending.text} {ending.rounds} rounds." if ending else "It was cut off; what was measured is kept."),
-        ("In front", ", ".join(ending.leaders) if ending and ending.leaders else "nobody yet"),
+        (
+            "In front" if len(head.candidates) > 1 else "Measured",
+            ", ".join(ending.leaders) if ending and ending.leaders else "nobody yet",
+        ),
     )
 
 
