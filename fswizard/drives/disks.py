@@ -198,7 +198,8 @@ def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
     if names := ", ".join(sorted(late)):
         told.append(f"{names} did not answer in time: what lies there is not known.")
     if names := ", ".join(sorted(unseen)):
-        told.append(f"{names} could not be looked at, which takes root here: what lies there is not known.")
+        why = "blkid failed there" if os.geteuid() == 0 else "which takes root here"
+        told.append(f"{names} could not be looked at, {why}: what lies there is not known.")
     return " ".join(told)
 
 

@@ -5,6 +5,7 @@ The privileged helper repeats all of this as root, and asks the kernel for the d
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -167,7 +168,8 @@ def _contents(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
     for name, udev in target.properties.items():
         shown = safe(name)
         if name in target.unseen:
-            yield Refusal("unknown", f"What lies on {shown} could not be looked at.", "It may take root: use sudo.")
+            ask = f"Ask `blkid -p /dev/{shown}` why." if os.geteuid() == 0 else "It may take root: use sudo."
+            yield Refusal("unknown", f"What lies on {shown} could not be looked at.", ask)
         if udev.get("ID_FS_AMBIVALENT") or udev.get("ID_PART_TABLE_AMBIVALENT"):
             yield Refusal(
                 "ambivalent", f"{shown} bears the marks of several filesystems at once.",
@@ -203,10 +205,10 @@ def _unfit(target: DeviceTarget, minimum_bytes: int, machine: Machine) -> Iterat
         yield Refusal(
             "read-only", f"{target.disk} is read-only.", "A card may have a switch; a failing disk turns read-only."
         )
-    if drive.zone_model not in ("none", "host-aware"):
+    if drive.zone_model not in ("none", "host-aware") and not (drive.zone_model == "host-managed" and target.whole):
         yield Refusal(
             "zoned", f"{target.disk} has zones ({drive.zone_model}) that must be written in order.",
-            "Such disks cannot be formatted by this version.",
+            "A partition of such a disk cannot be formatted by this version: name the whole disk.",
         )  # fmt: skip
     if target.size_bytes < minimum_bytes:
         text = f"{target.name} has {size_text(target.size_bytes)}, and {size_text(minimum_bytes)} are needed."

@@ -45,8 +45,10 @@ def test_a_failure_is_not_taken_for_nothing(failure: str, tmp_path: Path, monkey
 def test_a_disk_that_could_not_be_looked_at_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blkid(FAILURES["no rights"], tmp_path, monkeypatch)
     monkeypatch.setattr("fswizard.drives.disks.udev_runs", lambda machine: False)
-    (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
-    assert "sdx could not be looked at" in drive.pending
+    for user, why in ((0, "blkid failed there"), (1000, "which takes root here")):
+        monkeypatch.setattr("os.geteuid", lambda user=user: user)
+        (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
+        assert f"sdx could not be looked at, {why}" in drive.pending
 
 
 def test_a_table_that_cannot_be_read_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
