@@ -129,11 +129,14 @@ def confirmed(plan: Plan, typed: str) -> Plan:
     return plan
 
 
-def device_commands(candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand]) -> list[PlannedCommand]:
-    """What will be run on a device, in order."""
+def device_commands(
+    candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand], *, zoned: bool
+) -> list[PlannedCommand]:
+    """What will be run on a device, in order; where it is `zoned`, its zones are emptied each time."""
     wipe = PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="leave nothing behind")
     umount = PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount")
-    return [*candidate_commands, *work, umount, wipe]
+    reset = [PlannedCommand(("blkzone", "reset", "DEVICE"), as_root=True, text="empty every zone")] if zoned else []
+    return [*reset, *candidate_commands, *work, umount, *reset, wipe]
 
 
 class DiskVenue(ImageVenue):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fswizard.bench import disk, limits, places
+from fswizard.bench import disk, limits, places, zones
 from fswizard.bench.workloads import commands
 from fswizard.drives import details, drive_of
 from fswizard.errors import Missing, Refused, UsageError
@@ -166,7 +166,10 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
     if target.kind == "directory":
         candidates = places.directory_candidates(choices.target.path)
     else:
-        candidates = choices.candidates or _usable_defaults(choices.recipe)
+        zoned = zones.must_be_kept_to(target)
+        candidates = choices.candidates or _usable_defaults(choices.recipe, target if zoned else None)
+        if zoned:
+            candidates = tuple(zones.made_for(candidate, target) for candidate in candidates)
         for candidate in candidates:
             _check_candidate(candidate, target)
     short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
@@ -179,11 +182,13 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
     return fitting
 
 
-def _usable_defaults(recipe: Recipe) -> tuple[Candidate, ...]:
+def _usable_defaults(recipe: Recipe, zoned: Target | None = None) -> tuple[Candidate, ...]:
+    """Those of the recipe that can be made here; on the disk `zoned`, those that can be made there."""
     from fswizard.filesystems import parse_candidates
 
+    names = recipe.candidates or ("ext4", "xfs", "btrfs")
     try:
-        candidates = parse_candidates("; ".join(recipe.candidates or ("ext4", "xfs", "btrfs")))
+        candidates = parse_candidates("; ".join(zones.worth_trying(names, zoned) if zoned else names))
     except UsageError as error:
         raise UsageError(f"{recipe.source}: 'candidates': {error.message}", error.hint) from error
     usable = tuple(c for c in candidates if availability(c.filesystem).usable)
@@ -234,7 +239,7 @@ def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
         return tuple(work)
     made = tuple(command for candidate in plan.candidates for command in _making(candidate))
     if plan.target.kind == "device":
-        return tuple(disk.device_commands(made, work))
+        return tuple(disk.device_commands(made, work, zoned=zones.must_be_kept_to(plan.target)))
     blocks = plan.target.size_bytes // (4 << 20)
     planned = [
         PlannedCommand(("fallocate", "--length", binary_size_text(plan.target.size_bytes), "IMAGE"), text="reserve"),

@@ -83,6 +83,8 @@ def find_target(
         raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
     if drive.kind in ("ssd", "nvme", "flash-card"):
         raise UsageError(f"{drive.name} has no platters: it is not shingled.")
+    if drive.zone_model == "host-managed":
+        raise UsageError(f"{drive.name} says itself that its zones must be written in order: no probe tells more.")
     bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * _LIKELY_RATE_BYTES_S)) if maximum_bytes is None else maximum_bytes
     if stat.S_ISBLK(mode):
         device = _unused_device(path, drive, serial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 POOL = "POOL"
 """Stands for a pool's name, which people choose and a run makes up."""
@@ -98,6 +98,19 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
+class Zones:
+    """How a filesystem is made on a disk whose zones must be written in order."""
+
+    arguments: tuple[tuple[str, str], ...]
+    """(flag, value) pairs that mkfs gets there besides."""
+    source: str
+    without: tuple[str, ...] = ()
+    """Flags of a measured mkfs that it does not get there."""
+    conventional: bool = False
+    """It keeps its metadata in zones that can be written anywhere, at the start of the disk."""
+
+
+@dataclass(frozen=True, slots=True)
 class Filesystem:
     """A filesystem that can be made: one table of the catalogue."""
 
@@ -128,9 +141,16 @@ class Filesystem:
     features: tuple[Feature, ...] = ()
     fsck_pass: int = 2
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
+    zones: Zones | None = None
+    """None where it cannot be made on a host-managed disk."""
 
     def feature(self, name: str) -> Feature | None:
         return next((feature for feature in self.features if feature.name == name), None)
+
+    def on_zones(self, zones: Zones) -> Filesystem:
+        """The same, as it is made on a host-managed disk."""
+        kept = tuple(pair for pair in self.scratch_arguments if pair[0] not in zones.without)
+        return replace(self, mkfs_arguments=self.mkfs_arguments + zones.arguments, scratch_arguments=kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class ClaimedDevice:
     size_bytes: int
     empty: bool
     """Neither a filesystem nor a partition table nor any other mark was found on it."""
+    zoned: bool = False
+    """Its zones must be written in order."""
     direct_io: bool = True
 
     @property
@@ -99,7 +101,8 @@ def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -
         finally:
             os.close(exclusive)
         empty = not (signatures or "TYPE" in found or "PTTYPE" in found)
-        claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty)
+        zoned = disk_checks.zone_model(device) == disk_checks.HOST_MANAGED
+        claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
     except BaseException:
         os.close(lock)
         raise

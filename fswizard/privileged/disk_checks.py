@@ -18,6 +18,8 @@ from fswizard.privileged import pools
 from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
+HOST_MANAGED = "host-managed"
+"""Zones that must be written in order: what mkfs may make there is looked at again when it is asked for."""
 MINIMUM_BYTES = 64 << 20
 NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:", "net:", "mnt:")
 SYSTEM_PARTITIONS = frozenset(
@@ -157,11 +159,16 @@ def check_fit(device: Device) -> None:
         raise Refusal("refused", f"{device.name} is read-only")
     if _number(device, f"sys/class/block/{device.name}/size") * SECTOR_BYTES < MINIMUM_BYTES:
         raise Refusal("refused", f"{device.name} is smaller than {MINIMUM_BYTES >> 20} MiB")
-    zones = device.text(f"{block}/queue/zoned")
-    if zones not in ("none", "host-aware"):
+    zones = zone_model(device)
+    if zones not in ("none", "host-aware") and not (zones == HOST_MANAGED and device.name == device.disk):
         raise Refusal("refused", f"{device.disk} has zones that are not known or must be written in order ({zones})")
     if device.text(f"{block}/hidden") == "1":
         raise Refusal("refused", f"{device.disk} is one path of a disk")
+
+
+def zone_model(device: Device) -> str:
+    """The kernel's word: `none`, `host-aware`, `host-managed`; empty where it has none."""
+    return device.text(f"sys/block/{device.disk}/queue/zoned")
 
 
 def check_layers(device: Device) -> None:

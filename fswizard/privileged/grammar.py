@@ -84,7 +84,7 @@ BTRFS_FLAGS = {
 }  # fmt: skip
 
 F2FS_FLAGS = {
-    **dict.fromkeys(("-f", "-i", "-q", "-r"), BARE),
+    **dict.fromkeys(("-f", "-i", "-m", "-q", "-r"), BARE),
     "-a": "[01]",
     "-l": LABEL,
     "-o": r"\d{1,2}(\.\d{1,4})?",
@@ -154,6 +154,9 @@ MKFS = {
     "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-L": LABEL, "-s": NUMBER}),
 }
 
+ZONED: Mapping[str, tuple[str, ...]] = {"btrfs": ("-O", "zoned"), "f2fs": ("-m",)}
+"""Filesystems that can be made on a disk whose zones must be written in order, and what says that they shall be."""
+
 LOCKING_PROGRAMS = frozenset({"mkfs.btrfs"})
 """Those that wait for a lock on the disk (flock(2), LOCK_EX): mkfs.btrfs from btrfs-progs 6.7.1 on."""
 
@@ -199,10 +202,16 @@ ALWAYS = ("nosuid", "nodev")
 """Nothing on a measured filesystem gives anybody more rights."""
 
 
-def mkfs_command(filesystem: str, arguments: Sequence[str]) -> tuple[str, ...]:
-    """Program and arguments without the device; Refusal where anything is not on the list."""
+def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = False) -> tuple[str, ...]:
+    """Program and arguments without the device; Refusal where anything is not on the list.
+
+    With `zoned` the device's zones must be written in order.
+    """
     if filesystem not in MKFS:
         raise Refusal("refused", f"no such filesystem: {filesystem!r:.40}")
+    parts = {part for argument in arguments for part in argument.split(",")}
+    if zoned and not (filesystem in ZONED and parts.issuperset(ZONED[filesystem])):
+        raise Refusal("refused", f"{filesystem} made so does not write zones in order")
     mkfs = MKFS[filesystem]
     rest = list(arguments)
     while rest:

@@ -96,7 +96,7 @@ class Verbs:
 
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, mounted=False)
-        command = grammar.mkfs_command(filesystem, arguments)
+        command = grammar.mkfs_command(filesystem, arguments, zoned=volume.zoned)
         volume.is_pool = filesystem == grammar.ZFS
         if volume.is_pool:
             volume.pool.counted.clear()

@@ -22,6 +22,7 @@ from fswizard.privileged import (
     programs,
     stage,
     system_calls,
+    zones,
 )
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.identity import Person
@@ -70,6 +71,11 @@ class Volume:
         """Descriptors by which the disk is locked."""
         return (self.device.lock,) if isinstance(self.device, ClaimedDevice) else ()
 
+    @property
+    def zoned(self) -> bool:
+        """Whether it must be written in order, zone by zone."""
+        return isinstance(self.device, ClaimedDevice) and self.device.zoned
+
     def require(self, *, mounted: bool) -> None:
         if self.busy:
             raise Refusal("busy", f"{self.busy} is still going on")
@@ -112,15 +118,19 @@ def open_kernel_log() -> int | None:
 def wipe(volume: Volume) -> jobs.Body:
     """Take away every signature, and what programs find at either end."""
     wipefs, device = programs.find("wipefs"), volume.device
+    blkzone = programs.find("blkzone") if volume.zoned else ""
 
     def body() -> int:
         if volume.is_pool:
             pools.discard(volume.pool)
+        if blkzone and (code := _call([blkzone, "reset", device.path])):
+            return code
         code = _call([wipefs, "--all", device.path])
         if code == 0:
             size = os.lseek(device.descriptor, 0, os.SEEK_END)
             for offset in (0, size - EDGE_BYTES):
-                os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
+                if not blkzone or zones.is_conventional(device.descriptor, offset):
+                    os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
             os.fsync(device.descriptor)
             system_calls.drop_buffers(device.descriptor)
         return code
@@ -133,6 +143,8 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
     device = volume.device
     if not isinstance(device, ClaimedDevice) or not device.empty:
         raise Refusal("refused", f"{device.name} is not empty")
+    if device.zoned:
+        raise Refusal("refused", f"{device.name} has zones that must be written in order")
     if max(blocks, default=0) >= device.size_bytes // noise.BLOCK_BYTES:
         raise Refusal("invalid", f"{device.name} ends before that")
 

@@ -12,7 +12,7 @@ import tomli
 from fswizard.filesystems import NEEDS, catalogue
 from fswizard.filesystems.loader import ORDINARY
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.filesystem import Driver, Feature, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import Driver, Feature, Filesystem, MkfsOption, MountOption, Zones
 
 FILESYSTEMS = list(catalogue().values())
 OPTIONS = [(fs, option) for fs in FILESYSTEMS for option in (*fs.mount_options, *fs.mkfs_options)]
@@ -35,6 +35,7 @@ def test_tables_have_no_key_that_nobody_reads() -> None:
             fields = {field.name for field in dataclasses.fields(kind)}
             for row in table.get(key, ()):
                 assert row.keys() <= fields, (entry.name, row)
+        assert table.get("zones", {}).keys() <= {field.name for field in dataclasses.fields(Zones)}, entry.name
 
 
 @every_filesystem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -165,6 +166,18 @@ def test_a_disk_with_partitions_is_refused_as_a_whole(tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {"sdb1": PART})
     assert by_plan(machine, BY_ID) == ["partitioned"]
     assert "has partitions: sdb1" in by_root(machine, find_device("/dev/sdb", machine))
+
+
+@pytest.mark.parametrize(("zones", "passes"), [("host-managed", True), ("of a new kind", False)])
+def test_a_whole_disk_with_zones_passes_where_it_is_known_how_to_write_them(
+    zones: str, passes: bool, tmp_path: Path
+) -> None:
+    machine = stage(tmp_path, {"BLOCK/queue/zoned": zones}, {})
+    for path in ("sys/class/block/sdb1", "sys/dev/block/8:17"):
+        (machine.root / path).unlink()
+    shutil.rmtree(machine.root / "sys/devices/pci0/ata1/host0/block/sdb/sdb1")
+    assert by_plan(machine, BY_ID) == ([] if passes else ["zoned"])
+    assert ("zones" in by_root(machine, find_device("/dev/sdb", machine))) is not passes
 
 
 @pytest.mark.parametrize("path", ["/dev/sdb1", f"{BY_ID}-part1"])

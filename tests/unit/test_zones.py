@@ -1,0 +1,92 @@
+"""Disks whose zones must be written in order: who may be made there, in the plan and by root."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.bench import zones
+from fswizard.drives.machine import Machine
+from fswizard.errors import UsageError
+from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.model.plan import Target
+from fswizard.privileged import zones as report
+from fswizard.privileged.grammar import ZONED, mkfs_command
+from fswizard.privileged.protocol import Refusal
+
+DISK = Target("device", "/dev/null", 8 << 40, number="8:16")
+
+
+@pytest.fixture(autouse=True)
+def host_managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = tmp_path / "sys/dev/block/8:16/queue"
+    queue.mkdir(parents=True)
+    (queue / "zoned").write_text("host-managed\n")
+    monkeypatch.setattr(zones, "HERE", Machine(tmp_path))
+
+
+@pytest.fixture(params=[1, 2], ids=["conventional first", "sequential first"])
+def first_zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Its type, as the kernel would report it."""
+
+    def answer(descriptor: int, ask: int, buffer: bytearray) -> int:
+        assert ask == report.BLKREPORTZONE
+        assert len(buffer) == 16 + 64
+        sector, count, _ = report.REPORT.unpack_from(buffer)
+        assert (sector, count) == (0, 1)
+        report.ZONE.pack_into(buffer, report.REPORT.size, 0, 131072, 0, request.param, 1, 0, 0, 131072)
+        return 0
+
+    monkeypatch.setattr(fcntl, "ioctl", answer)
+    kind: int = request.param
+    return kind
+
+
+def test_only_a_device_with_such_zones_is_asked_to_keep_to_them() -> None:
+    assert zones.must_be_kept_to(DISK)
+    assert not zones.must_be_kept_to(Target("device", "/dev/null", 8 << 40, number="8:32"))
+    assert not zones.must_be_kept_to(Target("image", "/srv", 2 << 30, "btrfs"))
+
+
+def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
+    for name, filesystem in catalogue().items():
+        if filesystem.zones is None:
+            with pytest.raises(UsageError, match="must be written in order") as raised:
+                zones.made_for(parse_candidate(name), DISK)
+            assert raised.value.hint == "These know zones: btrfs, f2fs."
+
+
+def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
+    candidate = parse_candidate("f2fs:noatime")
+    if first_zone == report.CONVENTIONAL:
+        arguments = zones.made_for(candidate, DISK).mkfs_arguments(scratch=True)
+        assert "-m" in arguments
+        assert "-t" not in arguments, "mkfs.f2fs refuses to leave zones as they are"
+    else:
+        with pytest.raises(UsageError, match="can be written anywhere"):
+            zones.made_for(candidate, DISK)
+
+
+def test_of_a_recipe_stays_what_fits_and_what_else_fits_joins(first_zone: int) -> None:
+    tried = zones.worth_trying(("ext4", "xfs", "btrfs:noatime"), DISK)
+    assert tried == (("btrfs:noatime", "f2fs") if first_zone == report.CONVENTIONAL else ("btrfs:noatime",))
+
+
+def test_the_commands_for_copying_make_it_for_zones() -> None:
+    command = zones.made_for(parse_candidate("btrfs"), DISK).mkfs_command("/dev/DEVICE", scratch=False)
+    assert command == ("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE")
+
+
+@pytest.mark.parametrize("filesystem", catalogue())
+def test_root_makes_nothing_else_there(filesystem: str) -> None:
+    known = catalogue()[filesystem]
+    with pytest.raises(Refusal):
+        mkfs_command(filesystem, parse_candidate(filesystem).mkfs_arguments(scratch=True), zoned=True)
+    assert (known.zones is not None) == (filesystem in ZONED)
+    if known.zones is not None:
+        made: Any = parse_candidate(filesystem).filesystem.on_zones(known.zones)
+        arguments = [part for pair in (*made.mkfs_arguments, *made.scratch_arguments) for part in pair if part]
+        assert mkfs_command(filesystem, arguments, zoned=True)[0] == known.mkfs_program
