@@ -1,16 +1,14 @@
-"""Output of smartctl, saved or fresh, of any version, as text or JSON, turned into clues."""
+"""Output of smartctl, saved or fresh, of any version, in any of its forms, turned into clues."""
 
 from __future__ import annotations
 
-import codecs
-import itertools
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fswizard.drives.clues import Clues, Medium, Recording, Zoned
+from fswizard.drives.smartctl_forms import INFORMATION, VERSION, decoded, documents, holds_documents, parts
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
@@ -18,9 +16,6 @@ _TRIM_VERSION = (7, 2)
 _DATA_UNIT_BYTES = 512_000
 """NVMe counts what was written in thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
 _HEADER_BYTES = 8192
-_JSON = re.compile(r"\s*(\[\s*)?\{")
-_INFORMATION = "=== START OF INFORMATION SECTION"
-_VERSION = re.compile(r"^smartctl (?:pre-)?(\d+)\.(\d+)", re.MULTILINE)
 _FIELD = re.compile(
     r"^(Device Model|Model Number|Model Family|Vendor|Product|Device|Firmware Version|Revision|Rotation Rate|"
     r"TRIM Command|Zoned Device|Device type|NVMe Version|Total NVM Capacity|SATA Version is|ATA Version is|"
@@ -71,61 +66,27 @@ def parse(output: bytes) -> Reading:
 
 def parse_each(output: bytes) -> Iterator[Reading]:
     """One reading for each disk whose output a file holds: text one after the other, JSON documents, a list of them."""
-    text = _decoded(output)
-    if not _JSON.match(text):
-        yield from (Reading(parse_text(part)) for part in _parts(text))
+    text = decoded(output)
+    if not holds_documents(text):
+        yield from (Reading(parse_text(part)) for part in parts(text))
         return
     found = False
     try:
-        for document in _documents(text):
+        for document in documents(text):
             found = True
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
         if not found:  # what stands behind the last document does not spoil it
-            yield Reading(Clues("smartctl", problem=safe(f"This is not readable as JSON: {error}")))
-
-
-def _decoded(output: bytes) -> str:
-    """Text with plain line ends. Windows' shells save UTF-16, and some editors a mark before UTF-8."""
-    encoding = "utf-16" if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
-    text = output.decode(encoding, "surrogateescape" if encoding == "utf-8" else "replace").removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _documents(text: str) -> Iterator[Any]:
-    """JSON documents one after the other; lists of them laid open."""
-    decoder, text, at = json.JSONDecoder(), text.strip(), 0
-    while at < len(text):
-        document, at = decoder.raw_decode(text, at)
-        yield from document if isinstance(document, list) else (document,)
-        at += len(text[at:]) - len(text[at:].lstrip())
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The outputs of several calls; what was indented or quoted as a whole is laid bare."""
-    if prefix := _prefix(text):
-        text = re.sub(rf"^{re.escape(prefix)}", "", text, flags=re.MULTILINE)
-    starts = [match.start() for match in _VERSION.finditer(text)]
-    if len(starts) < 2:
-        starts = [match.start() for match in re.finditer(re.escape(_INFORMATION), text)]
-    starts = [0, *starts[1:], len(text)]
-    yield from (text[start:end] for start, end in itertools.pairwise(starts))
-
-
-def _prefix(text: str) -> str:
-    """What stands before the section's title on its line, where that is blanks and marks of a quotation."""
-    at = text.find(_INFORMATION)
-    line = text[text.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
-    return line if line and not line.strip(" \t>|#*") else ""
+            yield Reading(Clues("smartctl", problem=safe(f"This is not readable as smartctl's JSON or YAML: {error}")))
 
 
 def parse_text(text: str) -> Clues:
     """Clues from what `smartctl -i`, `-a` or `-x` prints for people."""
-    start = max(text.find(_INFORMATION), 0)
+    start = max(text.find(INFORMATION), 0)
     fields: dict[str, str] = {}
     for match in _FIELD.finditer(text, start, start + _HEADER_BYTES):
         fields.setdefault(match[1], safe(match[2]).strip())
-    version = _VERSION.search(text, 0, start + _HEADER_BYTES)
+    version = VERSION.search(text, 0, start + _HEADER_BYTES)
     model = _text_model(fields)
     medium = _text_medium(fields, text)
     trim = fields.get("TRIM Command", "").startswith("Available")
