@@ -62,7 +62,7 @@ def _paragraph(drive: Drive) -> Iterator[str]:
     if drive.pending:
         yield from textwrap.wrap(drive.pending, 76, initial_indent="  ! ", subsequent_indent="    ")
     if drive.kind in ("hdd", "unknown") or drive.smr.kind not in ("unknown", "not-a-hard-disk"):
-        yield from verdict_lines(drive.smr)
+        yield from verdict_lines(drive.smr, flash=drive.flash)
     for partition in drive.partitions:
         yield from _partition(partition)
 

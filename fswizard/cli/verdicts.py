@@ -17,10 +17,11 @@ TITLES = {
 """Verdicts in words."""
 
 
-def verdict_lines(verdict: SmrVerdict) -> list[str]:
-    """A verdict with its evidence and advice, within 80 columns."""
+def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
+    """A verdict with its evidence and advice, within 80 columns; zones of flash are no shingles."""
     sure = f" ({verdict.confidence} evidence)" if verdict.kind != "unknown" else ""
-    lines = [f"  {TITLES[verdict.kind]}{sure}"]
+    title = TITLES[verdict.kind].replace("shingled", "zones") if flash else TITLES[verdict.kind]
+    lines = [f"  {title}{sure}"]
     for piece in verdict.evidence:
         lines += evidence_lines(piece, agrees=piece.says == verdict.kind)
     for sentence in verdict.advice:

@@ -81,7 +81,7 @@ def find_target(
     drive = drive_of(path)
     if drive is None:
         raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
-    if drive.kind in ("ssd", "nvme", "flash-card"):
+    if drive.flash:
         raise UsageError(f"{drive.name} has no platters: it is not shingled.")
     if drive.zone_model == "host-managed":
         raise UsageError(f"{drive.name} says itself that its zones must be written in order: no probe tells more.")

@@ -26,7 +26,7 @@ def advice_for(kind: SmrKind, clues: Clues, evidence: tuple[Evidence, ...]) -> t
     if kind != "unknown":
         return _KNOW.get(kind, ())
     if clues.volume:
-        return ("It is not a disk of its own: ask about the disks that it is made of.",)
+        return ("It stands for disks that do not show themselves: ask the controller, or a virtual machine's host.",)
     advice = [*_contradictions(evidence), *_ways_to_learn(clues)]
     if clues.source == "machine":
         advice.append("`fswizard smr --probe` writes for some minutes and may show a shingled disk's behaviour.")

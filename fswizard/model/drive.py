@@ -103,6 +103,11 @@ class Drive:
     """What is still being asked of the disk, or why asking ended; empty when all is known."""
 
     @property
+    def flash(self) -> bool:
+        """It has no platters, so whatever zones it has are no shingles."""
+        return self.kind in ("ssd", "nvme", "flash-card")
+
+    @property
     def endurance_bytes(self) -> int | None:
         """An estimate of what can be written to it in its life: what was written, by the share of life that it took.
 

@@ -102,14 +102,15 @@ def smr_badge(drive: Drive) -> Content:
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
         names = {"nvme": "NVMe", "ssd": "SSD", "flash-card": "flash card", "virtual": "virtual", "array": "array"}
         return text(("● ", "$success"), names.get(drive.kind, "no hard disk"))
-    return verdict_badge(drive.smr)
+    return verdict_badge(drive.smr, flash=drive.flash)
 
 
-def verdict_badge(smr: SmrVerdict) -> Content:
-    """Glyph and words for the way of recording."""
+def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
+    """Glyph and words for the way of recording; zones of flash are no shingles."""
+    zones = "zones" if flash else "SMR"
     glyph, words, style = {
-        "host-managed": ("◆", "SMR, host-managed", "$warning"),
-        "host-aware": ("◆", "SMR, host-aware", "$warning"),
+        "host-managed": ("◆", f"{zones}, host-managed", "$warning"),
+        "host-aware": ("◆", f"{zones}, host-aware", "$warning"),
         "drive-managed": ("◆", "SMR, drive-managed", "$warning"),
         "cmr": ("●", "CMR", "$success"),
         "unknown": ("?", "not known", "$muted"),

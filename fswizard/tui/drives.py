@@ -59,7 +59,7 @@ def explain(drive: Drive, width: int) -> Content:
     """Verdict, evidence, advice."""
     rows: list[Content] = []
     verdict = drive.smr
-    head = text(verdict_badge(verdict))
+    head = text(verdict_badge(verdict, flash=drive.flash))
     if verdict.kind in ("unknown", "not-a-hard-disk"):
         note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling does not concern it"
         head += text((f"   {note}", "$muted"))

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import fswizard
+from fswizard.cli.verdicts import verdict_lines
 from fswizard.model.judgement import Ratio
 from fswizard.tui.console import for_console
-from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, text
+from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
 from fswizard.tui.widgets.graph import graph, nice_top, resample
 from fswizard.tui.widgets.ratios import axis_for, bar, ratio_table
+from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
 WIDTHS = st.integers(min_value=1, max_value=140)
@@ -143,3 +145,11 @@ def test_letters_and_escapes_reach_the_console_as_they_are() -> None:
 def test_markup_in_text_from_outside_stays_text() -> None:
     hostile = "[/b] [@click=app.quit]x[/]"
     assert text((hostile, "bold")).plain == hostile
+
+
+def test_zones_of_flash_are_not_called_shingles() -> None:
+    disk, namespace = make_drive("host-managed"), make_drive("host-managed", kind="nvme", bus="nvme", rpm=None)
+    assert smr_badge(disk).plain == "◆ SMR, host-managed"
+    assert smr_badge(namespace).plain == "◆ zones, host-managed"
+    assert verdict_lines(disk.smr)[0].startswith("  shingled, host-managed")
+    assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  zones, host-managed")

@@ -51,7 +51,7 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
     terminal.press("Enter")
     shown = terminal.shows("ST8000AS0002-1NA17Z")
     assert max(map(len, shown.splitlines())) <= 80
-    for words in ("WDC WD60EFAX", "WDC WD80EFZX", "◆ SMR, drive-managed", "◆ SMR, host-managed", "● CMR"):
+    for words in ("WDC WD60EFAX", "WDC WD80EFZX", "◆ SMR, drive-managed", "◆ zones, host-managed", "● CMR"):
         terminal.shows(words)
     machine.plug(NEW_CARD)
     terminal.shows("nvme1n1")
