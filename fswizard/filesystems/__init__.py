@@ -2,6 +2,7 @@
 
 from fswizard.filesystems.availability import Availability, availability
 from fswizard.filesystems.candidates import parse_candidate, parse_candidates
+from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.filesystems.loader import ORDINARY, catalogue
 from fswizard.filesystems.needs import NEEDS, parse_needs
 from fswizard.filesystems.suggestions import Suggestion, suggestions
@@ -13,8 +14,10 @@ __all__ = [
     "Suggestion",
     "availability",
     "catalogue",
+    "layouts",
     "parse_candidate",
     "parse_candidates",
     "parse_needs",
+    "require_members",
     "suggestions",
 ]

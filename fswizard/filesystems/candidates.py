@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from fswizard.errors import UsageError
+from fswizard.filesystems.layouts import layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue
 from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
 
 
@@ -30,9 +33,12 @@ def parse_candidate(text: str) -> Candidate:
 
     Raises UsageError for what is unknown, has a bad value or does not fit together.
     """
-    filesystem_name, colon, option_text = text.strip().partition(":")
-    filesystem = _find_filesystem(filesystem_name.strip())
-    tokens = [token.strip() for token in option_text.split(",")] if colon else []
+    maker, colon, rest = text.strip().partition(":")
+    if colon and maker.strip().lower() == MD:
+        return _on_array(rest)
+    filesystem = _find_filesystem(maker.strip())
+    tokens = [token.strip() for token in rest.split(",")] if colon else []
+    array, tokens = _take_array(filesystem, tokens)
     mount: dict[str, MountOption] = {}
     mkfs: dict[str, MkfsOption] = {}
     for token in tokens:
@@ -45,11 +51,59 @@ def parse_candidate(text: str) -> Candidate:
             mkfs[token] = option
     chosen: dict[str, MountOption | MkfsOption] = {**mount, **mkfs}
     _refuse_conflicts(filesystem, chosen)
+    _refuse_beside_layout(array, chosen)
     mount_options = sorted(mount, key=lambda token: filesystem.mount_options.index(mount[token]))
     mkfs_options = [option for option in filesystem.mkfs_options if option in mkfs.values()]
-    named = (*mount_options, *(option.name for option in mkfs_options))
+    words = array.name.partition(":")[2].split(",") if array else []
+    named = (*words, *mount_options, *(option.name for option in mkfs_options))
     name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
-    return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options))
+    return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options), array=array)
+
+
+def _on_array(text: str) -> Candidate:
+    """`raid5,chunk=64K+ext4:noatime`, which stood after `md:`."""
+    words, plus, on_it = text.partition("+")
+    array = parse_array(MD, [word.strip() for word in words.split(",")])
+    if not plus:
+        raise UsageError(
+            f"{array.name} has no filesystem on it.", f"Write {array.name}+ext4, or another one after the +."
+        )
+    candidate = parse_candidate(on_it)
+    if candidate.array is not None or candidate.filesystem.pool:
+        raise UsageError(
+            f"{candidate.name} on {array.name} would be spread twice: it makes arrays of its own.",
+            "Write one of both alone.",
+        )
+    return replace(candidate, name=f"{array.name}+{candidate.name}", array=array)
+
+
+def _take_array(filesystem: Filesystem, tokens: list[str]) -> tuple[Array | None, list[str]]:
+    """The layout among the options of a filesystem that makes arrays of its own, and the options left."""
+    known = layouts_of(filesystem.name)
+    words = [token for token in tokens if token in known]
+    if len(words) > 1:
+        raise UsageError(f"{filesystem.name}: {words[0]} and {words[1]} do not go together.", "Leave one of them out.")
+    if not words:
+        if DEGRADED in tokens:
+            raise UsageError(
+                f"{filesystem.name} is not spread over several devices, so none can be missing.",
+                f"Name a layout, too: {', '.join(f'{name},{DEGRADED}' for name in known)}."
+                if known
+                else f"Name an array under it, such as md:raid5,{DEGRADED}+{filesystem.name}.",
+            )
+        return None, tokens
+    mine = [token for token in tokens if token in (words[0], DEGRADED)]
+    array = parse_array(filesystem.name, [words[0], *(token for token in mine if token != words[0])])
+    return array, [token for token in tokens if token not in mine]
+
+
+def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption | MkfsOption]) -> None:
+    for name, option in chosen.items():
+        if array and option.name in array.layout.replaces:
+            raise UsageError(
+                f"{array.layout.name} and {name} do not go together: the layout says how often everything is stored.",
+                "Leave one of them out.",
+            )
 
 
 def _find_filesystem(name: str) -> Filesystem:
@@ -76,6 +130,7 @@ def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption
         raise UsageError(f"{filesystem.name}: {_complaint(name, equals + value, of_that_name)}", _offer(of_that_name))
     known = dict.fromkeys(option.name for option in filesystem.mount_options)
     known |= dict.fromkeys(option.name for option in filesystem.mkfs_options)
+    known |= dict.fromkeys(layouts_of(filesystem.name))
     if not token:
         raise UsageError(f"{filesystem.name}: an option is empty.", "Separate options with single commas.")
     raise UsageError(f"{filesystem.name} has no option {safe(token)}.", _hint(token, known))

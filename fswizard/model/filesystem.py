@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-POOL = "POOL"
-"""Stands for a pool's name, which people choose and a run makes up."""
+from fswizard.model.layout import ARRAY, DEGRADED, MD, POOL, Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +138,8 @@ class Filesystem:
     mkfs_options: tuple[MkfsOption, ...] = ()
     mount_options: tuple[MountOption, ...] = ()
     features: tuple[Feature, ...] = ()
+    stripe_flag: str = ""
+    """The flag of its mkfs that takes an array's stripes; empty where it finds them itself, or does without."""
     fsck_pass: int = 2
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
     zones: Zones | None = None
@@ -164,13 +165,20 @@ class Candidate:
     mount_options: tuple[str, ...] = ()
     directory: str = ""
     """For targets that are directories: where it is. Nothing is formatted then."""
+    array: Array | None = None
+    """How it is spread over several devices; None: it lies on the first one alone."""
 
     @property
     def unsafe_options(self) -> tuple[str, ...]:
-        """Its options by which a crash may lose data, as they are typed."""
+        """Its options by which a crash, or a failed disk, may lose data, as they are typed."""
         risky = [option for option in self.filesystem.mount_options if option.unsafe]
         mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
-        return (*mount, *(option.name for option in self.mkfs_options if option.unsafe))
+        degraded = (DEGRADED,) if self.array and self.array.degraded else ()
+        return (*mount, *(option.name for option in self.mkfs_options if option.unsafe), *degraded)
+
+    def on(self, members: int) -> Candidate:
+        """The same on a target of so many devices."""
+        return replace(self, array=replace(self.array, members=members)) if self.array else self
 
     def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Those needs that its filesystem does not meet in full, in the order asked for."""
@@ -184,21 +192,37 @@ class Candidate:
         if self.filesystem.pool:
             pairs += tuple(("-O", option) for option in self.mount_options)
             return tuple(part for pair in pairs for part in pair)
+        if self._on_md and self.filesystem.stripe_flag and (stripe := self._on_md.stripe):
+            pairs += ((self.filesystem.stripe_flag, stripe),)
         joined: dict[str, str] = {}
         for flag, value in pairs:
             joined[flag] = ",".join(part for part in (joined.get(flag, ""), value) if part)
         return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
 
-    def mkfs_command(self, device: str, *, scratch: bool) -> tuple[str, ...]:
+    def mkfs_command(self, *devices: str, scratch: bool) -> tuple[str, ...]:
+        """The command that formats; `devices` are those of the target, of which it takes what it is spread over."""
+        program, arguments, array = self.filesystem.mkfs_program, self.mkfs_arguments(scratch=scratch), self.array
         if self.filesystem.pool:
-            return (self.filesystem.mkfs_program, "create", *self.mkfs_arguments(scratch=scratch), POOL, device)
-        return (self.filesystem.mkfs_program, *self.mkfs_arguments(scratch=scratch), device)
+            return (program, "create", *arguments, POOL, *(array.spread(devices) if array else devices[:1]))
+        if array is None:
+            return (program, *arguments, devices[0])
+        if array.layout.maker == MD:
+            return (program, *arguments, ARRAY)
+        level = array.layout.level
+        return (program, *arguments, "-d", level, "-m", level, *devices)
+
+    def making_commands(self, *devices: str, scratch: bool) -> tuple[tuple[str, ...], ...]:
+        """Every command that makes it of the target's `devices`, in order; for use whole, `degraded` or not."""
+        create = (self._on_md.create_command(devices, scratch=scratch),) if self._on_md else ()
+        degrade = (self.array.degrade_command(devices[-1]),) if scratch and self.array and self.array.degraded else ()
+        return (*create, self.mkfs_command(*devices, scratch=scratch), *degrade)
 
     def mount_command(self, device: str, directory: str) -> tuple[str, ...]:
+        """`device` is the first of the target's."""
         if self.filesystem.pool:
             return (self.filesystem.mkfs_program, "import", "-d", device, POOL)
-        options = ("-o", ",".join(self.mount_options)) if self.mount_options else ()
-        return ("mount", "-t", self.filesystem.mount_type, *options, device, directory)
+        options = ("-o", ",".join(self._mount_options)) if self._mount_options else ()
+        return ("mount", "-t", self.filesystem.mount_type, *options, ARRAY if self._on_md else device, directory)
 
     def fstab_line(self, source: str, directory: str) -> str:
         """Empty where the filesystem keeps by itself where it is mounted."""
@@ -207,3 +231,13 @@ class Candidate:
         options = ",".join(self.mount_options) or "defaults"
         fields = (source, directory, self.filesystem.mount_type, options, "0", str(self.filesystem.fsck_pass))
         return "  ".join(fields)
+
+    @property
+    def _on_md(self) -> Array | None:
+        return self.array if self.array and self.array.layout.maker == MD else None
+
+    @property
+    def _mount_options(self) -> tuple[str, ...]:
+        """With what a btrfs that misses a device wants to be told."""
+        alone = self.array and self.array.degraded and self.array.layout.maker == "btrfs"
+        return (*self.mount_options, *([DEGRADED] if alone else []))

@@ -1,0 +1,167 @@
+"""How several disks are made one: layouts, what they cost in room, and what they survive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+MD = "md"
+DEGRADED = "degraded"
+"""Word for a layout from which one member was taken away before measuring."""
+ARRAY, POOL = "/dev/md/ARRAY", "POOL"
+"""Stand for names that people choose and a run makes up."""
+CHUNK, BITMAP = "chunk", "bitmap"
+_BLOCK_BYTES = 4096
+"""Of ext4: its stride counts in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOption:
+    """A choice about an array that no filesystem knows of."""
+
+    name: str
+    """What people type before the `=`, such as `chunk`."""
+    flag: str
+    """mdadm's, such as `--chunk`."""
+    values: tuple[str, ...]
+    """All that may be chosen, the default first."""
+    text: str
+    """What it does and when it helps, in a sentence."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A way of spreading one filesystem over several devices: a row of the table of layouts."""
+
+    name: str
+    """What people type: `md:raid5`, `zfs:raidz`, `btrfs:raid1`."""
+    title: str
+    """What people read, such as `RAID 5 (md)`."""
+    minimum_members: int
+    text: str
+    """What it is good for, in a sentence."""
+    failed: str
+    """What happens when a disk fails, in a sentence or two."""
+    source: str
+    copies: int = 1
+    """How often everything is stored; 0: once on each member."""
+    parity: int = 0
+    """So many members' worth of room is taken by what the others are checked and rebuilt with."""
+    pairs: bool = False
+    """Members are taken two by two, so that their number must be even."""
+    level: str = ""
+    """In the words of the program that makes it: `5`, `raidz`, `raid1`."""
+    kernel: str = ""
+    """Module of the kernel that it needs beside the filesystem's, such as `raid456`."""
+    options: tuple[LayoutOption, ...] = ()
+    replaces: tuple[str, ...] = ()
+    """The filesystem's own options that cannot stand beside it."""
+
+    @property
+    def maker(self) -> Literal["md", "zfs", "btrfs"]:
+        """What spreads the data: an array under any filesystem, or the filesystem itself."""
+        known: dict[str, Literal["md", "zfs", "btrfs"]] = {MD: "md", "zfs": "zfs", "btrfs": "btrfs"}
+        return known[self.name.partition(":")[0]]
+
+    @property
+    def word(self) -> str:
+        """Its name without the maker's: `raid5`, `raidz`, `raid1`."""
+        return self.name.partition(":")[2]
+
+    def usable_bytes(self, members: int, member_bytes: int) -> int:
+        """Room for data and the filesystem's own structures; `member_bytes` is that of the smallest member."""
+        if not self.copies:
+            return member_bytes
+        return members * member_bytes // self.copies - self.parity * member_bytes
+
+    def survives(self, members: int) -> int:
+        """How many disks may fail, whichever they are."""
+        return members - 1 if not self.copies else self.parity + self.copies - 1
+
+    def data_members(self, members: int) -> int:
+        """How many members a stripe of data goes over; 1 where there are no stripes."""
+        return 1 if not self.copies else members // self.copies - self.parity
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A layout with chosen options on a number of members."""
+
+    layout: Layout
+    options: Mapping[str, str] = field(default_factory=dict)
+    """By name, in the layout's order: those that differ from the default are named by the person."""
+    degraded: bool = False
+    """One member is taken away after making and before measuring."""
+    members: int = 0
+    """0 while the target is not known yet."""
+
+    @property
+    def name(self) -> str:
+        """As people type it: `md:raid5,chunk=64K,degraded`."""
+        chosen = [f"{name}={value}" for name, value in self.options.items()]
+        return ",".join((self.layout.name, *chosen, *([DEGRADED] * self.degraded)))
+
+    def option(self, name: str) -> str:
+        """The value chosen or else the default; empty where the layout has no such option."""
+        default = next((option.values[0] for option in self.layout.options if option.name == name), "")
+        return self.options.get(name, default)
+
+    @property
+    def survives(self) -> int:
+        """How many more disks may fail, whichever they are."""
+        return self.layout.survives(self.members) - self.degraded
+
+    def spread(self, devices: Sequence[str]) -> tuple[str, ...]:
+        """`devices` as the last words of zpool create: a mirror is made of pairs."""
+        if self.layout.pairs:
+            pairs = zip(devices[::2], devices[1::2])
+            return tuple(word for pair in pairs for word in (self.layout.level, *pair))
+        return (self.layout.level, *devices)
+
+    def create_command(self, devices: Sequence[str], *, scratch: bool) -> tuple[str, ...]:
+        """mdadm's command for an array of `devices`, named `ARRAY`.
+
+        On scratch devices without the first synchronisation, which would go on for hours and be measured along
+        (`--assume-clean`): nobody keeps anything there. In a command to be copied that would leave parity wrong.
+        """
+        flags = ["--run", "--assume-clean"] * scratch
+        chosen = [f"{option.flag}={self.option(option.name)}" for option in self.layout.options]
+        sizes = [f"--level={self.layout.level}", f"--raid-devices={len(devices)}", *chosen]
+        return ("mdadm", "--create", ARRAY, *flags, *sizes, *devices)
+
+    def degrade_command(self, device: str) -> tuple[str, ...]:
+        """The command that takes `device` away."""
+        if self.layout.maker == "md":
+            return ("mdadm", ARRAY, "--fail", device, "--remove", device)
+        if self.layout.maker == "zfs":
+            return ("zpool", "offline", POOL, device)
+        return ("wipefs", "--all", device)
+
+    @property
+    def stripe(self) -> str:
+        """What ext4 is told of it, as the value of mke2fs's -E; empty where there are no stripes.
+
+        XFS, F2FS and others ask the kernel for it, or do without.
+        """
+        chunk, data = self.option(CHUNK), self.layout.data_members(self.members)
+        if not chunk or data < 1:
+            return ""
+        stride = chunk_kib(chunk) * 1024 // _BLOCK_BYTES
+        return f"stride={stride},stripe_width={stride * data}"
+
+
+def chunk_kib(text: str) -> int:
+    """`64K` or `1M` in KiB."""
+    match = re.fullmatch(r"(\d+)([KM])", text)
+    if match is None:
+        raise ValueError(f"'{text}' is no chunk size")
+    return int(match[1]) * (1024 if match[2] == "M" else 1)
+
+
+def room_text(array: Array) -> str:
+    """What it survives, in a few words."""
+    count = array.survives
+    return "no disk may fail" if count < 1 else "1 disk may fail" if count == 1 else f"{count} disks may fail"
