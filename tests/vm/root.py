@@ -18,7 +18,7 @@ ROOM = "4G"
 PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
-    *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g"),
+    *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm"),
 )
 ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
 """OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""

@@ -10,9 +10,10 @@ _found: dict[str, dict[str, str]] = {}
 
 
 def note(filesystem: str, column: str, text: str) -> None:
-    """Something that was shown to be so, in a few words."""
+    """Something that was shown to be so, in a few words; beside what was noted before."""
     assert column in COLUMNS
-    _found.setdefault(filesystem, {})[column] = text
+    cells = _found.setdefault(filesystem, {})
+    cells[column] = f"{cells[column]}; {text}" if column in cells else text
 
 
 def lines() -> Iterator[str]:

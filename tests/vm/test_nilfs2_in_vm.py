@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.vm import table
+from tests.vm.disks import ARCHIVE
 from tests.vm.machine import Machine
-from tests.vm.runs import Run, on_target
+from tests.vm.runs import Run, on_disk, on_target
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -31,6 +32,7 @@ block = "1M"
 size = "96M"
 seconds = 30
 """
+LARGE = REWRITING.replace("seconds = 30", "seconds = 10")
 
 
 def outcome(run: Run, candidate: str) -> str:
@@ -49,3 +51,13 @@ def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
     assert UNCLEANED not in run.report["advice"]["choice"]
     for name in ("ext4", CLEANED, UNCLEANED):
         table.note(name, "cleaner or fill", outcome(run, name))
+
+
+def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: Machine) -> None:
+    run = on_disk(machine, ARCHIVE, f"btrfs; {CLEANED}; {UNCLEANED}", "--rounds", "3..3", recipe=LARGE)
+    assert run.finished.exit_code == 0, run.finished.output
+    assert run.report["plan"]["target"]["size_bytes"] == ARCHIVE.size_bytes
+    for name in (CLEANED, UNCLEANED):
+        assert run.rounds(name) == {1, 2, 3}
+        assert run.failures(name) == set()
+        table.note(f"{name} on 8 TB", "cleaner or fill", f"{run.ratio(name):.2f} times btrfs")

@@ -54,13 +54,15 @@ for number in range(last + 1):
 ENOUGH = 10
 
 
-def test_after_a_power_failure_clean_takes_away_what_is_left_and_the_run_goes_on(tmp_path: Path) -> None:
-    with booted(tmp_path, keeps_root=True) as machine:
+@pytest.mark.parametrize("other", ["f2fs", "zfs"])
+def test_after_a_power_failure_clean_takes_away_what_is_left_and_the_run_goes_on(other: str, tmp_path: Path) -> None:
+    zfs = other == "zfs"
+    with booted(tmp_path, zfs=zfs, keeps_root=True) as machine:
         machine.run("mkdir", "/srv/room")
-        argv = prepared(machine, "image:512M@/srv/room", "ext4; f2fs", "--rounds", "3..3", "--seed", "7")
+        argv = prepared(machine, "image:512M@/srv/room", f"ext4; {other}", "--rounds", "3..3", "--seed", "7")
         await_words(machine, machine.start(*argv, timeout_s=RUN_S), '"round": 2')
         machine.cut_power()
-    with booted(tmp_path, keeps_root=True) as machine:
+    with booted(tmp_path, zfs=zfs, keeps_root=True) as machine:
         left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
         assert "fswizard-" in left, "the image of the run is still there"
         cleaned = machine.run("fswizard", "clean")
@@ -73,6 +75,9 @@ def test_after_a_power_failure_clean_takes_away_what_is_left_and_the_run_goes_on
         assert found["plan"]["seed"] == 7
         assert {ratio["rounds"] for ratio in found["overall"]} == {3}
         assert machine.run("ls", "/srv/room").stdout == b""
+        if zfs:
+            assert machine.run("zpool", "list", "-H").stdout == b""
+        table.note(other, "crash recovery", "run resumed")
 
 
 @pytest.mark.parametrize(("disk", "link"), [STICK, CARD], ids=["usb", "nvme"])

@@ -1,17 +1,22 @@
-"""A host-managed disk: what is said of it, that no run touches it, and that the advice for it holds."""
+"""Disks with zones that must be written in order: what is made on them, what is refused, and that advice holds."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterator
 
 import pytest
 
 from fswizard.drives import formatting_advice, unsuitable
 from fswizard.model.drive import SmrVerdict
-from tests.vm.disks import VIRTIO
+from tests.vm import table
+from tests.vm.disks import VIRTIO, ZONED
 from tests.vm.machine import Machine
+from tests.vm.runs import on_target
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
-ZONES = "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_ZNS1"
+NAMESPACE = f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{ZONED.serial}"
 ORDINARY = f"/dev/disk/by-id/virtio-{VIRTIO.serial}"
 HOST_MANAGED = SmrVerdict("host-managed", "certain")
 POINT = "/mnt/zones"
@@ -19,6 +24,26 @@ WORK = (
     f"fio --name=work --directory={POINT} --rw=randwrite --bs=64k --size=64M --direct=1 --end_fsync=1"
     f" && rm {POINT}/work* && echo kept > {POINT}/file && umount {POINT}"
 )
+SHINGLED = "zbc=host-managed dev_size_mb=768 zone_size_mb=4 zone_nr_conv=8 zone_max_open=0 delay=0"
+"""A SCSI disk of the kernel's, in memory, that names itself as host-managed hard disks do (VPD page B6)."""
+RECIPE = """
+schema = 1
+name = "zones"
+title = "Zones"
+why = "For tests."
+minutes = 60
+image = "512M"
+
+[[workload]]
+name = "random-write"
+title = "Random writes"
+engine = "fio"
+metric = "iops"
+rw = "randwrite"
+block = "4K"
+size = "16M"
+seconds = 1
+"""
 
 
 def sh(machine: Machine, script: str) -> str:
@@ -33,29 +58,88 @@ def tried(machine: Machine, *commands: str) -> bool:
     try:
         return machine.run("sh", "-c", f"mkdir --parents {POINT}; {' && '.join(commands)}").exit_code == 0
     finally:
-        machine.run("sh", "-c", f"umount {POINT}; wipefs --all {ORDINARY}; blkzone reset {ZONES}")
+        machine.run("sh", "-c", f"umount {POINT}; wipefs --all {ORDINARY}; blkzone reset {NAMESPACE}")
 
 
-def test_a_disk_with_zones_is_refused_and_nothing_is_written(machine: Machine) -> None:
-    before = sh(machine, f"blkzone report {ZONES}")
-    for erase in ((), ("--erase", "ZNS1")):
-        done = machine.run("fswizard", "run", "quick", "--target", f"device:{ZONES}", *erase)
-        assert done.exit_code == 3, done.output
-        assert b"zones (host-managed) that must be written in order" in done.stderr
-    assert sh(machine, f"blkzone report {ZONES}") == before
+def zones(machine: Machine, device: str) -> str:
+    return sh(machine, f"blkzone report {device}")
+
+
+def assert_left_empty(machine: Machine, device: str) -> None:
+    for line in zones(machine, device).splitlines():
+        assert "(nw)" in line or "(em)" in line, line
+    assert sh(machine, f"wipefs --no-act {device}") == ""
+
+
+@pytest.fixture
+def disk(machine: Machine) -> Iterator[tuple[str, str]]:
+    """A host-managed hard disk, some zones of which can be written anywhere: its path and its serial number."""
+    sh(machine, f"modprobe scsi_debug {SHINGLED} && udevadm settle --timeout=600")
+    try:
+        listed = json.loads(machine.run("fswizard", "drives", "--json").stdout)
+        (found,) = (drive for drive in listed if "scsi_debug" in drive["model"])
+        assert (found["zone_model"], found["smr"]["verdict"]) == ("host-managed", "host-managed")
+        yield f"/dev/{found['name']}", found["serial"]
+    finally:
+        machine.run("modprobe", "--remove", "scsi_debug")
+
+
+def test_nothing_is_written_before_the_serial_number_is_typed(machine: Machine) -> None:
+    before = zones(machine, NAMESPACE)
+    done = machine.run("fswizard", "run", "quick", "--target", f"device:{NAMESPACE}")
+    assert done.exit_code == 3, done.output
+    assert f"--erase {ZONED.serial}".encode() in done.stderr
+    assert zones(machine, NAMESPACE) == before
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [("ext4", "must be written in order"), ("xfs", "must be written in order"), ("f2fs", "can be written anywhere")],
+)
+def test_what_cannot_be_made_on_zones_is_refused_with_the_reason(machine: Machine, candidate: str, words: str) -> None:
+    before = zones(machine, NAMESPACE)
+    options = ("--target", f"device:{NAMESPACE}", "--erase", ZONED.serial, "--candidates", candidate)
+    done = machine.run("fswizard", "run", "quick", *options)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr.decode()
+    assert zones(machine, NAMESPACE) == before
+
+
+def test_btrfs_is_measured_on_a_zoned_namespace_that_is_left_empty(machine: Machine) -> None:
+    names = ("btrfs", "btrfs:noatime,metadata=single")
+    run = on_target(
+        machine, f"device:{NAMESPACE}", "; ".join(names), "--erase", ZONED.serial, "--rounds", "1..1", recipe=RECIPE
+    )
+    assert run.finished.exit_code == 0, run.finished.output
+    for name in names:
+        assert run.rounds(name) == {1}
+        assert min(run.rates(name)) > 0
+    assert_left_empty(machine, NAMESPACE)
+    table.note("btrfs on zones", "whole run", "1 round on a zoned namespace")
+
+
+def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Machine, disk: tuple[str, str]) -> None:
+    path, serial = disk
+    machine.write("/root/zones.toml", RECIPE)
+    planned = machine.run("fswizard", "plan", "/root/zones.toml", "--target", f"device:{path}").stdout.decode()
+    for command in ("blkzone reset", "mkfs.f2fs -m", "mkfs.btrfs -O zoned"):
+        assert command in planned, planned
+    assert "mkfs.ext4" not in planned
+    run = on_target(machine, f"device:{path}", "btrfs; f2fs", "--erase", serial, "--rounds", "3..3", recipe=RECIPE)
+    assert run.finished.exit_code == 0, run.finished.output
+    for name in ("btrfs", "f2fs"):
+        assert run.rounds(name) == {1, 2, 3}
+        assert min(run.rates(name)) > 0
+    assert_left_empty(machine, path)
+    table.note("f2fs on zones", "whole run", f"3 rounds, {run.ratio('f2fs'):.2f} times btrfs")
 
 
 def test_ext4_is_said_to_be_unsuitable_and_is(machine: Machine) -> None:
     assert "ext4" in unsuitable(HOST_MANAGED)
-    assert not tried(machine, f"mkfs.ext4 -q -F {ZONES}", f"mount {ZONES} {POINT}", WORK)
-
-
-def test_btrfs_is_advised_and_works(machine: Machine) -> None:
-    advised = {advice.filesystem: advice.options for advice in formatting_advice(HOST_MANAGED)}
-    assert tried(machine, f"mkfs.btrfs -q -f {advised['btrfs']} {ZONES}", f"mount {ZONES} {POINT}", WORK)
+    assert not tried(machine, f"mkfs.ext4 -q -F {NAMESPACE}", f"mount {NAMESPACE} {POINT}", WORK)
 
 
 def test_f2fs_is_advised_and_works_with_an_ordinary_disk_for_its_metadata(machine: Machine) -> None:
     advised = {advice.filesystem: advice.options for advice in formatting_advice(HOST_MANAGED)}
-    make = f"mkfs.f2fs -q -f {advised['f2fs']} -c $(realpath {ZONES}) {ORDINARY}"
+    make = f"mkfs.f2fs -q -f {advised['f2fs']} -c $(realpath {NAMESPACE}) {ORDINARY}"
     assert tried(machine, "modprobe f2fs", make, f"mount {ORDINARY} {POINT}", WORK)
