@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fswizard.bench import disk, limits, places, zones
 from fswizard.bench.workloads import commands
-from fswizard.drives import details, drive_of
+from fswizard.drives import details, place_of
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import availability
 from fswizard.model.drive import Drive
@@ -67,7 +67,7 @@ def make_plan(choices: Choices) -> Plan:
     target, losses = _target(choices, recipe)
     candidates = _candidates(choices, target)
     names = [candidate.name for candidate in candidates]
-    drive = choices.drive or _asked(drive_of(target.path or candidates[0].directory))
+    drive = choices.drive or _asked(place_of(target.path or candidates[0].directory))
     kind = drive.kind if drive else "unknown"
     recipe = _on_disk(recipe, kind)
     trial_s = trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads)

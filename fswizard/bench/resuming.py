@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fswizard import results
 from fswizard.bench import places
-from fswizard.drives import drive_of
+from fswizard.drives import place_of
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.filesystems import availability, parse_candidate
 from fswizard.model.filesystem import Candidate
@@ -127,7 +127,7 @@ def _check_target(plan: Plan) -> None:
     if size_bytes < plan.recipe.image_bytes or size_bytes % (4 << 20):
         raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
     places.check_room(directory, size_bytes)
-    drive = drive_of(directory)
+    drive = place_of(directory)
     then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
     if then != now or plan.target.host_filesystem != places.filesystem_type(directory):
         raise UsageError(

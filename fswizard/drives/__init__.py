@@ -1,7 +1,7 @@
 """What is attached to this machine, and is it shingled."""
 
 from fswizard.drives.advice import formatting_advice, persistent_cache_bytes, unsuitable
-from fswizard.drives.disks import drive_of, inventory
+from fswizard.drives.disks import drive_of, inventory, place_of
 from fswizard.drives.hotplug import watch
 from fswizard.drives.smartctl import details, details_each
 from fswizard.drives.smr import judge_smr
@@ -14,6 +14,7 @@ __all__ = [
     "inventory",
     "judge_smr",
     "persistent_cache_bytes",
+    "place_of",
     "unsuitable",
     "watch",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -40,23 +41,55 @@ def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
 
     A device's own path (`/dev/sdb1`) gives the disk that it is part of.
     """
-    path = os.path.realpath(path) if machine.live else path
-    name = path.removeprefix("/dev/").replace("/", "!") if path.startswith("/dev/") else ""
-    if not machine.path(f"/sys/class/block/{name}/dev").exists():
-        mount = mount_of(path, mounts(machine))
-        if mount is None:
-            return None
-        table = read_usage(machine).mounts
-        names = [name for name, found in table.items() if mount in found]
-        name = names[0] if len(names) == 1 else ""
-    disk = _bottom(name, machine) if name else ""
+    disks = {_bottom(name, machine) for name in _devices_at(path, machine)}
+    disk = disks.pop() if len(disks) == 1 else ""
     return next(iter(describe_all((disk,), machine, timeout_s=0.7)), None) if disk else None
 
 
 def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
-    """The disks that a volume, array or multipath disk (by its path) is made of; none for a disk of its own."""
+    """The disks that a volume, array or multipath disk (by its path) is made of, or the filesystem of a directory.
+
+    None for what lies on a disk of its own.
+    """
+    names = _devices_at(path, machine)
+    several = len(names) > 1
+    disks = (_members(name, machine) or ((_whole(name, machine),) if several else ()) for name in names)
+    return describe_all(tuple(dict.fromkeys(itertools.chain.from_iterable(disks))), machine, timeout_s=0.7)
+
+
+def place_of(path: str, machine: Machine = HERE) -> Drive | None:
+    """What a directory lies on: its disk, or its several disks as one, judged by the worst of them; else None."""
+    disk = drive_of(path, machine)
+    members = () if disk else members_of(path, machine)
+    if not members:
+        return disk
+    models = Counter(sorted(member.model or member.name for member in members))
+    return Drive(
+        name="+".join(member.name for member in members),
+        size_bytes=sum(member.size_bytes for member in members),
+        model=" + ".join(f"{count} × {model}" if count > 1 else model for model, count in models.items()),
+        kind="array",
+        rotational=any(member.rotational for member in members),
+        smr=judge_composed(members),
+        pending=" ".join(filter(None, (member.pending for member in members))),
+    )
+
+
+def _devices_at(path: str, machine: Machine) -> tuple[str, ...]:
+    """Kernel names of what lies directly below a path: the device that it names, or all devices of its filesystem."""
     path = os.path.realpath(path) if machine.live else path
-    return describe_all(_members(path.removeprefix("/dev/").replace("/", "!"), machine), machine, timeout_s=0.7)
+    if path.startswith("/dev/"):
+        name = path.removeprefix("/dev/").replace("/", "!")
+        if machine.path(f"/sys/class/block/{name}/dev").exists():
+            return (name,)
+    mount = mount_of(path, mounts(machine))
+    if mount is None:
+        return ()
+    if mount.filesystem == "zfs":
+        pool = mount.source.partition("/")[0]
+        known = ((name, content(machine.properties(name))) for name in machine.names("/sys/class/block"))
+        return tuple(name for name, found in known if (found.filesystem, found.label) == ("zfs_member", safe(pool)))
+    return tuple(name for name, found in read_usage(machine).mounts.items() if mount in found)
 
 
 def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) -> tuple[Drive, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.drives import contents, drive_of, inventory
-from fswizard.drives.disks import members_of
+from fswizard.drives.disks import members_of, place_of
 from fswizard.drives.machine import Machine, Properties
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
@@ -147,7 +147,10 @@ def test_hostile_text_comes_out_escaped(recorded: Recorded) -> None:
         ("laptop", "/run/user/1000/x", None),
         ("nas", "/srv/backup/today", "md0"),
         ("nas", "/srv/poolside", "sdh"),
-        ("server", "/tank/home", None),
+        ("server", "/tank/home", "dm-0"),
+        ("pools", "/srv/both", None),
+        ("pools", "/home/me", "sde"),
+        ("pools", "/tank/media", None),
     ],
 )
 def test_the_disk_below_a_path(recorded: Recorded, name: str, path: str, disk: str | None) -> None:
@@ -205,6 +208,27 @@ def test_a_volume_over_several_disks_is_judged_by_them(recorded: Recorded) -> No
     nas = recorded("nas")
     assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
     assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
+
+
+def test_a_filesystem_on_several_disks_is_judged_by_them(recorded: Recorded) -> None:
+    both = place_of("/srv/both/backups", recorded("pools"))
+    assert both is not None
+    assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
+    assert both.smr.kind == "drive-managed"
+    assert [piece.text.split()[4] for piece in both.smr.evidence if piece.says == "drive-managed"] == ["sda"]
+
+
+def test_a_pool_of_zfs_is_judged_by_its_disks(recorded: Recorded) -> None:
+    mirror = place_of("/tank/media/films", recorded("pools"))
+    assert mirror is not None
+    assert (mirror.name, mirror.model, mirror.smr.kind) == ("sdc+sdd", "2 × WDC WD80EFZX-68U", "cmr")
+    assert mirror.size_bytes == 2 * 15628053168 * 512
+
+
+def test_a_place_on_one_disk_is_that_disk(recorded: Recorded) -> None:
+    pools, laptop = recorded("pools"), recorded("laptop")
+    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
+    assert place_of("/run/user/1000/x", laptop) is None
 
 
 def disk(name: str, kind: SmrKind, confidence: Confidence = "strong", serial: str = "") -> Drive:
