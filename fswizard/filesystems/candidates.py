@@ -15,6 +15,12 @@ from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOp
 from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
 
+_NO_CANDIDATES = {
+    "zonefs": "zonefs shows each zone of a disk as a file that grows at its end, and lets nobody make another file: "
+    "no workload could run on it.",
+}
+"""Known, but nothing that could be measured, and why."""
+
 
 def parse_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates from a list such as `ext4; xfs:noatime`; UsageError where it is empty or names one twice."""
@@ -110,6 +116,8 @@ def _find_filesystem(name: str) -> Filesystem:
     known = catalogue()
     if name.lower() in known:
         return known[name.lower()]
+    if name.lower() in _NO_CANDIDATES:
+        raise UsageError(_NO_CANDIDATES[name.lower()], "On such a disk, compare btrfs and f2fs.")
     if not name:
         raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
     raise UsageError(f"The filesystem {safe(name)} is not known.", _hint(name, known))

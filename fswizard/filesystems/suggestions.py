@@ -32,9 +32,7 @@ def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
 
 def _for_host_managed() -> Iterator[Suggestion]:
     yield Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 cannot be made on such a disk.")
-    yield Suggestion(
-        "f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere."
-    )
+    yield Suggestion("f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere.")
 
 
 def _for_shingled() -> Iterator[Suggestion]:

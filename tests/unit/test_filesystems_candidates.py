@@ -140,3 +140,9 @@ def test_an_unknown_need_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError) as raised:
         parse_needs("checksum")
     assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
+
+
+def test_zonefs_is_known_but_nothing_could_run_on_it() -> None:
+    with pytest.raises(UsageError, match="lets nobody make another file") as raised:
+        parse_candidate("zonefs")
+    assert "f2fs" in raised.value.hint
