@@ -31,8 +31,9 @@ class Terminal:
         self._tmux("send-keys", "-t", self._name, "-l", line)
         self.press("Enter")
 
-    def text(self) -> str:
-        return self._tmux("capture-pane", "-t", self._name, "-p")
+    def text(self, *, coloured: bool = False) -> str:
+        """What stands on the screen; `coloured`, with the escapes that make it so."""
+        return self._tmux("capture-pane", "-t", self._name, "-p", *(["-e"] if coloured else []))
 
     def shows(self, words: str, limit_s: float = PATIENCE_S) -> str:
         """Waits until `words` stand on the screen, and returns all of it."""

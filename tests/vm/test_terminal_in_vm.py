@@ -6,15 +6,25 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.vm import pictures
 from tests.vm.disks import MEASURED, nvme, usb
 from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE, RUN_S, link
-from tests.vm.terminal import PASSWORD, PERSON, Terminal, left, logged_in, started
+from tests.vm.terminal import PASSWORD, PERSON, PROMPT, Terminal, left, logged_in, started
 
 pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow]
 
 ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
+
+SHOWN = (
+    ("shingled", "ST8000AS0002", ("SMR, drive-managed", "Our table of models")),
+    ("zoned", "nvme0n1", ("zones, host-managed", "queue/zoned")),
+    ("nvme", "nvme1n1", ("NVMe", "flash, not platters")),
+    ("usb", "QEMU HARDDISK", ("not known", "46f4:0001")),
+    ("virtio", "vdb", ("virtual", "do not show themselves")),
+)
+"""Disks by the picture's name: what stands in their row, and what is said of them."""
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +72,26 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
     machine.pull(NEW_STICK)
     terminal.no_longer_shows("sdf")
     left(terminal)
+
+
+def test_what_is_known_of_each_kind_of_disk_stands_on_its_screen(machine: Machine, terminal: Terminal) -> None:
+    terminal.shows(PROMPT)
+    terminal.enter("export TERM=xterm-256color")
+    started(terminal)
+    terminal.press("Enter")
+    machine.plug(NEW_CARD)
+    try:
+        terminal.shows("nvme1n1")
+        for name, row, words in SHOWN:
+            terminal.highlight(row)
+            for word in words:
+                terminal.shows(word)
+            terminal.settles()
+            pictures.keep(terminal, name)
+    finally:
+        machine.pull(NEW_CARD)
+    left(terminal)
+    terminal.enter("export TERM=vt220")
 
 
 def test_the_whole_wizard_from_the_first_question_to_the_recommendation(
