@@ -30,8 +30,9 @@ def conclude(
         plan = replace(plan, needs=_known(plan, needs))
     result = replace(result, plan=plan)
     judgement = judge(result)
-    doubtful = _once((*result.doubts, *doubts(result, judgement)))
-    return Findings(result, judgement, doubtful, advise(result, judgement, doubtful), summarise(result))
+    summaries = summarise(result)
+    doubtful = _once((*result.doubts, *doubts(result, judgement, summaries)))
+    return Findings(result, judgement, doubtful, advise(result, judgement, doubtful), summaries)
 
 
 def _weigh(plan: Plan, weights: Mapping[str, float]) -> Plan:

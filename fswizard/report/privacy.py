@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 import string
+import typing
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
@@ -28,12 +30,14 @@ def harmless(findings: Findings, *, identify: bool) -> Findings:
 
     Serial numbers, host and user names and paths are left out unless `identify` asks for them.
     """
-    if not identify:
-        findings = _anonymous(findings)
-    return _each_text(findings, safe)
+    if identify:
+        return _each_text(findings, safe, safe_lines)
+    findings, known = _anonymous(findings)
+    return _each_text(findings, lambda text: safe(known(text)), lambda text: safe_lines(known(text)))
 
 
-def _anonymous(findings: Findings) -> Findings:
+def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
+    """The same without what is private as a whole, and what takes the rest out of every text that is left."""
     result = findings.result
     plan, environment = result.plan, result.environment
     secrets = _secrets(findings)
@@ -62,7 +66,7 @@ def _anonymous(findings: Findings) -> Findings:
         doubts=_each_text(result.doubts, free),
     )
     doubts: tuple[Doubt, ...] = _each_text(findings.doubts, free)
-    return _each_text(dataclasses.replace(findings, result=result, doubts=doubts), known)
+    return dataclasses.replace(findings, result=result, doubts=doubts), known
 
 
 def _anonymous_drive(drive: Drive) -> Drive:
@@ -87,9 +91,11 @@ def _letters(count: int) -> list[str]:
     return [*string.ascii_uppercase, *(f"Z{number}" for number in range(count))][:count]
 
 
-def _each_text(value: T, change: Callable[[str], str]) -> T:
-    """The same value with `change` applied to every text in it."""
+def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:
+    """The same value with `change` applied to every text in it; the details of failures may have their own."""
     known: dict[str, str] = {}
+    as_they_are: set[tuple[str, ...] | None] = set()
+    """The texts of objects in which nothing changed: a result has thousands of samples."""
 
     def changed(item: Any) -> Any:
         kind = type(item)
@@ -99,11 +105,15 @@ def _each_text(value: T, change: Callable[[str], str]) -> T:
             return known[item]
         if kind in _WITHOUT_TEXT:
             return item
-        if isinstance(item, Failure) and change is safe:
-            details = safe_lines(item.details)
+        if kind is Failure and change_details is not None:
+            details = change_details(item.details)
             return dataclasses.replace(_of_fields(dataclasses.replace(item, details=""), changed), details=details)
         if dataclasses.is_dataclass(kind):
-            return _of_fields(item, changed)
+            texts = _texts_of(kind)(item)
+            after = item if texts in as_they_are else _of_fields(item, changed)
+            if after is item and texts is not None:
+                as_they_are.add(texts)
+            return after
         if isinstance(item, Mapping):
             return {changed(key): changed(part) for key, part in item.items()}
         return tuple(map(changed, item)) if isinstance(item, (tuple, list)) else item
@@ -113,12 +123,23 @@ def _each_text(value: T, change: Callable[[str], str]) -> T:
 
 
 def _of_fields(value: Any, changed: Callable[[Any], Any]) -> Any:
-    """The same object where nothing changes: a result has thousands of samples."""
+    """The same object where nothing changes."""
     kind: type = type(value)
     names = _field_names(kind)
     before = [getattr(value, name) for name in names]
     after = [changed(part) for part in before]
     return value if after == before else kind(**dict(zip(names, after)))
+
+
+@cache
+def _texts_of(kind: Any) -> Callable[[Any], tuple[str, ...] | None]:
+    """What gets the texts of a dataclass that has nothing else but numbers; of another one it gets None."""
+    hints = typing.get_type_hints(kind)
+    texts = [n for n in _field_names(kind) if hints[n] is str or typing.get_origin(hints[n]) is typing.Literal]
+    others = [hints[name] for name in _field_names(kind) if name not in texts]
+    if len(texts) < 2 or not set(others) <= {float, int, bool, float | None}:
+        return lambda value: None
+    return operator.attrgetter(*texts)
 
 
 @cache

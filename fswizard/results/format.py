@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from fswizard.model.result import Outcome
 from fswizard.model.text import safe, safe_lines
 
 SCHEMA = 1
-MAXIMUM_INTEGER = 2**63
 UNREADABLE = (ValueError, OverflowError, RecursionError)
 """What reading a line of unknown origin may raise."""
 
@@ -65,7 +64,7 @@ class Resumption:
 def parse_line(line: bytes) -> dict[str, Any]:
     """A line's JSON object with its text made harmless; one of UNREADABLE is raised where it is none."""
     try:
-        text = line.decode()
+        text = line.decode().rstrip("\n")
         data = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
@@ -76,6 +75,17 @@ def parse_line(line: bytes) -> dict[str, Any]:
     if text.isprintable() and "\\" not in text:  # nearly every line: nothing in it can be harmful
         return data
     return {safe(key): _harmless(key, value) for key, value in data.items()}
+
+
+def parse_lines(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """The objects of many lines at once; None where one of the lines has to be looked at by itself."""
+    try:
+        text = b",".join(lines).decode().replace("\n", "")
+        data: list[dict[str, Any]] = _DECODER.decode(f"[{text}]")
+    except UNREADABLE:
+        return None
+    plain = text.isprintable() and "\\" not in text and len(data) == len(lines)
+    return data if plain and set(map(type, data)) <= {dict} else None
 
 
 def _harmless(key: str, value: Any) -> Any:
@@ -90,14 +100,4 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number")
 
 
-def _bounded(kind: type[int] | type[float]) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        number = kind(text)
-        if abs(number) >= MAXIMUM_INTEGER:
-            raise ValueError(f"the number {text:.20} is too large")
-        return number
-
-    return read
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded(int), parse_float=_bounded(float))
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

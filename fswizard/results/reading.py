@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from io import BytesIO
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,12 @@ from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.model.text import safe
-from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
+from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
 
 MAXIMUM_BYTES = 64_000_000
+LINES_AT_ONCE = 200
 KEPT = (Sample, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
 WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    number: int
-    data: bytes
-    whole: bool
-    """Ended by a line feed."""
 
 
 def load(path: str | Path) -> Result:
@@ -35,15 +29,13 @@ def load(path: str | Path) -> Result:
 
     Raises UsageError, naming line and reason, where it is not a result file.
     """
-    lines = _lines(_read_bytes(Path(path)))
+    lines = BytesIO(_read_bytes(Path(path)))
     where = safe(Path(path).name)
-    header = _expect(where, next(lines, None), Header)
+    header = _expect(where, 1, lines.readline(), Header)
     if header.schema != SCHEMA:
         hint = "A newer fswizard wrote it; update this one." if header.schema > SCHEMA else ""
         raise UsageError(f"{where} has schema {header.schema}; this program reads schema {SCHEMA}.", hint)
-    begun = _expect(where, next(lines, None), RunStarted)
-    with _naming(where, 2):
-        _check_plan(begun.plan)
+    begun = _expect(where, 2, lines.readline(), RunStarted)
     return _collect(where, Result(begun.environment, begun.plan), lines)
 
 
@@ -62,55 +54,54 @@ def _read_bytes(path: Path) -> bytes:
         raise UsageError(f"{name} cannot be read: {reason}.", WHERE_RESULTS_ARE) from error
 
 
-def _lines(data: bytes) -> Iterator[_Line]:
-    start, number = 0, 1
-    while start < len(data):
-        end = data.find(b"\n", start)
-        yield _Line(number, data[start : end if end >= 0 else len(data)], end >= 0)
-        start, number = (end + 1 if end >= 0 else len(data)), number + 1
+def _wrong(where: str, number: int, error: Exception) -> UsageError:
+    """What is wrong with a line, in words that name file and line."""
+    reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
+    hint = "This is no result file of fswizard; `fswizard import` reads what other programs print."
+    return UsageError(f"{where}, line {number}: {reason}.", hint)
 
 
-@contextmanager
-def _naming(where: str, number: int) -> Iterator[None]:
-    """Turn what is wrong with a line into words that name file and line."""
-    try:
-        yield
-    except UNREADABLE as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
-        hint = "This is no result file of fswizard; `fswizard import` reads what other programs print."
-        raise UsageError(f"{where}, line {number}: {reason}.", hint) from error
-
-
-def _expect(where: str, line: _Line | None, kind: type[Any]) -> Any:
-    if line is None:
+def _expect(where: str, number: int, line: bytes, kind: type[Any]) -> Any:
+    if not line:
         raise UsageError(f"{where} ends before its plan is told.", "Nothing was measured in that run.")
-    with _naming(where, line.number):
-        data = parse_line(line.data)
+    try:
+        data = parse_line(line)
         if data.get("type") != kind.__name__:
             raise ValueError(f"a line of type {kind.__name__} was expected")
-        return from_json(kind, data)
+        found = from_json(kind, data)
+        if isinstance(found, RunStarted):
+            _check_plan(found.plan)
+    except UNREADABLE as error:
+        raise _wrong(where, number, error) from error
+    return found
 
 
-def _collect(where: str, result: Result, lines: Iterable[_Line]) -> Result:
+def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
+    """Take up the lines that follow the plan."""
     kinds: dict[str, type[Any]] = {kind.__name__: kind for kind in KEPT}
     found: dict[type[Any], list[Any]] = {kind: [] for kind in KEPT}
-    candidates = {"", *(candidate.name for candidate in result.plan.candidates)}
-    workloads = {"", *(workload.name for workload in result.plan.recipe.workloads)}
+    candidates = frozenset(("", *(candidate.name for candidate in result.plan.candidates)))
+    workloads = frozenset(("", *(workload.name for workload in result.plan.recipe.workloads)))
     elapsed_s = 0.0
-    for line in lines:
-        with _naming(where, line.number):
+    number = 2
+    try:
+        for line, parsed in _parsed(lines):
+            number += 1
             try:
-                data = parse_line(line.data)
+                data = parse_line(line) if parsed is None else parsed
             except ValueError:
-                if line.whole:
+                if line.endswith(b"\n"):
                     raise
                 break
-            _check_names(data, candidates, workloads)
+            _check_name("candidate", data, candidates)
+            _check_name("workload", data, workloads)
             if kind := kinds.get(str(data.get("type"))):
                 found[kind].append(from_json(kind, data))
                 if kind is Resumption:
                     found[Ending].clear()
             elapsed_s = max(elapsed_s, from_json(float, data.get("at_s", 0.0)))
+    except UNREADABLE as error:
+        raise _wrong(where, number, error) from error
     finished: RoundFinished | None = found[RoundFinished][-1] if found[RoundFinished] else None
     return replace(
         result,
@@ -125,6 +116,13 @@ def _collect(where: str, result: Result, lines: Iterable[_Line]) -> Result:
     )
 
 
+def _parsed(lines: Iterable[bytes]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """Each line, with its object where many could be read at once."""
+    rest = iter(lines)
+    while some := list(islice(rest, LINES_AT_ONCE)):
+        yield from zip(some, parse_lines(some) or repeat(None))
+
+
 def _check_plan(plan: Plan) -> None:
     candidates = [candidate.name for candidate in plan.candidates]
     workloads = [workload.name for workload in plan.recipe.workloads]
@@ -136,8 +134,7 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError("a weight is negative")
 
 
-def _check_names(data: dict[str, Any], candidates: set[str], workloads: set[str]) -> None:
-    for key, known in (("candidate", candidates), ("workload", workloads)):
-        name = data.get(key, "")
-        if not isinstance(name, str) or name not in known:
-            raise ValueError(f"the {key} {name!r:.60} is not in the plan")
+def _check_name(key: str, data: Mapping[str, Any], known: Collection[str]) -> None:
+    name = data.get(key, "")
+    if type(name) is not str or name not in known:
+        raise ValueError(f"the {key} {name!r:.60} is not in the plan")

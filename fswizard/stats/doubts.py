@@ -9,7 +9,6 @@ from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.constants import FIRST_LOOK
 from fswizard.stats.drift import LEAST_DRIFT, drift
-from fswizard.stats.summary import summarise
 from fswizard.stats.table import comparable, counted, workload_tables
 
 MOST_FALL = 0.3
@@ -17,9 +16,8 @@ MOST_FALL = 0.3
 MOST_OF_LIMIT = 0.5
 
 
-def doubts(result: Result, judgement: Judgement) -> tuple[Doubt, ...]:
-    """What to hold against a judgement, with what can be done about it."""
-    summaries = summarise(result)
+def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
+    """What to hold against a judgement, with what can be done about it; `summaries` are those of the result."""
     return (
         *_few_rounds(result, judgement),
         *_drift(result),

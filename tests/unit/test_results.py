@@ -30,9 +30,9 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.judgement import Judgement
-from fswizard.model.result import Doubt, Failure, Result
+from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
-from fswizard.results.reading import MAXIMUM_BYTES
+from fswizard.results.reading import LINES_AT_ONCE, MAXIMUM_BYTES
 from tests.builders import make_drive, make_plan, make_result
 
 FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
@@ -41,6 +41,12 @@ RESULT = make_result(
     failures=(FAILURE,),
     doubts=(Doubt("busy-machine", "Other programs were running."),),
     discarded_rounds=(3,),
+)
+
+
+SAMPLE = (
+    b'{"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s", '
+    b'"better": "higher"}'
 )
 
 
@@ -182,6 +188,9 @@ def replaced(file: Path, number: int, old: bytes, new: bytes) -> Path:
         (b'{"at_s": NaN}', "NaN is no number"),
         (b'{"at_s": 1e999}', "too large"),
         (b'{"at_s": ' + b"9" * 400 + b"}", "too large"),
+        (SAMPLE.replace(b"2.5", b"1e30"), "Sample.value: the number 1e.30 is too large"),
+        (SAMPLE.replace(b"higher", b"greener"), "Sample.better: 'greener' is none of"),
+        (SAMPLE + b", " + SAMPLE, "not JSON"),
         (b'{"a": ' * 100_000, "nested too deeply"),
         (b'{"type": "Ending", "at_s": 1, "outcome": "won"}', "'won' is none of"),
     ],
@@ -190,6 +199,22 @@ def test_a_wrong_line_is_refused_with_its_number_and_reason(file: Path, line: by
     with pytest.raises(UsageError, match=reason) as caught:
         load(with_line(file, 5, line))
     assert "result.jsonl, line 5: " in caught.value.message
+
+
+def test_the_wrong_one_of_many_lines_is_named(file: Path) -> None:
+    lines = file.read_bytes().splitlines(keepends=True)
+    many = [*lines[:5], *[lines[5]] * 3 * LINES_AT_ONCE]
+    file.write_bytes(b"".join(many))
+    assert len(load(file).samples) == len(many) - 2
+    many[2 * LINES_AT_ONCE] = b'{"a": 1}, {"b": 2}\n'
+    file.write_bytes(b"".join(many))
+    with pytest.raises(UsageError, match=f"line {2 * LINES_AT_ONCE + 1}: not JSON"):
+        load(file)
+
+
+def test_a_whole_number_and_a_new_field_do_not_matter(file: Path) -> None:
+    result = load(with_line(file, 5, SAMPLE.replace(b"2.5", b"2").replace(b"}", b', "mood": "good"}')))
+    assert Sample(1, "xfs", "", "m", 2.0, "s", "higher") in result.samples
 
 
 @pytest.mark.parametrize(

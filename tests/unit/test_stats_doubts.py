@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from fswizard.model.result import Result, Sample
-from fswizard.stats import doubts, judge
+from fswizard.stats import doubts, judge, summarise
 from fswizard.stats.drift import drift, residuals
 from tests.builders import DURATION, make_plan, make_result, make_workload
 
 
 def codes(result: Result) -> list[str]:
-    return [doubt.code for doubt in doubts(result, judge(result))]
+    return [doubt.code for doubt in doubts(result, judge(result), summarise(result))]
 
 
 def drifting(per_round: float, rounds: int = 8, noise: float = 0.01) -> Result:
@@ -33,7 +33,7 @@ def test_a_calm_run_raises_no_doubt() -> None:
 
 def test_one_or_two_rounds_are_too_few() -> None:
     result = make_result({"ext4": (100.0, 101.0), "xfs": (120.0, 119.0)})
-    (doubt,) = doubts(result, judge(result))
+    (doubt,) = doubts(result, judge(result), summarise(result))
     assert doubt.code == "few-rounds"
     assert doubt.text.startswith("2 rounds: differences cannot be told from chance")
 
@@ -41,7 +41,7 @@ def test_one_or_two_rounds_are_too_few() -> None:
 @pytest.mark.parametrize(("per_round", "said"), [(-0.03, "19% slower"), (0.03, "23% faster")])
 def test_a_disk_that_becomes_slower_or_faster_is_reported(per_round: float, said: str) -> None:
     result = drifting(per_round)
-    (doubt,) = doubts(result, judge(result))
+    (doubt,) = doubts(result, judge(result), summarise(result))
     assert doubt.code == "drift"
     assert said in doubt.text
 
@@ -74,7 +74,7 @@ def test_three_rounds_lie_on_any_line() -> None:
 
 def test_figures_that_cannot_be_compared_are_told() -> None:
     result = make_result({"ext4": (100.0,) * 4, "xfs": (110.0, 0.0, 110.0, 110.0)})
-    (doubt,) = doubts(result, judge(result))
+    (doubt,) = doubts(result, judge(result), summarise(result))
     assert doubt.code == "figures-left-out"
     assert "1 figure was zero" in doubt.text and "xfs in write" in doubt.text
 
@@ -97,7 +97,7 @@ def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sampl
 
 def test_a_cache_that_runs_out_within_a_workload_is_told_of_the_candidate_that_shows_it_most() -> None:
     result = with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})
-    (doubt,) = doubts(result, judge(result))
+    (doubt,) = doubts(result, judge(result), summarise(result))
     assert doubt.code == "cache-exhausted"
     assert "xfs wrote 50% slower at the end of “Write”" in doubt.text
     assert "A longer recipe shows the one that lasts" in doubt.text
@@ -119,5 +119,5 @@ def test_a_workload_as_fast_as_in_memory_tells_little_about_the_disk(reached: fl
     result = with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (reached,) * 3}, limit)
     assert codes(result) == said
     if said:
-        (doubt,) = doubts(result, judge(result))
+        (doubt,) = doubts(result, judge(result), summarise(result))
         assert "xfs did “Write” at 60% of its speed in memory" in doubt.text and "weight 0" in doubt.text
