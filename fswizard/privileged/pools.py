@@ -1,8 +1,8 @@
 """ZFS, whose pools have their own way: made with zpool, exported and imported where others are unmounted and mounted.
 
-A pool lies on one device, has a name that nobody else's has, is found by that device and its GUID alone, and is
-imported only while it is mounted. Two programs are called zpool: OpenZFS's talks to the kernel's module, and
-zfs-fuse's to a daemon, which is started here for each mount, in directories that only this namespace has.
+A pool lies on one device or on several, has a name that nobody else's has, is found by those devices and its GUID
+alone, and is imported only while it is mounted. Two programs are called zpool: OpenZFS's talks to the kernel's module,
+and zfs-fuse's to a daemon, which is started here for each mount, in directories that only this namespace has.
 """
 
 from __future__ import annotations
@@ -51,12 +51,14 @@ class Pool:
     name: str
     device: int
     """Descriptor of the block device it lies on."""
+    others: tuple[int, ...] = ()
+    """Of further ones that it is spread over."""
     counted: dict[str, int] = field(default_factory=dict)
     """Errors of earlier mounts: the pool forgets them at every export."""
 
     @property
     def directory(self) -> str:
-        """Holds the device's node and nothing else, so that import looks at no other device.
+        """Holds its devices' nodes and nothing else, so that import looks at no other device.
 
         The kernel's module opens it from outside this namespace. By its usual name OpenZFS would partition a disk.
         """
@@ -65,6 +67,12 @@ class Pool:
     @property
     def node(self) -> str:
         return f"{self.directory}/disk"
+
+    @property
+    def devices(self) -> dict[str, int]:
+        """Each device's node, and its descriptor."""
+        further = {f"{self.node}-{number}": device for number, device in enumerate(self.others, 2)}
+        return {self.node: self.device, **further}
 
 
 def new(device: int) -> Pool:
@@ -82,8 +90,8 @@ def has_daemon() -> bool:
     return True
 
 
-def create(pool: Pool, arguments: tuple[str, ...]) -> Body:
-    """Make the pool and export it."""
+def create(pool: Pool, arguments: tuple[str, ...], spread: tuple[str, ...] = (), *, degraded: bool = False) -> Body:
+    """Make the pool and export it; `spread` says how its nodes go together. `degraded` puts the last one out of use."""
     ours = {
         "-o": ("cachefile=none", "failmode=continue"),
         "-O": (f"mountpoint={stage.MOUNT}", "canmount=noauto", "setuid=off", "devices=off", f"{MARK}={pool.name}"),
@@ -93,7 +101,9 @@ def create(pool: Pool, arguments: tuple[str, ...]) -> Body:
     def body() -> int:
         _prepare(pool)
         with _daemon():
-            code = _zpool("create", *options, *arguments, pool.name, pool.node)
+            code = _zpool("create", *options, *arguments, pool.name, *(spread or (pool.node,)))
+            if code == 0 and degraded:
+                code = _zpool("offline", pool.name, [*pool.devices][-1])
             if code == 0:
                 Path(GUID).write_text(_asked("list", "-H", "-o", "guid", pool.name))
                 code = _export(pool)
@@ -127,8 +137,9 @@ def umount(pool: Pool, path: str) -> int:
     code = _umount(path) or _export(pool)
     if code == 0:
         _stop()
-        os.fsync(pool.device)
-        system_calls.drop_buffers(pool.device)  # zfs-fuse reads through them, and they stay while the helper lives
+        for device in pool.devices.values():
+            os.fsync(device)
+            system_calls.drop_buffers(device)  # zfs-fuse reads through them, and they stay while the helper lives
     return code
 
 
@@ -137,7 +148,8 @@ def sync(pool: Pool) -> int:
     if not has_daemon():
         return 0
     code = _call("zfs", "set", f"fswizard:synced={time.monotonic_ns()}", pool.name)
-    os.fsync(pool.device)
+    for device in pool.devices.values():
+        os.fsync(device)
     return code
 
 
@@ -150,10 +162,10 @@ def discard(pool: Pool) -> None:
 
 
 def forget(pool: Pool) -> None:
-    """Take the device's node away."""
+    """Take the devices' nodes away."""
     with contextlib.suppress(OSError):
-        os.unlink(pool.node)
-    with contextlib.suppress(OSError):
+        for name in os.listdir(pool.directory):
+            os.unlink(f"{pool.directory}/{name}")
         os.rmdir(pool.directory)
 
 
@@ -214,13 +226,14 @@ def _number(text: str) -> int:
 
 
 def _prepare(pool: Pool) -> None:
-    """Directories that this namespace alone has, and the device's node."""
+    """Directories that this namespace alone has, and the devices' nodes."""
     stage.prepare()
     for directory in DAEMON_DIRECTORIES if has_daemon() else ():
         stage.hide(directory)
     os.makedirs(pool.directory, 0o700, exist_ok=True)
-    if not os.path.exists(pool.node):
-        os.mknod(pool.node, stat.S_IFBLK | 0o600, os.fstat(pool.device).st_rdev)
+    for node, device in pool.devices.items():
+        if not os.path.exists(node):
+            os.mknod(node, stat.S_IFBLK | 0o600, os.fstat(device).st_rdev)
 
 
 def _mount(pool: Pool, directory: int, person: Person) -> int:

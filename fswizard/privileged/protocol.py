@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 4
+VERSION = 5
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -79,6 +79,15 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "wipe": {"handle": is_number},
     "write": {"handle": is_number, "blocks": is_numbers, "pause_us": is_number},
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
+    "join": {"handles": is_numbers},
+    "array": {"handle": is_number, "level": is_text, "chunk_kib": is_number, "bitmap": is_text, "missing": is_number},
+    "build": {
+        "handle": is_number,
+        "filesystem": is_text,
+        "arguments": is_texts,
+        "level": is_text,
+        "missing": is_number,
+    },
     "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts, "directory": is_path},
     "umount": {"handle": is_number},
     "detach": {"handle": is_number},

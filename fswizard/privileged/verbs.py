@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fswizard.privileged import (
+    arrays,
     claim,
     counters,
     grammar,
+    groups,
     identity,
     loop_device,
     mounts,
@@ -20,10 +22,9 @@ from fswizard.privileged import (
     protocol,
     volumes,
 )
-from fswizard.privileged.claim import ClaimedDevice
+from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Body, Ending, Job, Jobs
-from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.volumes import Volume
 
@@ -75,7 +76,15 @@ class Verbs:
         if len(self._volumes) >= MAXIMUM_VOLUMES:
             raise Refusal("busy", f"{MAXIMUM_VOLUMES} images are attached already")
 
-    def _take(self, device: LoopDevice | ClaimedDevice, image: int | None, log: int | None) -> Answer:
+    def _join(self, handles: list[int]) -> Answer:
+        self._require_room()
+        volumes_of = [self._volume(handle, mounted=False) for handle in handles]
+        group = groups.join([part for volume in volumes_of for part in volume.parts])
+        for volume in volumes_of:
+            volume.joined = True
+        return self._take(group, None, volumes.open_kernel_log())
+
+    def _take(self, device: Held | Group, image: int | None, log: int | None) -> Answer:
         self._last_handle += 1
         pool = pools.new(device.descriptor)
         self._volumes[self._last_handle] = Volume(self._last_handle, device, image, log, pool)
@@ -86,7 +95,10 @@ class Verbs:
 
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, mounted=False)
-        return self._work(volume, "wipe", volumes.wipe(volume))
+        body = volumes.wipe(volume)
+        if isinstance(volume.device, Group):
+            volume.device.spread = volume.device.missing = False
+        return self._work(volume, "wipe", body)
 
     def _write(self, handle: int, blocks: list[int], pause_us: int) -> Answer:
         volume = self._volume(handle, mounted=False)
@@ -100,10 +112,36 @@ class Verbs:
         volume.is_pool = filesystem == grammar.ZFS
         if volume.is_pool:
             volume.pool.counted.clear()
+            volume.pool.others = ()
             return self._work(volume, "mkfs", pools.create(volume.pool, command[1:]))
         return self._work(
             volume, "mkfs", volumes.mkfs(volume, command, self._nowhere), keep=(self._nowhere, *volume.locks)
         )
+
+    def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
+        volume, group = self._group(handle, missing)
+        if group.array:
+            raise Refusal("refused", f"{group.name} is an array already")
+        paths = [member.path for member in group.members]
+        arguments = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
+        body = arrays.create(arguments, self._nowhere)
+        return self._work(volume, "array", body, keep=(self._nowhere,))
+
+    def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
+        volume, group = self._group(handle, missing)
+        command = grammar.mkfs_command(filesystem, arguments)
+        volume.is_pool = filesystem == grammar.ZFS
+        if volume.is_pool:
+            volume.pool.counted.clear()
+            volume.pool.others = tuple(member.descriptor for member in group.members[1:])
+            spread = groups.zfs_words(level, [*volume.pool.devices])
+            return self._work(volume, "build", pools.create(volume.pool, command[1:], spread, degraded=missing > 0))
+        if filesystem != "btrfs":
+            raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
+        command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
+        group.spread, group.missing = True, missing > 0
+        body = volumes.build(volume, command, self._nowhere, degraded=group.missing)
+        return self._work(volume, "build", body, keep=(self._nowhere, *volume.locks))
 
     def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
         volume = self._volume(handle, mounted=False)
@@ -143,7 +181,13 @@ class Verbs:
             raise
 
     def _detach(self, handle: int) -> Answer:
-        self._volume(handle, mounted=False).close()
+        volume = self._volume(handle, mounted=False)
+        if isinstance(volume.device, Group):
+            if volume.device.array:
+                raise Refusal("refused", f"{volume.device.name} is still an array")
+            for other in self._volumes.values():
+                other.joined = other.joined and other.device not in volume.parts
+        volume.close()
         del self._volumes[handle]
         return {}
 
@@ -174,16 +218,21 @@ class Verbs:
 
     def _reclaim(self, pool: str) -> Answer:
         pools.reclaim(pool)
+        arrays.reclaim(pool)
         return {}
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: pools of its own module, and their nodes."""
+        """Undo what the kernel would not when the helper is gone: pools of its own module, their nodes, and arrays."""
         left = [volume for volume in self._volumes.values() if volume.is_pool and not pools.has_daemon()]
-        if left:
+        made = [(volume, group) for volume in self._volumes.values() if (group := volumes.array_of(volume))]
+        if left or made:
             os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
         for volume in left:
             volume.let_go()
             pools.end(volume.pool, volume.mount)
+        for volume, group in made:
+            volume.let_go()
+            volumes.end_array(volume, group)
         for volume in self._volumes.values():
             pools.forget(volume.pool)
 
@@ -197,6 +246,15 @@ class Verbs:
         volume = self._volumes[handle]
         volume.require(mounted=mounted)
         return volume
+
+    def _group(self, handle: int, missing: int) -> tuple[Volume, Group]:
+        """The group, of which something shall be made that misses no device or one."""
+        volume = self._volume(handle, mounted=False)
+        if not isinstance(volume.device, Group):
+            raise Refusal("refused", f"{volume.device.name} is one device alone")
+        if missing > 1:
+            raise Refusal("refused", "more than one device missing would be no array")
+        return volume, volume.device
 
     def _work(
         self, volume: Volume, verb: str, body: Body, finish: Callable[[Ending], None] = lambda ending: None,
@@ -215,7 +273,8 @@ class Verbs:
             except Refusal as refusal:
                 raise OSError(refusal.text) from refusal
 
-        job = self._jobs.start(body, contained=False, finish=end, keep=(volume.device.descriptor, *keep))
+        held = (part.descriptor for part in volume.parts)
+        job = self._jobs.start(body, contained=False, finish=end, keep=(*held, *keep))
         volume.busy = verb
         return _told(job)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -25,8 +26,8 @@ from fswizard.privileged import (
     zones,
 )
 from fswizard.privileged.claim import ClaimedDevice
+from fswizard.privileged.groups import Group, Held, forget_btrfs
 from fswizard.privileged.identity import Person
-from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
@@ -45,7 +46,7 @@ END_LIMIT_S = 20.0
 @dataclass(slots=True)
 class Volume:
     handle: int
-    device: LoopDevice | ClaimedDevice
+    device: Held | Group
     image: int | None
     """Descriptor of the file that a loop device stands for."""
     kernel_log: int | None
@@ -58,17 +59,28 @@ class Volume:
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
     busy: str = ""
     """The verb that is being carried out."""
+    joined: bool = False
+    """It is part of a group, which takes its orders."""
     lines: list[str] = field(default_factory=list)
     """Errors in the kernel log that name the device, since it was attached."""
 
     @property
-    def source(self) -> str:
-        """What its mount names as the thing that is mounted."""
-        return self.pool.name if self.is_pool else self.device.path
+    def sources(self) -> tuple[str, ...]:
+        """What its mount may name as the thing that is mounted."""
+        if self.is_pool:
+            return (self.pool.name,)
+        return self.device.sources if isinstance(self.device, Group) else (self.device.path,)
+
+    @property
+    def parts(self) -> tuple[Held, ...]:
+        """The devices that it is."""
+        return self.device.members if isinstance(self.device, Group) else (self.device,)
 
     @property
     def locks(self) -> tuple[int, ...]:
         """Descriptors by which the disk is locked."""
+        if isinstance(self.device, Group):
+            return self.device.locks
         return (self.device.lock,) if isinstance(self.device, ClaimedDevice) else ()
 
     @property
@@ -79,6 +91,8 @@ class Volume:
     def require(self, *, mounted: bool) -> None:
         if self.busy:
             raise Refusal("busy", f"{self.busy} is still going on")
+        if self.joined:
+            raise Refusal("refused", f"{self.device.name} is part of a group")
         if mounted and self.mount is None:
             raise Refusal("refused", f"{self.device.name} is not mounted")
         if not mounted and self.mount is not None:
@@ -116,26 +130,48 @@ def open_kernel_log() -> int | None:
 
 
 def wipe(volume: Volume) -> jobs.Body:
-    """Take away every signature, and what programs find at either end."""
-    wipefs, device = programs.find("wipefs"), volume.device
+    """Take away every signature, and what programs find at either end; of a group, from all its devices."""
+    wipefs, parts = programs.find("wipefs"), volume.parts
     blkzone = programs.find("blkzone") if volume.zoned else ""
 
     def body() -> int:
         if volume.is_pool:
             pools.discard(volume.pool)
-        if blkzone and (code := _call([blkzone, "reset", device.path])):
+            pools.forget(volume.pool)
+        if isinstance(volume.device, Group) and (code := volume.device.take_apart()):
             return code
-        code = _call([wipefs, "--all", device.path])
-        if code == 0:
-            size = os.lseek(device.descriptor, 0, os.SEEK_END)
-            for offset in (0, size - EDGE_BYTES):
-                if not blkzone or zones.is_conventional(device.descriptor, offset):
-                    os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
-            os.fsync(device.descriptor)
-            system_calls.drop_buffers(device.descriptor)
-        return code
+        return next((code for part in parts if (code := _wipe(part, wipefs, blkzone))), 0)
 
     return body
+
+
+def _wipe(device: Held, wipefs: str, blkzone: str) -> int:
+    if blkzone and (code := _call([blkzone, "reset", device.path])):
+        return code
+    code = _call([wipefs, "--all", device.path])
+    if code == 0:
+        size = os.lseek(device.descriptor, 0, os.SEEK_END)
+        for offset in (0, size - EDGE_BYTES):
+            if not blkzone or zones.is_conventional(device.descriptor, offset):
+                os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
+        os.fsync(device.descriptor)
+        system_calls.drop_buffers(device.descriptor)
+    return code
+
+
+def array_of(volume: Volume) -> Group | None:
+    """The group, while there is an array of its devices."""
+    with contextlib.suppress(Refusal):
+        if isinstance(volume.device, Group) and volume.device.array:
+            return volume.device
+    return None
+
+
+def end_array(volume: Volume, group: Group) -> None:
+    """Stop the array: it would outlive the helper."""
+    if volume.mount is not None:
+        _call([programs.find("umount"), "--no-canonicalize", "--no-mtab", "--internal-only", volume.mount.path])
+    group.take_apart()
 
 
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
@@ -161,46 +197,68 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
 
 
 def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs.Body:
-    """Make a filesystem. A program that locks the disk itself gets our lock meanwhile: it would wait for it."""
-    program, device = programs.find(command[0]), volume.device
+    """Make a filesystem."""
+    program, path = programs.find(command[0]), volume.device.path
 
     def body() -> int:
         os.fchdir(empty_directory)
         if command[0] not in grammar.LOCKING_PROGRAMS:
-            os.execve(program, [*command, device.path], programs.ROOT_ENVIRONMENT)
-        for lock in volume.locks:
-            fcntl.flock(lock, fcntl.LOCK_UN)
-        code = _call([program, *command[1:], device.path])
-        for lock in volume.locks:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.execve(program, [*command, path], programs.ROOT_ENVIRONMENT)
+        return _unlocked([program, *command[1:], path], volume.locks)
+
+    return body
+
+
+def build(volume: Volume, command: tuple[str, ...], empty_directory: int, *, degraded: bool) -> jobs.Body:
+    """Make a filesystem on all devices of a group; `degraded` takes the last one away again."""
+    program, wipefs, parts = programs.find(command[0]), programs.find("wipefs"), volume.parts
+
+    def body() -> int:
+        os.fchdir(empty_directory)
+        code = _unlocked([program, *command[1:], *(part.path for part in parts)], volume.locks)
+        if code == 0 and degraded:
+            code = _wipe(parts[-1], wipefs, "")
+            forget_btrfs(parts[-1:])
         return code
 
     return body
+
+
+def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
+    """The exit code. A program that locks the disk itself gets our lock meanwhile: it would wait for it."""
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    code = _call(argv)
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return code
 
 
 def mount(volume: Volume, mount_type: str, options: str, directory: int, person: Person) -> jobs.Body:
     """Mount over the open `directory`, whatever its path leads to by now, and give the root to the person."""
     if volume.is_pool:
         return pools.mount(volume.pool, directory, person)
-    known = mounts.mounts().keys()
+    known, device = mounts.mounts().keys(), volume.device.path
+    if isinstance(volume.device, Group):
+        options = ",".join((options, *volume.device.mount_options))
 
     def body() -> int:
         if mount_type in grammar.FUSE:
             stage.prepare()
-            code = _mount(mount_type, options, volume.device.path, stage.MOUNT)
+            code = _mount(mount_type, options, device, stage.MOUNT)
             if code == 0:
                 stage.move(directory)
             return code
         os.fchdir(directory)
         for_kernel = cleaner.kernel_options(options) if mount_type == cleaner.NILFS2 else options
-        code = _mount(mount_type, for_kernel, volume.device.path, ".", "--internal-only")
+        code = _mount(mount_type, for_kernel, device, ".", "--internal-only")
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
             os.fchown(root, person.uid, person.gid)
             os.fchmod(root, 0o700)
         if mounted and mount_type == cleaner.NILFS2:
-            return cleaner.start(options, volume.device.path, mounted.path)
+            return cleaner.start(options, device, mounted.path)
         return code
 
     return body
@@ -216,7 +274,7 @@ def _mount(mount_type: str, options: str, device: str, directory: str, *flags: s
 def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     """The mount of the volume that is not among the `known` IDs; None where there is none."""
     new = (found for found in mounts.mounts().values() if found.id not in known)
-    return next((found for found in new if found.source == volume.source), None)
+    return next((found for found in new if found.source in volume.sources), None)
 
 
 def umount(volume: Volume, mounted: Mount) -> jobs.Body:

@@ -66,6 +66,7 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
         "blocks": [7], "pause_us": 0,
         "counted": [], "pool": "x",
+        "handles": [1, 2], "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 1,
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request({"id": 1, "verb": verb, **fields}).fields == fields

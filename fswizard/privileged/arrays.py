@@ -1,0 +1,173 @@
+"""md: arrays of devices that the helper holds, made with mdadm and stopped when the run is over.
+
+An array has a name and a UUID that nobody else's has. It is found by its members in sysfs, and stopped only where all
+of them are the helper's, or, of a killed run, where name and UUID are the run's. mdadm reads no configuration and
+assembles nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fswizard.privileged import programs
+from fswizard.privileged.jobs import Body
+from fswizard.privileged.protocol import Refusal
+
+NAME = re.compile(r"fswizard-[0-9a-f]{16}")
+"""As pools of a run are named."""
+CHUNKED = ("5", "6", "10")
+MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
+"""By level, all that are made."""
+CHUNKS_KIB = frozenset(4 << power for power in range(10))
+"""4 KiB to 2 MiB; 0 where a level has none."""
+BITMAPS = ("internal", "none")
+MISSING = "missing"
+"""Stands for a member that is not there (mdadm(8))."""
+WITHOUT_CONFIGURATION = "--config=none"
+BLOCKS = Path("/sys/block")
+ANSWER_LIMIT_S = 10
+BUSY_LIMIT_S = 10.0
+"""A device that has just failed, or an array that udev looks at, is let go a moment later."""
+PAUSE_S = 0.05
+
+
+def uuid_of(name: str) -> str:
+    """The UUID that the array of that name is given, as mdadm writes it."""
+    digits = hashlib.sha256(name.encode()).hexdigest()[:32]
+    return ":".join(digits[start : start + 8] for start in range(0, 32, 8))
+
+
+def create_command(
+    name: str, level: str, chunk_kib: int, bitmap: str, paths: Sequence[str], *, degraded: bool
+) -> tuple[str, ...]:
+    """mdadm's arguments; Refusal where anything is not on the list. `degraded` leaves the last device out.
+
+    Without the first synchronisation, which would be measured along: nobody keeps anything on these devices.
+    """
+    if level not in MINIMUM_MEMBERS or len(paths) < MINIMUM_MEMBERS[level]:
+        raise Refusal("refused", f"{len(paths)} devices make no array of level {level!r:.20}")
+    if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
+        raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
+    if bitmap not in BITMAPS:
+        raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
+    if not NAME.fullmatch(name):
+        raise Refusal("refused", f"{name!r:.40} is no name of a run")
+    chunk = (f"--chunk={chunk_kib}K",) if chunk_kib else ()
+    there = (*paths[:-1], MISSING) if degraded else paths
+    return (
+        "--create", f"/dev/md/{name}", WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2",
+        f"--name={name}", f"--uuid={uuid_of(name)}", f"--level={level}", f"--raid-devices={len(paths)}", *chunk,
+        f"--bitmap={bitmap}", *there,
+    )  # fmt: skip
+
+
+def create(arguments: Sequence[str], directory: int) -> Body:
+    """Make the array, in the empty `directory`: mdadm takes some words for files."""
+    mdadm = programs.find("mdadm")
+
+    def body() -> int:
+        os.fchdir(directory)
+        os.execve(mdadm, [mdadm, *arguments], programs.ROOT_ENVIRONMENT)
+
+    return body
+
+
+def made_of(names: Sequence[str], blocks: Path = BLOCKS) -> str:
+    """Kernel name of the array that the devices `names` are members of; empty where they are of none.
+
+    Refusal where it has a member that is none of them.
+    """
+    for block in sorted(blocks.glob("md*")):
+        members = set(_members(block))
+        if members.isdisjoint(names):
+            continue
+        if not members.issubset(names):
+            raise Refusal("refused", f"{block.name} has members that are not this run's")
+        return block.name
+    return ""
+
+
+def stop(array: str, members: Sequence[str]) -> int:
+    """Stop an array that is proven to be a run's, and have its members, by their paths, forget it; the exit code.
+
+    They are locked meanwhile as udev respects it, which else would assemble it again at once.
+    """
+    with contextlib.ExitStack() as undo:
+        for path in members:
+            _lock(path, undo)
+        code = _until_let_go(WITHOUT_CONFIGURATION, "--stop", f"/dev/{array}")
+        if code == 0:
+            for path in members:
+                _mdadm(WITHOUT_CONFIGURATION, "--zero-superblock", path)  # one that is missing has none
+        return code
+
+
+def reclaim(name: str, blocks: Path = BLOCKS) -> None:
+    """Stop the array of a killed run; Refusal where it may be another's."""
+    if not NAME.fullmatch(name):
+        raise Refusal("refused", f"{name!r:.40} is no array of a run")
+    for block in sorted(blocks.glob("md*")):
+        members = _members(block)
+        told = _detail(block.name) if members else {}
+        if told.get("MD_NAME", "").rpartition(":")[2] != name:
+            continue
+        if told.get("MD_UUID") != uuid_of(name):
+            raise Refusal("refused", f"{block.name} does not bear the mark of a run")
+        if stop(block.name, [f"/dev/{member}" for member in members]):
+            raise Refusal("failed", f"{block.name} cannot be stopped")
+
+
+def _members(block: Path) -> list[str]:
+    return sorted(slave.name for slave in (block / "slaves").glob("*"))
+
+
+def _lock(path: str, undo: contextlib.ExitStack) -> None:
+    """Of the whole disk; whoever holds the lock already, the helper itself above all, keeps it."""
+    directory = Path("/sys/class/block", os.path.basename(path)).resolve()
+    disk = directory.parent.name if (directory / "partition").exists() else directory.name
+    with contextlib.suppress(OSError):
+        lock = os.open(f"/dev/{disk}", os.O_RDONLY | os.O_CLOEXEC)
+        undo.callback(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _detail(array: str) -> dict[str, str]:
+    argv = [programs.find("mdadm"), WITHOUT_CONFIGURATION, "--detail", "--export", f"/dev/{array}"]
+    try:
+        done = subprocess.run(
+            argv, env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, check=True,
+            timeout=ANSWER_LIMIT_S,
+        )  # fmt: skip
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return {}
+    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def _until_let_go(*arguments: str) -> int:
+    """What fails while the kernel, or udev, still has the device open is tried again for a while."""
+    until = time.monotonic() + BUSY_LIMIT_S
+    while True:
+        done = _mdadm(*arguments)
+        held = any(words in done.stderr.lower() for words in (b"busy", b"exclusive access"))
+        if done.returncode == 0 or not held or time.monotonic() > until:
+            sys.stderr.buffer.write(done.stderr)
+            sys.stderr.flush()
+            return done.returncode
+        time.sleep(PAUSE_S)
+
+
+def _mdadm(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [programs.find("mdadm"), *arguments], env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
+        capture_output=True, check=False,
+    )  # fmt: skip
