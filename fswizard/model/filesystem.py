@@ -214,7 +214,7 @@ class Candidate:
     def making_commands(self, *devices: str, scratch: bool) -> tuple[tuple[str, ...], ...]:
         """Every command that makes it of the target's `devices`, in order; for use whole, `degraded` or not."""
         create = (self._on_md.create_command(devices, scratch=scratch),) if self._on_md else ()
-        degrade = (self.array.degrade_command(devices[-1]),) if scratch and self.array and self.array.degraded else ()
+        degrade = self.array.degrade_commands(devices[-1]) if self.array and scratch else ()
         return (*create, self.mkfs_command(*devices, scratch=scratch), *degrade)
 
     def mount_command(self, device: str, directory: str) -> tuple[str, ...]:

@@ -126,19 +126,21 @@ class Array:
 
         On scratch devices without the first synchronisation, which would go on for hours and be measured along
         (`--assume-clean`): nobody keeps anything there. In a command to be copied that would leave parity wrong.
+        There they may miss the last of them, too.
         """
         flags = ["--run", "--assume-clean"] * scratch
         chosen = [f"{option.flag}={self.option(option.name)}" for option in self.layout.options]
         sizes = [f"--level={self.layout.level}", f"--raid-devices={len(devices)}", *chosen]
-        return ("mdadm", "--create", ARRAY, *flags, *sizes, *devices)
+        there = (*devices[:-1], "missing") if scratch and self.degraded else devices
+        return ("mdadm", "--create", ARRAY, *flags, *sizes, *there)
 
-    def degrade_command(self, device: str) -> tuple[str, ...]:
-        """The command that takes `device` away."""
-        if self.layout.maker == "md":
-            return ("mdadm", ARRAY, "--fail", device, "--remove", device)
+    def degrade_commands(self, device: str) -> tuple[tuple[str, ...], ...]:
+        """What takes `device` away when all is made; an array of md is made without it."""
+        if not self.degraded or self.layout.maker == MD:
+            return ()
         if self.layout.maker == "zfs":
-            return ("zpool", "offline", POOL, device)
-        return ("wipefs", "--all", device)
+            return (("zpool", "offline", POOL, device),)
+        return (("wipefs", "--all", device),)
 
     @property
     def stripe(self) -> str:

@@ -85,24 +85,33 @@ def test_what_is_advised_is_synchronised_asks_before_it_overwrites_and_has_all_i
     commands = made(name_on(layout).replace(layout.name, f"{layout.name},degraded"), scratch=False)
     text = " ".join(commands)
     assert "--assume-clean" not in text and "--run" not in text
-    assert "--fail" not in text and "offline" not in text and "wipefs" not in text
+    assert "missing" not in text and "offline" not in text and "wipefs" not in text
     assert all(disk in text.split() for disk in DISKS)
 
 
 @pytest.mark.parametrize(
     ("name", "last"),
     [
-        ("md:raid5,degraded+ext4", "mdadm /dev/md/ARRAY --fail D --remove D"),
         ("zfs:raidz,degraded", "zpool offline POOL D"),
         ("btrfs:raid1,degraded", "wipefs --all D"),
     ],
 )
 def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
     assert made(name)[-1] == last
+    assert " D" in made(name)[0]
     candidate = parse_candidate(name).on(4)
     assert candidate.array is not None and candidate.array.survives == 0
     assert "degraded" in candidate.unsafe_options, "nobody is told to live with a failed disk"
     assert ("degraded" in candidate.mount_command("A", "MOUNT")) == name.startswith("btrfs")
+
+
+def test_an_array_is_made_without_the_disk_that_it_shall_miss() -> None:
+    create, mkfs = made("md:raid6,degraded+ext4")
+    assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
+    assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
+    candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
+    assert candidate.array is not None and candidate.array.survives == 1
+    assert candidate.unsafe_options == ("degraded",)
 
 
 def test_filesystems_that_make_arrays_of_their_own_take_all_disks() -> None:
