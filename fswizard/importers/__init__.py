@@ -10,7 +10,7 @@ from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import judge_smr
 from fswizard.errors import UsageError
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix, table
-from fswizard.importers.assemble import Source, assemble, by_disk, source_of
+from fswizard.importers.assemble import assemble, by_disk, sources_of
 from fswizard.importers.portion import Portion, refuse
 from fswizard.model.drive import Drive, DriveKind
 from fswizard.model.result import Doubt, Result
@@ -40,14 +40,16 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
         if len(files) > 1:
             raise UsageError("A table in TOML stands for itself.", "Import it alone.")
         return {"": table.parse(_text(tables[0]), tables[0].name)}
-    portions: list[tuple[Source, Portion]] = []
+    told: list[tuple[tuple[str, str], list[Portion]]] = []
     drives: dict[str, Drive] = {}
     for candidate, path in files:
         text = _text(path)
         if text.startswith("smartctl "):
             drives |= _drive(text, path)
         elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
-            portions.append((source_of(str(path), candidate), _portion(text, path)))
+            told.append(((candidate, str(path)), _portions(text, path)))
+    sources = sources_of([file for file, _ in told])
+    portions = [(source, portion) for source, (_, several) in zip(sources, told) for portion in several]
     if not portions:
         raise UsageError("There are no figures in what was named.", f"Name files of {READABLE}.")
     doubts = (Doubt("files-passed-over", f"No output that is known, and passed over: {', '.join(foreign)}."),)
@@ -110,19 +112,20 @@ def _text(path: Path) -> str:
     if len(data) > LONGEST_FILE_BYTES:
         raise UsageError(f"{name} is over {LONGEST_FILE_BYTES // 1_000_000} MB: no output is that long.")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise refuse(name, data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
 
 
-def _portion(text: str, path: Path) -> Portion:
+def _portions(text: str, path: Path) -> list[Portion]:
+    """What a file tells: one portion, or one for each run of filebench in it."""
     where = path.name
     if filebench.recognises(text):
         beside = path.with_name(path.name + ".df")
-        return filebench.read(text, where, _text(beside) if beside.is_file() else "")
+        return list(filebench.read_each(text, where, _text(beside) if beside.is_file() else ""))
     for recognises, read_text in _READERS:
         if recognises(text):
-            return read_text(text, where)
+            return [read_text(text, where)]
     raise refuse(where, 1, f"this is none of {READABLE}")
 
 

@@ -34,17 +34,43 @@ class Source:
     run: int
 
 
-def source_of(path: str, candidate: str = "") -> Source:
-    """What a file's name tells: `SMR.btrfs.0.out` is run 0 of btrfs on the disk SMR."""
+def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
+    """What the names of files tell, each with the candidate that it was given, if any.
+
+    `SMR.btrfs.0.out` is run 0 of btrfs on the disk SMR; and so `SMR.reiserfs.0.out` beside it is one of reiserfs,
+    although nothing else here knows that filesystem.
+    """
+    split = [_parts(path) for _, path in files]
+    known = [_place(parts) for parts in split]
+    habits = {(len(parts), *parts[:place]): place for parts, place in zip(split, known) if place is not None}
+    return [
+        _source(path, candidate, parts, _place_by_habit(parts, habits) if place is None else place)
+        for (candidate, path), parts, place in zip(files, split, known)
+    ]
+
+
+def _source(path: str, candidate: str, parts: Sequence[str], place: int | None) -> Source:
     name = PurePath(path).name
-    if candidate:
-        return Source(name, candidate, "", 0)
-    parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
-    for place, part in enumerate(parts):
-        if (known := filesystem_name(part)) is not None:
-            numbers = [int(text) for text in parts[place + 1 :] if re.fullmatch(r"\d{1,6}", text)]
-            return Source(name, known, "-".join(parts[:place]), numbers[0] if numbers else 0)
-    return Source(name, safe(PurePath(path).stem), "", 0)
+    if candidate or place is None:
+        return Source(name, candidate or safe(PurePath(path).stem), "", 0)
+    numbers = [int(text) for text in parts[place + 1 :] if re.fullmatch(r"\d{1,6}", text)]
+    known = filesystem_name(parts[place]) or parts[place]
+    return Source(name, known, "-".join(parts[:place]), numbers[0] if numbers else 0)
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in re.split(r"[^A-Za-z0-9]+", PurePath(path).name) if part]
+
+
+def _place(parts: Sequence[str]) -> int | None:
+    """Where in a name its filesystem stands; None where it has none that is known."""
+    return next((place for place, part in enumerate(parts) if filesystem_name(part) is not None), None)
+
+
+def _place_by_habit(parts: Sequence[str], habits: Mapping[tuple[object, ...], int]) -> int | None:
+    """Where it stands in a name that is made as others are, by how many parts they have and what they begin with."""
+    alike = (place for habit, place in habits.items() if habit == (len(parts), *parts[:place]))
+    return next((place for place in alike if not parts[place].isdecimal()), None)
 
 
 def filesystem_name(text: str) -> str | None:
@@ -97,7 +123,7 @@ def assemble(
             rounds[name] = before[name] + max(runs, default=1)
     chosen = _baseline(baseline, list(names))
     tools = dict.fromkeys(portion.tool for _, portion in ordered)
-    files = ", ".join(source.file for source, _ in ordered)
+    files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
     recipe = Recipe("imported", title or _title(workloads), "", tuple(workloads.values()), 0, 0.0)
     plan = Plan(recipe, tuple(candidate_of(name) for name in names), chosen, Target("device", ""), drive)
     environment = Environment(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.importers.portion import Fault, Figure, Portion, refuse
@@ -13,6 +14,7 @@ from fswizard.model.recipe import FileServerJob, Metric, Workload
 ALL, APPEND = "operations", "random-append"
 MEAN_LATENCY = Metric("mean_latency", "s", "lower")
 
+_VERSION = re.compile(r"^Filebench Version (\S+)", re.MULTILINE)
 _OPERATION = re.compile(
     r"(?P<name>[A-Za-z][\w-]*)\s+(?P<count>\d+)ops\s+[\d.]+ops/s\s+[\d.]+mb/s\s+(?P<mean>[\d.]+)ms/op"
     r"(?:\s+[\d.]+us/op-cpu)?\s*(?:\[\s*[\d.]+ms\s*-\s*(?P<worst>[\d.]+)ms\s*\])?\s*"
@@ -40,50 +42,66 @@ def recognises(text: str) -> bool:
     return re.search(r"^Filebench Version|IO Summary:", text, re.MULTILINE) is not None
 
 
-def read(text: str, where: str, volume: str = "") -> Portion:
-    """One run. `volume` is the output of df afterwards, where it was kept: it tells whether the volume was full.
+def read_each(text: str, where: str, volume: str = "") -> Iterator[Portion]:
+    """Each run in a file, one after the other: scripts that repeat filebench often write to one file."""
+    starts = [match.start() for match in _VERSION.finditer(text)]
+    starts = [0, *starts[1:], len(text)]
+    for start, end in itertools.pairwise(starts):
+        above = text.count("\n", 0, start)
+        yield from _read_run(text[start:end], where, above, volume)
 
-    A run without a summary failed. UsageError, with line and reason, for what is not filebench's.
+
+def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Portion]:
+    """One run of filebench: a portion for each summary, of which a run has several where its script asks for them.
+
+    `volume` is the output of df afterwards, where it was kept: it tells whether the volume was full. A run without
+    figures failed. UsageError, with line and reason, for what is not filebench's.
     """
-    version = re.search(r"^Filebench Version (\S+)", text, re.MULTILINE)
+    version = _VERSION.search(text)
     tool = f"filebench {version[1]}" if version else "filebench"
-    operations = dict(_operations(text, where))
-    workloads = tuple(_workloads(text, operations))
-    summary = _summary(text, where)
-    if summary is None:
-        return Portion(tool, workloads, faults=(_fault(text, volume),))
+    operations: dict[str, list[_Operation]] = {}
+    found = inside = False
+    number = above
+    for number, line in enumerate(text.splitlines(), above + 1):
+        if "IO Summary" in line:
+            yield _portion(tool, text, operations, _summary(line, where, number))
+            operations, found, inside = {}, True, False
+        elif "Per-Operation Breakdown" in line:
+            operations, inside = {}, True
+        elif inside and (re.match(r"\s*[\d.]+:", line) or not line.strip()):
+            inside = False
+        elif inside:
+            name, operation = _operation(line, where, number)
+            operations.setdefault(name, []).append(operation)
+    if operations:
+        raise refuse(where, number, "it ends before filebench's summary (IO Summary): it is cut off")
+    if not found:
+        yield Portion(tool, tuple(_workloads(text, ())), faults=(_fault(text, volume),))
+
+
+def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]) -> Portion:
+    together = {kind: _together(several) for kind, several in operations.items()}
     count, rate = int(summary["count"]), float(summary["rate"])
     figures = [Figure(ALL, OPERATION_RATE, (rate,)), Figure(ALL, THROUGHPUT, (float(summary["mb"]) * (1 << 20),))]
     figures.append(Figure(ALL, MEAN_LATENCY, (float(summary["mean"]) / 1e3,)))
     if summary["cpu"]:
         figures.append(Figure(ALL, CPU, (float(summary["cpu"]) * count / 1e6,)))
-    for name, operation in operations.items():
+    for name, operation in together.items():
         counted, mean, _, _, worst = operation_metrics(name)
         for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
             figures.append(Figure(ALL, metric, (float(value),)))
-    if "append" in operations:
-        figures.append(Figure(APPEND, operation_metrics("append")[1], (operations["append"].mean_s,)))
-    return Portion(tool, workloads, tuple(figures))
+    if "append" in together:
+        figures.append(Figure(APPEND, operation_metrics("append")[1], (together["append"].mean_s,)))
+    return Portion(tool, tuple(_workloads(text, together)), tuple(figures))
 
 
-def _operations(text: str, where: str) -> Iterator[tuple[str, _Operation]]:
-    """Each kind of operation, several flowops of a kind taken together."""
-    found: dict[str, list[_Operation]] = {}
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if "Per-Operation Breakdown" in line:
-            inside = True
-        elif inside and (re.match(r"\s*[\d.]+:", line) or not line.strip()):
-            inside = False
-        elif inside:
-            match = _OPERATION.fullmatch(line.strip())
-            if match is None:
-                raise refuse(where, number, f"no line of filebench's per-operation breakdown: {line.strip()[:60]!r}")
-            worst = float(match["worst"] or 0)
-            operation = _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
-            found.setdefault(_kind(match["name"]), []).append(operation)
-    for kind, several in found.items():
-        yield kind, _together(several)
+def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:
+    """Kind and figures of one line of the breakdown; several flowops of a kind are taken together."""
+    match = _OPERATION.fullmatch(line.strip())
+    if match is None:
+        raise refuse(where, number, f"no line of filebench's per-operation breakdown: {line.strip()[:60]!r}")
+    worst = float(match["worst"] or 0)
+    return _kind(match["name"]), _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
 
 
 def _kind(name: str) -> str:
@@ -97,11 +115,10 @@ def _together(operations: Sequence[_Operation]) -> _Operation:
     return _Operation(count, total_s / count if count else 0.0, max(operation.worst_s for operation in operations))
 
 
-def _summary(text: str, where: str) -> re.Match[str] | None:
-    match = _SUMMARY.search(text)
-    for number, line in enumerate(text.splitlines(), 1):
-        if match is None and "IO Summary" in line:
-            raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
+def _summary(line: str, where: str, number: int) -> re.Match[str]:
+    match = _SUMMARY.search(line)
+    if match is None:
+        raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
     return match
 
 
@@ -122,9 +139,9 @@ def _is_full(text: str, volume: str) -> bool:
     return deepest is not None and int(deepest[1]) >= 100
 
 
-def _workloads(text: str, operations: Mapping[str, _Operation]) -> Iterator[Workload]:
+def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
     threads = re.search(r"Starting (\d+) \S+ threads", text)
-    files = re.search(r"Fileset \S+: (\d+) files.*?([\d.]+)MB", text)
+    files = re.search(r"(?:Fileset \S+:|\S+ populated:) (\d+) files.*?([\d.]+)MB", text)
     took = re.search(r"Run took (\d+) seconds", text)
     personality = re.search(r": ([^:\n]+?) Version \S+ personality", text)
     number = int(files[1]) if files else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from fswizard import importers, results
 from fswizard.errors import FswizardError, UsageError
 from fswizard.findings import conclude
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
-from fswizard.importers.assemble import by_disk, source_of
+from fswizard.importers.assemble import by_disk, sources_of
+from fswizard.model.recipe import FileServerJob
 from fswizard.model.result import Result, Sample
 from fswizard.report import render
 
@@ -109,8 +111,10 @@ def test_further_runs_of_a_candidate_are_its_rounds(tmp_path: Path) -> None:
 
 
 def test_filebench_1_5_is_read_too() -> None:
-    portion = filebench.read(
+    (portion,) = filebench.read_each(
         "Filebench Version 1.5-alpha3\n"
+        "0.009: bigfileset populated: 32768 files, avg. dir. width = 20, avg. dir. depth = 0.8, 0 leafdirs, "
+        "8192.000MB total size\n"
         "0.000: File-server Version 3.0 personality successfully loaded\n"
         "60.0: Per-Operation Breakdown\n"
         "appendfilerand1      120ops        2ops/s   0.0mb/s    3.532ms/op [0.004ms - 60.910ms]\n"
@@ -121,6 +125,81 @@ def test_filebench_1_5_is_read_too() -> None:
     assert figures["operations", "operation_rate"] == 22.0
     assert figures["random-append", "append_latency"] == 0.003532
     assert figures["operations", "append_worst_latency"] == 0.06091
+    job = portion.workloads[0].job
+    assert isinstance(job, FileServerJob)
+    assert (job.files, job.mean_file_bytes) == (32768, 256 << 10)
+
+
+def test_files_with_the_line_ends_of_windows_say_the_same(tmp_path: Path, published_runs: dict[str, Result]) -> None:
+    for file in JOSHELL.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    read = importers.read([str(tmp_path)])
+    for disk, result in published_runs.items():
+        assert read[disk].samples == result.samples
+        assert [failure.kind for failure in read[disk].failures] == [failure.kind for failure in result.failures]
+
+
+def test_runs_that_a_script_wrote_to_one_file_stay_apart(tmp_path: Path) -> None:
+    ext4, nilfs2 = ((JOSHELL / f"SMR.{name}.0.out").read_text() for name in ("ext4", "nilfs2"))
+    second = ext4.replace("52.756 ops/s", "60.000 ops/s").replace("1328.6ms/op", "1000.0ms/op")
+    (tmp_path / "ext4.out").write_text(f"{ext4}=== iteration 0 done ===\n{second}{nilfs2}")
+    shutil.copy(JOSHELL / "SMR.xfs.0.out", tmp_path / "xfs.out")
+    (result,) = importers.read([str(tmp_path)]).values()
+    assert values(result, "ext4", "operation_rate") == [52.756, 60.0]
+    assert values(result, "ext4", "append_latency", "random-append") == [1.3286, 1.0]
+    assert values(result, "xfs", "operation_rate") == [45.599]
+    (failure,) = result.failures
+    assert (failure.candidate, failure.round, failure.kind) == ("ext4", 3, "program")
+
+
+def test_several_summaries_of_one_run_are_a_round_each(tmp_path: Path) -> None:
+    text = (JOSHELL / "SMR.ext4.0.out").read_text()
+    lines = text.splitlines(keepends=True)
+    snap = "".join(lines[14:27]).replace("52.756 ops/s", "40.000 ops/s")
+    (tmp_path / "ext4.out").write_text("".join(lines[:27]) + snap + lines[27])
+    (result,) = importers.read([str(tmp_path)]).values()
+    assert values(result, "ext4", "operation_rate") == [52.756, 40.0]
+
+
+def test_runs_without_appends_beside_runs_with_them(tmp_path: Path) -> None:
+    for name in ("ext4", "xfs"):
+        text = (JOSHELL / f"SMR.{name}.0.out").read_text()
+        kept = [line for line in text.splitlines() if name == "ext4" or not line.startswith("appendfilerand1")]
+        (tmp_path / f"{name}.out").write_text("\n".join(kept))
+    (result,) = importers.read([str(tmp_path)]).values()
+    assert ratios(result, "operations")["xfs"] == pytest.approx(0.8643, abs=5e-5)
+    assert values(result, "xfs", "append_latency") == []
+    assert "xfs" in render(conclude(result), "text")
+
+
+def test_a_file_is_refused_that_ends_before_the_summary(tmp_path: Path) -> None:
+    text = (JOSHELL / "SMR.ext4.0.out").read_text()
+    file = tmp_path / "SMR.ext4.0.out"
+    file.write_text(text[: text.index("createfile1")])
+    with pytest.raises(UsageError, match=r"SMR\.ext4\.0\.out, line 25: it ends before filebench's summary"):
+        importers.read([str(file)])
+
+
+def test_any_cut_of_a_file_gives_its_figures_a_failure_or_a_refusal(tmp_path: Path) -> None:
+    text = (JOSHELL / "SMR.ext4.0.out").read_text()
+    file = tmp_path / "SMR.ext4.0.out"
+    for end in range(1, len(text), 7):
+        file.write_text(text[:end])
+        try:
+            (result,) = importers.read([str(file)]).values()
+        except UsageError as error:
+            assert re.search(r"line \d+: ", str(error))
+            continue
+        assert result.failures or values(result, "ext4", "operation_rate") == [52.756]
+
+
+def test_a_filesystem_that_nobody_knows_is_told_from_its_neighbours(tmp_path: Path) -> None:
+    for name in ("ext4", "reiserfs"):
+        for run in (0, 1):
+            shutil.copy(JOSHELL / "SMR.ext4.0.out", tmp_path / f"SMR.{name}.{run}.out")
+    (result,) = importers.read([str(tmp_path)]).values()
+    assert [candidate.name for candidate in result.plan.candidates] == ["ext4", "reiserfs"]
+    assert values(result, "reiserfs", "operation_rate") == [52.756, 52.756]
 
 
 @pytest.mark.parametrize(
@@ -258,13 +337,13 @@ def test_wrong_xml_is_refused(text: str, reason: str) -> None:
     ],
 )
 def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, group: str, run: int) -> None:
-    source = source_of(path)
+    (source,) = sources_of([("", path)])
     assert (source.candidate, source.group, source.run) == (candidate, group, run)
 
 
 def test_files_that_differ_only_in_a_word_before_are_of_one_disk() -> None:
     portion = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
-    files = [(source_of(name), portion) for name in ("monday-ext4.json", "tuesday-xfs.json")]
+    files = [(source, portion) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
     assert list(by_disk(files)) == [""]
 
 
