@@ -179,8 +179,8 @@ def _trim(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
 
 
 def _hybrid(clues: Clues, table: ModelTable) -> bool:
-    family = clues.family.upper()
-    named = "SSHD" in family or "HYBRID" in family or "MOMENTUS XT" in family
+    names = f"{clues.family} {clues.model}".upper()
+    named = "SSHD" in names or "HYBRID" in names or "MOMENTUS XT" in names
     return named or any(row.hybrid for row in table.find(clues.model))
 
 

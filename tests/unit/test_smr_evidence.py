@@ -95,6 +95,7 @@ def test_a_disputed_model_stays_open_unless_the_disk_shows_something() -> None:
         replace(DISK, model="LSI MR9271-8i", trim=True, volume=True),
         replace(DISK, model="QEMU HARDDISK", trim=True, volume=True),
         replace(DISK, family="Seagate Laptop SSHD", trim=True),
+        replace(DISK, model="ST500LX012-SSHD-8GB", trim=True),
         replace(DISK, medium="", trim=True),
     ],
 )

@@ -116,6 +116,8 @@ def test_no_model_that_the_patterns_spell_out_is_two_things_at_once() -> None:
         ("CT1000MX500SSD1", "not-a-hard-disk"),
         ("WDC WDS500G2B0A-00SM50", "not-a-hard-disk"),
         ("ST1000LM014-SSHD-8GB", "unknown"),
+        ("ST1000LX001-1EM164", "unknown"),
+        ("ST1000LX015-1U7172", "drive-managed"),
         ("ASMT109x- Safe", "unknown"),
         ("a disk that nobody knows", "unknown"),
         ("", "unknown"),
