@@ -79,7 +79,6 @@ class Running:
         self._deadline = self._started + timeout_s
         answer = agent.ask("guest-exec", {"path": argv[0], "arg": argv[1:], "capture-output": True})
         self._pid: int = answer["pid"]
-
         self._ended: dict[str, Any] | None = None
 
     @property
@@ -88,6 +87,10 @@ class Running:
             status = self._agent.ask("guest-exec-status", {"pid": self._pid})
             self._ended = status if status["exited"] else None
         return self._ended is None
+
+    def kill(self) -> None:
+        """As nothing can be caught; what it has started is left alone."""
+        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -KILL {self._pid}"]})
 
     def wait(self) -> Finished:
         """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
