@@ -63,6 +63,9 @@ SLOWER = {"hdd": 3.0, "flash-card": 5.0}
 FILLED_BYTES_PER_S = {"hdd": 150e6, "ssd": 400e6, "nvme": 1e9, "flash-card": 40e6}
 """Writing a scratch image once, from end to end."""
 FILLED_BYTES_PER_S_ELSE = 400e6
+FASTEST_WRITTEN_BYTES_PER_S = {"hdd": 280e6, "ssd": 560e6, "flash-card": 300e6}
+"""What the interface or the platters allow at most: bounds what a timed workload can write."""
+FASTEST_WRITTEN_BYTES_PER_S_ELSE = 2e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,12 @@ def on_disk_s(job: Job, seconds: float, kind: str) -> float:
     """The duration on a kind of disk (see `Drive.kind`) of a job that takes so many seconds on an ordinary SSD."""
     given_s = min(seconds, 0.0 if isinstance(job, (TreeJob, BackupJob, RsyncJob, SqliteJob)) else job.seconds)
     return given_s + (seconds - given_s) * SLOWER.get(kind, 1.0)
+
+
+def on_disk_bytes(writes_bytes: int, seconds: float, kind: str) -> int:
+    """What reaches a kind of disk at most, of bytes that a workload writes which takes so many seconds on it."""
+    rate = FASTEST_WRITTEN_BYTES_PER_S.get(kind, FASTEST_WRITTEN_BYTES_PER_S_ELSE)
+    return min(writes_bytes, int(seconds * rate))
 
 
 def trial_overhead_s(kind: str) -> float:

@@ -221,17 +221,18 @@ class ThisMachine:
 
     def estimate(self, wishes: Wishes) -> Estimate:
         """Quick: for every change of a choice."""
-        from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
+        from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
 
         if wishes.recipe is None:
             return Estimate(0.0, 0)
         workloads = [workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0]
         count = len(wishes.places if wishes.comparing else wishes.candidates)
         kind = wishes.drive.kind if wishes.drive else "unknown"
-        trial_s = trial_overhead_s(kind) + sum(on_disk_s(w.job, w.seconds, kind) for w in workloads)
+        paced = [(workload.writes_bytes, on_disk_s(workload.job, workload.seconds, kind)) for workload in workloads]
+        trial_s = trial_overhead_s(kind) + sum(seconds for _, seconds in paced)
         image_bytes = 0 if wishes.comparing or wishes.device else wishes.recipe.image_bytes
         preparation_s = filling_s(image_bytes, kind)
-        writes = sum(workload.writes_bytes for workload in workloads)
+        writes = sum(on_disk_bytes(writes_bytes, seconds, kind) for writes_bytes, seconds in paced)
         return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
 
     def make_plan(self, wishes: Wishes) -> Plan:
