@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rich.console import Console
 from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
@@ -28,7 +29,7 @@ from fswizard.tui.known import Known
 from fswizard.tui.running import Running
 from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
-from fswizard.tui.theme import DARK, LIGHT
+from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.wishes import StepName, Wishes
 
 SCREENS: dict[StepName, str] = {
@@ -68,10 +69,11 @@ class FswizardApp(App[int]):
         running: Running | None = None,
         result: Result | None = None,
         clock: Callable[[], float] = time.monotonic,
+        few_colours: bool = False,
     ) -> None:
         super().__init__(driver_class=Terminal)
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        self.register_theme(DARK_16 if few_colours else DARK)
+        self.register_theme(LIGHT_16 if few_colours else LIGHT)
         self.theme = DARK.name
         self.backend: Backend = backend or ThisMachine()
         self.wishes = wishes or Wishes()
@@ -313,7 +315,7 @@ def run_wizard() -> int:
     """Run the wizard to its end and return an exit code. UsageError where the terminal is dumb."""
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("This terminal cannot show the wizard.", "`fswizard run quick` measures and prints a report.")
-    app = FswizardApp()
+    app = FswizardApp(few_colours=Console().color_system == "standard")
     code = app.run()
     if app.return_code:
         return app.return_code

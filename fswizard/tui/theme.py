@@ -1,4 +1,4 @@
-"""Colours: one dark and one light theme. No meaning rests on colour alone."""
+"""Colours: a dark and a light theme, each also for terminals of 16 colours. No meaning rests on colour alone."""
 
 from __future__ import annotations
 
@@ -71,5 +71,81 @@ LIGHT = Theme(
         "scrollbar-background-hover": "#fbfcfe",
         "scrollbar-background-active": "#fbfcfe",
         "scrollbar-corner-color": "#fbfcfe",
+    },
+)
+
+
+def _plain(theme: Theme, colours: dict[str, str]) -> Theme:
+    """`theme` under the same name, in colours that a terminal of 16 has.
+
+    Left to itself, Rich takes the nearest of the 16, which is a grey for every one of the soft colours above.
+    """
+    main = ("primary", "secondary", "accent", "success", "warning", "error", "foreground", "background", "panel")
+    return Theme(
+        name=theme.name,
+        **{name: colours[name] for name in main},  # type: ignore[arg-type]
+        surface=colours["background"],
+        dark=theme.dark,
+        variables={name: colours[USED_AS.get(name, name)] for name in theme.variables},
+    )
+
+
+USED_AS = {
+    "raised": "background",
+    "ink": "background",
+    "scrollbar": "line",
+    "scrollbar-hover": "muted",
+    "scrollbar-active": "primary",
+    "scrollbar-background": "background",
+    "scrollbar-background-hover": "background",
+    "scrollbar-background-active": "background",
+    "scrollbar-corner-color": "background",
+}
+"""The colour that a variable takes where there are few."""
+
+DARK_16 = _plain(
+    DARK,
+    {
+        "primary": "#55ffff",
+        "secondary": "#ff55ff",
+        "accent": "#ffff55",
+        "success": "#55ff55",
+        "warning": "#ffff55",
+        "error": "#ff5555",
+        "foreground": "#ffffff",
+        "background": "#000000",
+        "panel": "#000000",
+        "muted": "#aaaaaa",
+        "faint": "#aaaaaa",
+        "line": "#555555",
+        "cursor": "#0000aa",
+        "cursor-blurred": "#000000",
+        "band": "#0000aa",
+        "good-bar": "#00aa00",
+        "bad-bar": "#aa0000",
+        "even-bar": "#00aaaa",
+    },
+)
+LIGHT_16 = _plain(
+    LIGHT,
+    {
+        "primary": "#0000aa",
+        "secondary": "#aa00aa",
+        "accent": "#aa5500",
+        "success": "#00aa00",
+        "warning": "#aa5500",
+        "error": "#aa0000",
+        "foreground": "#000000",
+        "background": "#ffffff",
+        "panel": "#aaaaaa",
+        "muted": "#555555",
+        "faint": "#555555",
+        "line": "#aaaaaa",
+        "cursor": "#00aaaa",
+        "cursor-blurred": "#ffffff",
+        "band": "#00aaaa",
+        "good-bar": "#aaaaaa",
+        "bad-bar": "#aaaaaa",
+        "even-bar": "#aaaaaa",
     },
 )

@@ -52,6 +52,10 @@ class Tmux:
     def text(self) -> str:
         return self._tmux("capture-pane", "-t", self.name, "-p")
 
+    def codes(self) -> str:
+        """What stands on the screen, with the colours as the program asked for them."""
+        return self._tmux("capture-pane", "-t", self.name, "-p", "-e")
+
     def shows(self, words: str, *, full_screen: bool | None = None, patience_s: float = PATIENCE_S) -> str:
         """Wait for words on the screen, the full one or the normal one where that matters, and return all of it."""
         deadline = time.monotonic() + patience_s
@@ -81,8 +85,8 @@ class Tmux:
 def open_terminal(tmp_path: Path) -> Iterator[type[Tmux]]:
     opened: list[Tmux] = []
 
-    def open_(width: int = 80, height: int = 24) -> Tmux:
-        opened.append(Tmux(tmp_path, width, height))
+    def open_(width: int = 80, height: int = 24, program: str = "") -> Tmux:
+        opened.append(Tmux(tmp_path, width, height, program))
         return opened[-1]
 
     yield open_  # type: ignore[misc]
@@ -141,6 +145,22 @@ def test_real_disks_and_filesystems_are_shown_at_80_columns(open_terminal: type[
     terminal.shows("[✓] ext4")
     terminal.press("F1")
     terminal.shows("─ Help ")
+
+
+@pytest.mark.parametrize("kind", ["linux", "xterm", "screen"])
+def test_a_terminal_of_sixteen_colours_is_sent_these_alone(
+    open_terminal: type[Tmux], tmp_path: Path, kind: str
+) -> None:
+    state = f"XDG_STATE_HOME={tmp_path}/state XDG_CACHE_HOME={tmp_path}/cache"
+    terminal = open_terminal(program=f"env -u COLORTERM -u NO_COLOR TERM={kind} {state} {sys.executable} -m fswizard")
+    terminal.shows("What would you like to know?")
+    deadline = time.monotonic() + PATIENCE_S
+    while "\x1b[44m" not in (codes := terminal.codes()):
+        assert time.monotonic() < deadline, f"the cursor has no colour:\n{codes}"
+        time.sleep(0.05)
+    assert "\x1b[96m" in codes, "the colour of what is chosen"
+    assert "38;2;" not in codes
+    assert "38;5;" not in codes
 
 
 def left_behind(directory: Path) -> list[str]:
