@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
@@ -18,6 +19,8 @@ SHOWN = ("checksums", "snapshots", "compression", "shrink")
 """Features that stand in the list; the others stand beside it."""
 
 Option = MountOption | MkfsOption
+OPTION_NAME = 20
+"""Cells for an option's name, where there is room for more beside it."""
 
 
 def candidate_row(candidate: Candidate, *, ticked: bool, usable: bool, note: str, baseline: bool) -> Draw:
@@ -91,13 +94,14 @@ def _version(filesystem: Filesystem, available: Availability | None) -> str:
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
     cells = []
-    half = max(20, (width - 2) // 2)
+    across = 2 if width >= 38 else 1
+    half = (width - 2) // 2 if across == 2 else width
     for feature in filesystem.features:
         glyph, style = _mark(feature)
         value = "" if feature.value in ("yes", "no") else f": {feature.value}"
         words = text((feature.name, "" if feature.value != "no" else "$muted"), (value, "$muted"))
         cells.append(fit(text((f"{glyph} ", style), words), half))
-    rows = [Content("  ").join(cells[i : i + 2]) for i in range(0, len(cells), 2)]
+    rows = [Content("  ").join(cells[i : i + across]) for i in range(0, len(cells), across)]
     return lines(rows)
 
 
@@ -140,14 +144,16 @@ def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
 
 
 def option_row(token: str, option: Option, ticked: bool) -> Draw:
-    """Tick, name as it is typed, when it acts, and a mark where it is unsafe."""
+    """Tick, name as it is typed, what it does, when it acts, and a mark where it is unsafe."""
 
     def draw(width: int, on: bool) -> Content:
         kind = "mkfs" if isinstance(option, MkfsOption) else "mount"
-        unsafe = ("⚠ unsafe", "bold $error") if option.unsafe else ("", "")
+        unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
         mark = text(("▌" if on else " ", "$primary"), tick(ticked))
-        widths = (4, max(8, width - 4 - 6 - 8 - 6), 6, 8)
-        return columns((mark, (cut(token, widths[1]), "bold"), (kind, "$muted"), unsafe), widths)
+        name = min(OPTION_NAME, max(8, width - 4 - 8 - 5 - 6))
+        words = max(8, width - 4 - name - 5 - 7)
+        meaning = text(unsafe, (cut(option.text, max(0, words - unsafe.cell_length)), "$muted"))
+        return columns((mark, (cut(token, name), "bold"), meaning, (kind, "$muted")), (4, name, words, 5))
 
     return draw
 
@@ -165,4 +171,5 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int) -> Conten
         value = feature.value if feature else "no"
         glyph, style = ("✓", "$success") if value == "yes" else ("✗", "$error")
         rows.append((candidate.name, text((f"{glyph} ", style), value)))
-    return facts(rows, width, label=min(26, max(10, width // 2)), gap=False)
+    longest = max((cell_len(name) for name, _ in rows), default=0)
+    return facts(rows, width, label=min(longest + 2, width // 3), gap=False)

@@ -135,6 +135,8 @@ def standing(state: RunState, width: int, *, spaced: bool) -> Content:
     )
     note = [] if rounds >= 3 or not rounds else [text((f"verdicts come with round 3; {3 - rounds} to go", "$faint"))]
     table = ratio_table(state.standing, width, state.plan.baseline, out=state.out, spaced=spaced)
+    if note and spaced:
+        note.insert(0, Content(""))
     return lines((heading(words, width), table, *note))
 
 

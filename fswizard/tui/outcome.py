@@ -12,7 +12,7 @@ from fswizard.model.recipe import Workload
 from fswizard.report.content import published_on
 from fswizard.report.figures import figure, seconds_text
 from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
-from fswizard.tui.widgets.ratios import ratio_table, ratio_text
+from fswizard.tui.widgets.ratios import ratio_groups, ratio_table, ratio_text
 
 OUTCOMES = {
     "time-up": "The time was up before everything was settled.",
@@ -79,6 +79,18 @@ def by_workload(findings: Findings, width: int) -> Content:
     rows += [table.row(workload) for workload in findings.result.plan.recipe.workloads]
     stalls = table.stalls()
     return lines([*rows, *stalls, *table.note()])
+
+
+def each_workload(findings: Findings, width: int) -> Content:
+    """The ratios of every workload as bars, with their intervals."""
+    baseline = _baseline(findings)
+    ranks = {ratio.candidate: rank for rank, ratio in enumerate(findings.judgement.overall)}
+    others = [ratio for ratio in findings.judgement.by_workload if ratio.candidate != baseline]
+    known = sorted(others, key=lambda ratio: ranks.get(ratio.candidate, len(ranks)))
+    workloads = findings.result.plan.recipe.workloads
+    groups = {w.title: [ratio for ratio in known if ratio.workload == w.name] for w in workloads}
+    groups = {title: ratios for title, ratios in groups.items() if ratios}
+    return lines((heading("Each workload by itself", width), ratio_groups(groups, width, baseline)))
 
 
 class _Table:
@@ -205,4 +217,6 @@ def whole(findings: Findings, width: int, *, spaced: bool) -> Content:
         parts.append(published(findings, width))
     if findings.advice.commands:
         parts.append(use(findings, width))
+    if findings.judgement.by_workload and len(findings.result.plan.candidates) > 1:
+        parts.append(each_workload(findings, width))
     return Content("\n\n").join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.errors import FswizardError
@@ -64,7 +65,7 @@ def device_row(offer: Offer, chosen: bool) -> Draw:
         name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
         mark = text(("▌" if on else " ", "$primary"), radio(chosen, enabled=not refused), " ")
         head = text(mark, (f"{name}, {size_text(offer.size_bytes)}", "$faint" if refused else ""))
-        meaning = text(*_meaning(offer))
+        meaning = text(*_meaning(offer, width - 7))
         if head.cell_length + 2 + meaning.cell_length <= width:
             return fit(text(head, "  ", meaning), width)
         return lines((fit(head, width), fit(text("     ", meaning), width)))
@@ -72,12 +73,19 @@ def device_row(offer: Offer, chosen: bool) -> Draw:
     return draw
 
 
-def _meaning(offer: Offer) -> tuple[Piece, ...]:
+def _meaning(offer: Offer, width: int) -> tuple[Piece, ...]:
     if offer.refused is not None:
-        return ((f"✗ {cut(offer.refused.message, 200)}", "$faint"),)
+        return ((f"✗ {_sentences(offer.refused.message, width)}", "$faint"),)
     if offer.empty:
         return (("nothing was found on it", "$success"),)
     return (("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
+
+
+def _sentences(words: str, width: int) -> str:
+    """As many whole sentences as fit; the beginning of the first where not even that fits."""
+    while cell_len(words) > width and ". " in words:
+        words = words[: words.rindex(". ") + 1]
+    return cut(words, width)
 
 
 def device_words(offer: Offer) -> tuple[Piece, ...]:

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from fswizard.model.recipe import Workload
 from fswizard.tui.drawing import cut, fit, slider, text, tick
-from fswizard.tui.widgets.rows import Draw, Row, Rows, headline
+from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
 from fswizard.tui.wishes import WEIGHTS, turned
 
 WEIGHT = "w:"
@@ -43,7 +43,7 @@ class TuningRows(Rows):
         rows = [headline("weights", "How much each counts")]
         rows += [Row(WEIGHT + name, self._slider(name)) for name in self.weights]
         if self._known:
-            rows.append(headline("needs", "I cannot do without"))
+            rows += [gap("between"), headline("needs", "I cannot do without")]
             rows += [Row(NEED + name, self._tick(name)) for name in self._known]
         self.rows = tuple(rows)
 

@@ -671,7 +671,7 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
     ]
     baseline = wishes.against or candidates[0].name
     return Plan(
-        recipe, candidates, baseline, target, wishes.drive, wishes.needs, wishes.budget_s, seed=7,
+        recipe, candidates, baseline, target, wishes.drive, needs=wishes.needs, time_limit_s=wishes.budget_s, seed=7,
         commands=tuple(commands), seconds_per_trial=sum(w.seconds for w in recipe.workloads) + 2,
         writes_bytes_per_trial=sum(w.writes_bytes for w in recipe.workloads), preparation_s=20.0, losses=losses,
     )  # fmt: skip

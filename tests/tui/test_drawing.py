@@ -5,17 +5,21 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import Color, ColorSystem
+from textual.theme import Theme
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.model.judgement import Ratio
 from fswizard.tui.console import for_console
 from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
+from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.graph import graph, nice_top, resample
-from fswizard.tui.widgets.ratios import axis_for, bar, ratio_table
+from fswizard.tui.widgets.ratios import axis_for, bar, ratio_groups, ratio_table
 from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
@@ -90,6 +94,17 @@ def test_every_line_of_the_ratio_table_has_the_same_width(figures: list[tuple[fl
     assert len({cell_len(line) for line in table.plain.split("\n")}) == 1
 
 
+@given(st.integers(20, 200))
+def test_groups_of_ratios_share_one_axis_and_one_head(width: int) -> None:
+    far = ratios(("xfs", 8.0, 7.0, 9.0, "faster"))
+    table = ratio_groups({"Reading": STANDING, "Writing": far}, width, "ext4").plain.splitlines()
+    rows = [line for line in table if line.startswith(("xfs", "btrfs"))]
+    assert len({cell_len(line) for line in rows}) == 1
+    assert sum("ratio" in line for line in table) == 1
+    if width >= 64:
+        assert rows[0].index("●") < rows[2].index("●"), "1.21 stands left of 8.00"
+
+
 def test_narrow_places_keep_figure_and_verdict() -> None:
     narrow = ratio_table(STANDING, 40, "ext4").plain
     assert "1.21" in narrow
@@ -135,6 +150,21 @@ def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_ha
     assert cell_len(shown) == cell_len("".join(drawn))
     beyond = {c for c in shown if not c.encode("cp437", "ignore")} - set("←↑→↓◆")  # these it has in place of controls
     assert not beyond
+
+
+@pytest.mark.parametrize(("soft", "plain"), [(DARK, DARK_16), (LIGHT, LIGHT_16)])
+def test_a_terminal_of_sixteen_colours_gets_colours_and_not_greys(soft: Theme, plain: Theme) -> None:
+    def shown(name: str) -> int | None:
+        found = Color.parse(getattr(plain, name, None) or plain.variables[name])
+        return found.downgrade(ColorSystem.STANDARD).number
+
+    told_apart = ("success", "error", "warning", "primary")
+    black_grey_and_white = {0, 7, 8, 15}
+    assert len({shown(name) for name in told_apart} - black_grey_and_white) == 4
+    for name in (*told_apart, "foreground", "muted", "faint"):
+        assert shown(name) not in (shown("background"), shown("cursor"))
+    assert plain.name == soft.name
+    assert plain.variables.keys() == soft.variables.keys()
 
 
 def test_letters_and_escapes_reach_the_console_as_they_are() -> None:

@@ -54,7 +54,7 @@ class DriveScreen(StepScreen):
         Binding("tab", "other_list", "measure on"),
         Binding("r", "rescan", "rescan"),
         Binding("d", "directory", "directory"),
-        Binding("m", "model", "model name"),
+        Binding("m", "model", "model"),
         Binding("p", "probe", "probe"),
     ]
 
@@ -76,8 +76,9 @@ class DriveScreen(StepScreen):
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield Box(id="directory")
-                yield Rows(id="targets", ticks=True)
-                yield Canvas(id="below")
+                targets, below = Rows(id="targets", ticks=True), Canvas(id="below")
+                below.set_class(self.wishes.purpose == "smr", "first")
+                yield from (below, targets) if below.has_class("first") else (targets, below)
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
@@ -111,6 +112,10 @@ class DriveScreen(StepScreen):
     def _show_places(self, places: tuple[Place, ...]) -> None:
         chosen = self.wishes.places or tuple(place.directory for place in places)
         self.query_one(PlaceRows).offer(places, chosen)
+        if len(places) < 2:
+            found = "Only one mounted filesystem" if places else "No mounted filesystem"
+            self.say(("! ", "bold $warning"), f"{found} that you can write to was found, and two are needed: mount "
+                     "another and come back, or name a directory on it: ", ("d", "bold $primary"), ".")  # fmt: skip
 
     @on(Rows.Chosen, "#places")
     def _explain_place(self) -> None:
@@ -262,7 +267,7 @@ class DriveScreen(StepScreen):
             empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
             return empty_words(empty) if empty is not None else (place.remark,)
         if self.wishes.purpose == "smr" or (drive is not None and not drive.name):
-            return ("The verdict rests on evidence. Absence of evidence is “not known”, never “CMR”.",)
+            return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
         return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
 
     @on(Rows.Chosen, "#targets")

@@ -49,7 +49,7 @@ class FilesystemsScreen(StepScreen):
     ]
 
     def body(self) -> ComposeResult:
-        with Horizontal(classes="split"):
+        with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
                 yield Box(placeholder="such as btrfs:noatime,compress=zstd:1", id="own")
                 yield Rows(id="candidates", ticks=True, keeps=True)
@@ -134,6 +134,15 @@ class FilesystemsScreen(StepScreen):
         )
 
     @on(Rows.Chosen, "#candidates")
+    def _chosen(self) -> None:
+        self._explain()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("options", "baseline"):
+            return self.is_mounted and self._highlighted() is not None
+        return super().check_action(action, parameters)
+
     def _explain(self) -> None:
         key = self.query_one("#candidates", Rows).key
         if not key:
@@ -209,9 +218,15 @@ class FilesystemsScreen(StepScreen):
 
     def action_baseline(self) -> None:
         candidate = self._highlighted()
-        if candidate is not None and candidate.name in self.wishes.candidates:
-            self.wizard.wish(baseline=candidate.name)
-            self._fill()
+        if candidate is None:
+            return
+        if candidate.name not in self.wishes.candidates:
+            self.say(("✗ ", "bold $error"), f"{candidate.name} is not among the candidates: ",
+                     ("space", "bold $primary"), " ticks it.")  # fmt: skip
+            return
+        self.wizard.wish(baseline=candidate.name)
+        self._fill()
+        self._estimate()
 
     def action_needs(self) -> None:
         self.query_one("#candidates", Rows).highlight(NEED + self._needs[0].name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -38,6 +38,8 @@ WORDMARK = (
     "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
 )
 Facts = tuple[tuple[str, str], ...]
+BESIDE = ("For", "Writes")
+"""Facts for which there is room only beside the list, not below it."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
 
@@ -60,7 +62,9 @@ class PurposeScreen(StepScreen):
 
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
-            yield Rows(id="purposes", keeps=True)
+            with Vertical(classes="left"):
+                yield Rows(id="purposes", keeps=True)
+                yield Canvas(id="below", classes="narrow-only")
             yield Canvas(id="about", classes="panel")
 
     def on_mount(self) -> None:
@@ -116,7 +120,6 @@ class PurposeScreen(StepScreen):
 
     @on(Rows.Chosen, "#purposes")
     def _explain(self, event: Rows.Chosen) -> None:
-        about = self.query_one("#about", Canvas)
         number = int(event.key.rpartition("-")[2]) if event.key[-1:].isdigit() else 0
         if event.key in PURPOSES:
             pairs = self._about(event.key)
@@ -126,7 +129,9 @@ class PurposeScreen(StepScreen):
             pairs = _about_entry(self._resumable[number])
         else:
             pairs = (("Enter", "removes what the run left on the disk. Its figures so far stay in the history."),)
-        about.show(lambda width: facts(pairs, width, label=11))
+        self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11))
+        brief = [pair for pair in pairs if pair[0] not in BESIDE]
+        self.query_one("#below", Canvas).show(lambda width: facts(brief, width, label=11, gap=False))
 
     @on(Rows.Clicked, "#purposes")
     def _clicked(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -13,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from fswizard.errors import FswizardError, Refused
-from fswizard.model.plan import Plan, PlannedCommand
+from fswizard.model.plan import Plan
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.drives import wear_text
@@ -249,13 +251,15 @@ def _where(plan: Plan) -> str:
 
 
 def commands(plan: Plan, width: int) -> Content:
-    """Each command; # as root, $ as the user."""
-    return lines(_command(command, width) for command in plan.commands)
+    """Each command; # as root, $ as the user. One that is repeated at once stands there once."""
+    grouped = groupby(plan.commands, key=lambda command: (command.as_root, command.argv))
+    return lines(_command(as_root, argv, len(list(same)), width) for (as_root, argv), same in grouped)
 
 
-def _command(command: PlannedCommand, width: int) -> Content:
-    mark = ("#", "bold $warning") if command.as_root else ("$", "bold $success")
-    return bullet(mark, shlex.join(command.argv), width)
+def _command(as_root: bool, argv: Sequence[str], times: int, width: int) -> Content:
+    mark = ("#", "bold $warning") if as_root else ("$", "bold $success")
+    again = (f"  ({times} times)" if times > 1 else "", "$muted")
+    return bullet(mark, text(shlex.join(argv), again), width)
 
 
 def _problem(error: FswizardError, width: int) -> Content:

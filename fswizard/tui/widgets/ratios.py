@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -12,7 +12,7 @@ from textual.content import Content
 
 from fswizard.model.judgement import Ratio
 from fswizard.model.units import three_digits
-from fswizard.tui.drawing import VERDICTS, columns, cut, fit, text, verdict
+from fswizard.tui.drawing import VERDICTS, columns, cut, fit, lines, text, verdict
 
 TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 WIDEST = math.log(30)
@@ -132,19 +132,25 @@ def ratio_table(
     """All candidates: name, bar, ratio, interval, verdict. Narrow places drop columns, never meaning."""
     widths = _widths(ratios, width)
     axis = axis_for(ratios, widths[1])
-    head = columns(
-        (
-            ("", ""),
-            scale(axis, baseline) if widths[1] else "",
-            ("ratio", "$faint"),
-            ("95 %" if widths[3] else "", "$faint"),
-            ("", ""),
-        ),
-        widths,
-        right=(2, 3),
-    )
     rows = [_row(ratio, axis, widths, baseline, out(ratio.candidate)) for ratio in ratios]
-    return head + "\n" + Content("\n\n" if spaced else "\n").join(rows)
+    return _head(axis, widths, baseline) + "\n" + Content("\n\n" if spaced else "\n").join(rows)
+
+
+def ratio_groups(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: str) -> Content:
+    """Like `ratio_table`, several below each other on one axis, each under its title."""
+    every = [ratio for ratios in groups.values() for ratio in ratios]
+    widths = _widths(every, width)
+    axis = axis_for(every, widths[1])
+    blocks = [
+        lines([text((cut(title, width), "$muted")), *(_row(ratio, axis, widths, baseline, "") for ratio in ratios)])
+        for title, ratios in groups.items()
+    ]
+    return _head(axis, widths, baseline) + "\n" + Content("\n\n").join(blocks)
+
+
+def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
+    cells = ("", scale(axis, baseline) if widths[1] else "", "ratio", "95 %" if widths[3] else "", "")
+    return columns([cell if isinstance(cell, Content) else (cell, "$faint") for cell in cells], widths, right=(2, 3))
 
 
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:

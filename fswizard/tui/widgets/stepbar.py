@@ -68,8 +68,8 @@ class StepBar(Static, can_focus=False):
         title = self._titles[step]
         if step == self._current:
             return text(("● ", "bold $primary"), (title, "bold"))
-        if step not in self._reachable:
-            return text((f"○ {title}", "$faint"))
         done = self._steps.index(step) < self._steps.index(self._current)
+        if step not in self._reachable:
+            return text((f"{'✓' if done and self._current == 'result' else '○'} {title}", "$faint"))
         content = text(("✓ " if done else "◉ ", "$success" if done else "$primary"), (title, "$muted"))
         return content.stylize(Style.from_meta({"visit": step}))

@@ -1,0 +1,110 @@
+"""What the screens tell a person who has read nothing: keys that work, whole sentences, the answer first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fswizard.errors import Refused
+from fswizard.model.recipe import Recipe
+from fswizard.tui.backend import Place
+from fswizard.tui.screens.filesystems import NEED
+from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.widgets.rows import Rows
+from tests.fakes.wizard import ARCHIVE, RECIPES, SSD, FakeMachine, app, chosen
+from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
+
+SIZE = (80, 24)
+
+
+class OnePlace(FakeMachine):
+    def mounted(self) -> tuple[Place, ...]:
+        return super().mounted()[:1]
+
+
+class Twice(FakeMachine):
+    """Runs the first of its commands twice in a row."""
+
+    def make_plan(self, wishes):  # type: ignore[no-untyped-def]
+        plan = super().make_plan(wishes)
+        return replace(plan, commands=(plan.commands[0], *plan.commands))
+
+
+async def test_the_footer_offers_options_and_baseline_for_filesystems_alone() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: "options" in footer(pilot.app) and "baseline" in footer(pilot.app), "its keys")
+        await pilot.press("n")
+        await until(pilot, lambda: "options" not in footer(pilot.app), "the footer of a need")
+        assert "baseline" not in footer(pilot.app)
+        await pilot.press("o")
+        assert not isinstance(pilot.app.screen, OptionsScreen)
+
+
+async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so() -> None:
+    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        pilot.app.screen.query_one("#candidates", Rows).highlight("xfs:noatime")
+        await pilot.press("b")
+        await shows(pilot, "xfs:noatime is not among the candidates")
+        assert wizard(pilot).wishes.against == "ext4"
+
+
+async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        pilot.app.screen.query_one("#candidates", Rows).highlight(NEED + "checksums")
+        await shows(pilot, "✓ yes")
+        lines = screen_text(pilot.app).splitlines()
+        for name in wizard(pilot).wishes.candidates:
+            assert any(name in line.split() and ("yes" in line or "metadata" in line) for line in lines), name
+
+
+async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks() -> None:
+    async with app("drive", OnePlace(), purpose="compare").run_test(size=SIZE) as pilot:
+        await shows(pilot, "Only one mounted filesystem")
+
+
+async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
+    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
+        await shows(pilot, "strong evidence")
+        assert "Measure on" not in screen_text(pilot.app), "it stands below, as something to do afterwards"
+        await pilot.press("tab")
+        await shows(pilot, "Measure on")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_a_refusal_is_cut_between_sentences(width: int) -> None:
+    refused = Refused("sdb1 is mounted on /mnt/archive. " + "It is needed by something else, too. " * 3, "Unmount it.")
+
+    class Busy(FakeMachine):
+        def offers(self, drive, recipe):  # type: ignore[no-untyped-def]
+            return tuple(replace(offer, refused=refused) for offer in super().offers(drive, recipe))
+
+    async with app("drive", Busy()).run_test(size=(width, 40)) as pilot:
+        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")
+        refusals = [line.split("✗")[1] for line in screen_text(pilot.app).splitlines() if "✗" in line]
+        assert refusals
+        assert not any("…" in words for words in refusals)
+
+
+async def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
+    async with app("review", Twice()).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "(2 times)")
+        assert screen_text(pilot.app).count("fallocate") == 1
+
+
+async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does() -> None:
+    async with app("purpose", FakeMachine(earlier=False)).run_test(size=SIZE) as pilot:
+        await shows(pilot, "root once")
+        await pilot.press("down", "down")
+        await shows(pilot, "no root; nothing is formatted")
+
+
+def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
+    machine = FakeMachine()
+    recipe: Recipe = RECIPES[0]
+    on_a_hard_disk = machine.estimate(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
+    on_a_fast_ssd = machine.estimate(chosen(drive=SSD, recipe=recipe)).writes_bytes
+    assert on_a_hard_disk < on_a_fast_ssd / 2
