@@ -17,13 +17,14 @@ from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
 
-FRAME_S = 0.1
+FRAME_S = 0.25
+"""Programs tell of themselves about as often, and nobody reads faster."""
 SPINNER_S = 0.5
 """Without news the picture moves on so often, to show that it is not frozen."""
 
 
 class RunScreen(StepScreen):
-    """Draws the newest snapshot ten times a second, and only what changed."""
+    """Draws the newest snapshot four times a second, and only what changed."""
 
     STEP = "run"
     HELP = (
@@ -55,6 +56,7 @@ class RunScreen(StepScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._drawn_s = 0.0
+        self._how_far: tuple[object, ...] = ()
         self._shown: RunState | None = None
         self._told: dict[str, Content] = {}
         self._ended = False
@@ -87,7 +89,10 @@ class RunScreen(StepScreen):
             self._tell("#question", live.title(state), width)
             self._tell("#remark", self._doing(held, int(now_s / SPINNER_S), width), width)
         elapsed_s = held.elapsed_s
-        self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
+        how_far = (state.step, int(elapsed_s), round(state.run_fraction * 100))
+        if before is None or how_far != self._how_far:
+            self._how_far = how_far
+            self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
         if state is not before:
             self._draw_figures(state, before)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from textual.content import Content
@@ -25,12 +26,16 @@ def graph(
     points = resample(values, max(1, width))
     highest = top if top is not None else max(points, default=0.0)
     eighths = [round(max(0.0, point) / highest * height * 8) if highest > 0 else 0 for point in points]
-    eighths = [max(1, level) for level in eighths]
-    rows = []
-    for row in reversed(range(height)):
-        cells = "".join(BARS[max(0, min(8, level - row * 8))] for level in eighths)
-        rows.append(Content(" " * (width - len(cells))) + Content.styled(cells, style))
-    return Content("\n").join(rows)
+    missing = " " * (width - len(eighths))
+    rows = zip(*(_column(min(height * 8, max(1, level)), height) for level in eighths)) if eighths else [()] * height
+    return Content("\n").join(Content(missing) + Content.styled("".join(row), style) for row in rows)
+
+
+@cache
+def _column(eighths: int, height: int) -> str:
+    """The cells of a bar, from the top down."""
+    full, part = divmod(eighths, 8)
+    return ("█" * full + (BARS[part] if part else "")).ljust(height)[::-1]
 
 
 def nice_top(value: float) -> float:
