@@ -68,8 +68,8 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         health=reading.health,
         temperature_c=reading.temperature_c,
         power_on_hours=reading.power_on_hours,
-        written_bytes=reading.written_bytes,
-        life_used_percent=reading.life_used_percent,
+        written_bytes=reading.wear.written_bytes,
+        life_used_percent=reading.wear.life_used_percent,
         smr=verdict,
     )
 
@@ -95,7 +95,7 @@ def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
         if answer.reading is None or answer.reading.clues.asleep:
             return _explained(drive, answer)
         if answer.reading.clues.model and answer.reading.clues.medium:
-            return _with_farm(drive, answer, deadline, wake)
+            return _with_statistics(drive, _with_farm(drive, answer, deadline, wake), deadline, wake)
     return _explained(drive, answer)
 
 
@@ -127,6 +127,15 @@ def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _A
     if farm is None or not farm.clues.recording:
         return answer
     return replace(answer, reading=replace(reading, clues=replace(reading.clues, recording=farm.clues.recording)))
+
+
+def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
+    """Adds what a SATA SSD counts as the standard says, which goes before its maker's own attributes."""
+    reading = answer.reading
+    if reading is None or reading.clues.medium != "solid-state":
+        return answer
+    told = _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading
+    return replace(answer, reading=replace(reading, wear=told.wear.or_else(reading.wear))) if told else answer
 
 
 def _explained(drive: Drive, answer: _Answer) -> _Answer:

@@ -9,12 +9,11 @@ from typing import Any
 
 from fswizard.drives.clues import Clues, Medium, Recording, Zoned
 from fswizard.drives.smartctl_forms import INFORMATION, VERSION, decoded, documents, holds_documents, parts
+from fswizard.drives.smartctl_wear import NOT_TOLD, Wear, wear
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
 """First release that tells of TRIM and zones (smartmontools' NEWS)."""
-_DATA_UNIT_BYTES = 512_000
-"""NVMe counts what was written in thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
 _HEADER_BYTES = 8192
 _FIELD = re.compile(
     r"^(Device Model|Model Number|Model Family|Vendor|Product|Device|Firmware Version|Revision|Rotation Rate|"
@@ -50,8 +49,7 @@ class Reading:
     """`good`, `failing`, or empty when it was not told."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
-    written_bytes: int | None = None
-    life_used_percent: int | None = None
+    wear: Wear = NOT_TOLD
     version: tuple[int, ...] = ()
     """Of smartctl, where the output is JSON."""
 
@@ -205,8 +203,6 @@ def parse_json(data: Any) -> Reading:
         problem=_json_problem(run, model, messages),
     )
     passed = _mapping(data, "smart_status").get("passed")
-    nvme = _mapping(data, "nvme_smart_health_information_log")
-    units = _whole(nvme.get("data_units_written"))
     return Reading(
         clues,
         serial=_string(data, "serial_number"),
@@ -214,8 +210,7 @@ def parse_json(data: Any) -> Reading:
         health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
         temperature_c=_whole(_mapping(data, "temperature").get("current")),
         power_on_hours=_whole(_mapping(data, "power_on_time").get("hours")),
-        written_bytes=units * _DATA_UNIT_BYTES if units is not None else None,
-        life_used_percent=_whole(nvme.get("percentage_used")),
+        wear=wear(data),
         version=_version(run),
     )
 

@@ -95,6 +95,14 @@ def test_an_older_smartctl_is_not_asked_for_the_farm_log(programs: Path) -> None
     assert len(calls(programs)) == 1
 
 
+def test_an_ssd_is_asked_for_the_statistics_that_tell_of_its_wear(programs: Path) -> None:
+    pages = [{"number": 7, "table": [{"offset": 8, "value": 5, "flags": {"valid": True}}]}]
+    answering(programs, {**ANSWER, "rotation_rate": 0, "ata_device_statistics": {"pages": pages}})
+    known = details(disk())
+    assert "--log devstat" in calls(programs)[1]
+    assert known.life_used_percent == 5
+
+
 def test_a_hanging_smartctl_is_given_up_and_said_so(programs: Path) -> None:
     make_program(programs, "smartctl", "sleep 30")
     started = time.monotonic()

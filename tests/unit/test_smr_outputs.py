@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.drives.smartctl_output import parse, parse_each, parse_json, parse_text
+from fswizard.drives.smartctl_wear import Wear
 from fswizard.drives.smr import judge_smr
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
@@ -213,8 +214,8 @@ def test_the_wear_of_an_nvme_disk_is_read_in_its_units() -> None:
     """Figures of a real INTEL SSDPE2KE020T7."""
     log = {"data_units_written": 577364942, "percentage_used": 3}
     reading = parse_json({"smartctl": {"version": [7, 3]}, "nvme_smart_health_information_log": log})
-    assert (reading.written_bytes, reading.life_used_percent) == (295_610_850_304_000, 3)
-    assert (parse_json(BASE).written_bytes, parse_json(BASE).life_used_percent) == (None, None)
+    assert reading.wear == Wear(life_used_percent=3, written_bytes=295_610_850_304_000)
+    assert parse_json(BASE).wear == Wear()
 
 
 JSON = st.recursive(
