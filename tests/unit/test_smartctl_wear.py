@@ -41,7 +41,8 @@ SAMSUNG = attributes(
 )  # fmt: skip
 UNKNOWN = attributes(
     "",
-    (177, "Wear_Leveling_Count", 100, 0), (231, "Unknown_SSD_Attribute", 100, 94), (241, "Total_LBAs_Written", 100, 3945),
+    (177, "Wear_Leveling_Count", 100, 0), (231, "Unknown_SSD_Attribute", 100, 94),
+    (241, "Total_LBAs_Written", 100, 3945),
 )  # fmt: skip
 """Figures of real disks; the last one is 5 % worn and has written 4.24 TB."""
 
