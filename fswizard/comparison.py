@@ -60,6 +60,12 @@ def _check_targets(first: Target, second: Target) -> None:
             "different things.",
             "Compare results of the same kind of target.",
         )
+    if len(first.others) != len(second.others):
+        raise UsageError(
+            f"The targets had {len(first.members)} and {len(second.members)} devices: what is spread over them is not "
+            "the same.",
+            "Compare results of as many devices.",
+        )
     if first.size_bytes != second.size_bytes:
         sizes = f"{binary_size_text(first.size_bytes)} and {binary_size_text(second.size_bytes)}"
         raise UsageError(
@@ -95,7 +101,8 @@ def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> It
 
 
 def _made(candidate: Candidate) -> tuple[object, ...]:
-    return candidate.mkfs_command("DEVICE", scratch=True), candidate.mount_command("DEVICE", "MOUNT")
+    devices = [f"DEVICE-{number}" for number in range(candidate.array.members if candidate.array else 1)]
+    return candidate.making_commands(*devices, scratch=True), candidate.mount_command(devices[0], "MOUNT")
 
 
 _Values = Mapping[tuple[str, str], Mapping[int, float]]

@@ -106,6 +106,7 @@ def parse(text: str, source: str) -> Recipe:
         minutes=keys.number("minutes", 0.1, 10_080),
         image_bytes=keys.size("image", 64 * MIB, 64 * TIB),
         candidates=keys.texts("candidates", 20, 200),
+        array_candidates=keys.texts("array_candidates", 20, 200),
         workloads=tuple(_filling(_workloads(keys, _own_tree(keys)), keys.size("image", 64 * MIB, 64 * TIB))),
         source=source,
     )

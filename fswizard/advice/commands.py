@@ -9,6 +9,7 @@ from fswizard.model.judgement import Reason
 from fswizard.model.plan import Plan
 
 DEVICE, SOURCE, DIRECTORY = "/dev/DEVICE", "UUID=...", "/mnt/archive"
+DISK = "/dev/disk/by-id/DISK"
 """Placeholders: nobody should be able to paste a command that erases a disk."""
 
 
@@ -20,8 +21,8 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     fstab = candidate.fstab_line(SOURCE, DIRECTORY)
     if only_mount_options_differ(plan):
         return (fstab,)
-    mkfs = shlex.join(candidate.mkfs_command(DEVICE, scratch=False))
-    return (mkfs, fstab) if fstab else (mkfs,)
+    making = tuple(map(shlex.join, candidate.making_commands(*_devices(candidate), scratch=False)))
+    return (*making, fstab) if fstab else making
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
@@ -45,5 +46,11 @@ def only_mount_options_differ(plan: Plan) -> bool:
     return len(plan.candidates) > 1 and len(formats) == 1
 
 
-def _format(candidate: Candidate) -> tuple[str, ...]:
-    return candidate.mkfs_command(DEVICE, scratch=False)
+def _format(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
+    return candidate.making_commands(*_devices(candidate), scratch=False)
+
+
+def _devices(candidate: Candidate) -> tuple[str, ...]:
+    if candidate.array is None:
+        return (DEVICE,)
+    return tuple(f"{DISK}-{number}" for number in range(1, candidate.array.members + 1))

@@ -1,4 +1,4 @@
-"""Undoing what a killed run left behind: pools that the kernel still holds, then files."""
+"""Undoing what a killed run left behind: pools and arrays that the kernel still holds, then files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ from fswizard.bench.journal import Leftover
 
 ZFS_MODULE = Path("/sys/module/zfs")
 """Only the kernel's module keeps a pool when everything else of a run is gone."""
+BLOCKS = Path("/sys/block")
 
 
 def clean(leftover: Leftover) -> None:
-    """Remove all of it; Refused where a pool may be another's, Missing where root's rights cannot be had for it."""
+    """Remove all of it; Refused where something may be another's, Missing where root's rights cannot be had for it."""
     journal.clean(leftover, _reclaim)
 
 
 def needs_root(leftover: Leftover) -> bool:
     """Whether something of it may be in the kernel, where only root can take it away."""
-    return bool(leftover.pools) and ZFS_MODULE.exists()
+    return bool(leftover.pools) and _may_be_held()
+
+
+def _may_be_held() -> bool:
+    return ZFS_MODULE.exists() or any(BLOCKS.glob("md*/slaves/*"))
 
 
 def _reclaim(pools: tuple[str, ...]) -> None:
-    if pools and ZFS_MODULE.exists():
+    if pools and _may_be_held():
         asyncio.run(_reclaim_as_root(pools))
 
 

@@ -12,15 +12,27 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Bytes that a device has read and written since it appeared, and requests under way."""
+    """Bytes that devices have read and written since they appeared, and requests under way."""
 
     read_bytes: int
     written_bytes: int
     in_flight: int
 
 
-def counters(name: str) -> Counters | None:
-    """The counters of block device `name`; None where the kernel keeps none."""
+def counters(*names: str) -> Counters | None:
+    """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""
+    found = [_counters(name) for name in names]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return Counters(
+        sum(one.read_bytes for one in known),
+        sum(one.written_bytes for one in known),
+        sum(one.in_flight for one in known),
+    )
+
+
+def _counters(name: str) -> Counters | None:
     try:
         fields = Path(f"/sys/class/block/{name}/stat").read_text().split()
         return Counters(int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES, int(fields[8]))

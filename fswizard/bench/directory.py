@@ -38,7 +38,8 @@ class DirectorySite:
     def __init__(self, directory: str, scratch: str) -> None:
         self.directory = directory
         self.scratch = scratch
-        self.device = device_under(directory)
+        under = device_under(directory)
+        self.devices = (under,) if under else ()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -55,7 +56,7 @@ class DirectorySite:
 class DirectoryVenue:
     """Candidates that are directories."""
 
-    device = ""
+    devices = ()
 
     def __init__(self, narrator: Narrator, journal: Journal, scratch: str) -> None:
         self._narrator = narrator

@@ -1,33 +1,22 @@
-"""A partition or whole disk that the person gave up: looked at again before anything is written, and left wiped."""
+"""Partitions and whole disks that the person gives up: what stands against it, what is lost, how it is confirmed."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import itertools
+import re
 import shlex
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from fswizard.bench.helper import Attached, Helper
-from fswizard.bench.image import ImageVenue, Layout
-from fswizard.bench.journal import Journal
-from fswizard.bench.narrator import Narrator
 from fswizard.drives import details
-from fswizard.drives.contents import content
-from fswizard.drives.machine import HERE, Properties
+from fswizard.drives.machine import Properties
 from fswizard.drives.refusals import refusals
 from fswizard.drives.targets import DeviceTarget, find_device, losses
-from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
-from fswizard.model.plan import Plan, PlannedCommand, Target
-from fswizard.model.result import Doubt
-from fswizard.results import state_directory
-
-WIPE_LIMIT_S = 10.0
-"""So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
+from fswizard.model.plan import Member, Plan, PlannedCommand, Target
+from fswizard.model.text import safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +61,82 @@ def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
     return Offer(found.path, found.name, found.size_bytes, found.whole, found.empty, losses(found), identifier, refused)
 
 
-def plan_device(path: str, serial: str | None, minimum_bytes: int) -> tuple[Target, tuple[str, ...]]:
-    """The device as target, and what would be lost on it. Refused where anything stands against formatting it.
+def plan_devices(paths: Sequence[str], serials: str | None, needed_bytes: int) -> tuple[Target, tuple[str, ...]]:
+    """The devices as target, and what would be lost on them. Refused where anything stands against formatting one.
 
-    Without `serial` the plan can be shown; `require_confirmation` keeps it from being carried out.
+    `serials` is what was typed to confirm them, of several with commas between. Without it the plan can be shown;
+    `require_confirmation` keeps it from being carried out.
     """
-    found = find_device(path)
-    found = replace(found, drive=replace(found.drive, health=details(found.drive).health))
-    _refuse(found, serial, minimum_bytes)
-    target = Target("device", found.path, found.size_bytes, "", found.number, found.diskseq, serial or "")
-    return target, losses(found)
+    found = [find_device(path) for path in paths]
+    found = [replace(one, drive=replace(one.drive, health=details(one.drive).health)) for one in found]
+    _require_apart(found)
+    typed = _told_apart(found, serials)
+    for one, serial in zip(found, typed):
+        _refuse(one, serial, needed_bytes // len(found))
+    first, *others = (
+        Member(one.path, one.size_bytes, "", one.number, one.diskseq, serial or "") for one, serial in zip(found, typed)
+    )
+    target = Target(
+        "device", first.path, first.size_bytes, "", first.number, first.diskseq, first.identifier, tuple(others)
+    )
+    return target, tuple(loss for one in found for loss in losses(one))
+
+
+def _require_apart(found: Sequence[DeviceTarget]) -> None:
+    """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
+    for one, other in itertools.combinations(found, 2):
+        if one.name == other.name:
+            raise Refused(f"{one.name} was named twice.", "Name each device once.")
+        if one.disk == other.disk:
+            raise Refused(
+                f"{one.name} and {other.name} are on the same disk ({one.disk}): they would fail together, and what is "
+                "measured over them says nothing about several disks.",
+                "Name whole disks, or partitions of different ones.",
+            )
+    for one in found:
+        if len(found) > 1 and one.drive.zone_model == "host-managed":
+            raise Refused(
+                f"{one.disk} has zones that must be written in order; arrays of such disks are not measured.",
+                "Measure it alone: --target device:PATH.",
+            )
+
+
+def _told_apart(found: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
+    """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
+    left over or missing."""
+    if typed is None or len(found) == 1:
+        return [typed for _ in found]
+    rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str | None]()
+    for one in found:
+        serial = next((i for i in sorted(one.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
+        if serial is None:
+            raise Refused(
+                f"The serial number of {one.name} is not among those that were typed.",
+                f"Look again which disks they are. It is confirmed with {_identifier(one)}.",
+            )
+        rest = rest.replace(f",{serial},", ",", 1)
+        each.append(serial)
+    if rest.strip(","):
+        raise Refused(
+            f"'{safe(rest.strip(','))}' is the serial number of none of the devices.",
+            "Name the serial number of each device once, and no other.",
+        )
+    return each
 
 
 def require_confirmation(plan: Plan) -> None:
     """Refused for a device whose serial number was not typed."""
-    if plan.target.kind == "device" and not plan.target.identifier:
-        raise Refused(f"Everything on {plan.target.path} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
+    if plan.target.kind == "device" and not plan.target.confirmed:
+        paths = ", ".join(member.path for member in plan.target.members)
+        raise Refused(f"Everything on {paths} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
 
 
 def how_to_confirm(plan: Plan) -> str:
-    """What has to be typed before the device of `plan` is erased."""
-    found = find_device(plan.target.path)
-    return f"If {_named(found)} is meant, confirm it with --erase {shlex.quote(found.identifiers[0])}"
+    """What has to be typed before the devices of `plan` are erased."""
+    found = _found(plan)
+    verb = "is" if len(found) == 1 else "are"
+    told = ",".join(map(_identifier, found))
+    return f"If {_all_named(found)} {verb} meant, confirm it with --erase {shlex.quote(told)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,109 +154,72 @@ class Question:
 
 
 def question(plan: Plan) -> Question:
-    """What to ask before the device of `plan` is erased."""
-    found = find_device(plan.target.path)
-    identifier = found.identifiers[0]
-    if identifier == found.drive.serial:
+    """What to ask before the devices of `plan` are erased."""
+    found = _found(plan)
+    if all(one.identifiers[0] == one.drive.serial for one in found):
         kind = "serial number"
     else:
-        kind = "file's path" if identifier.startswith("/") else "identifier"
-    return Question(_named(found), identifier, kind, found.empty)
+        kind = "file's path" if all(one.identifiers[0].startswith("/") for one in found) else "identifier"
+    kind = kind if len(found) == 1 else f"{kind}s, with commas between"
+    identifiers = ",".join(map(_identifier, found))
+    return Question(_all_named(found), identifiers, kind, all(one.empty for one in found))
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
     """The plan, ready to be carried out. Refused where `typed` is not the device's serial number, or where the
     device, or what lies on it, is not what the plan was made for any more."""
-    plan = replace(plan, target=replace(plan.target, identifier=typed))
-    _require_unchanged(plan)
+    first, *others = _told_apart(_found(plan), typed)
+    members = (replace(member, identifier=serial or "") for member, serial in zip(plan.target.others, others))
+    plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
+    require_unchanged(plan)
     return plan
 
 
 def device_commands(
-    candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand], *, zoned: bool
+    candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand], devices: Sequence[str], *, zoned: bool
 ) -> list[PlannedCommand]:
-    """What will be run on a device, in order; where it is `zoned`, its zones are emptied each time."""
-    wipe = PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="leave nothing behind")
+    """What will be run on a device, or several, in order; where it is `zoned`, its zones are emptied each time."""
+    wipe = [PlannedCommand(("wipefs", "--all", name), as_root=True, text="leave nothing behind") for name in devices]
     umount = PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount")
     reset = [PlannedCommand(("blkzone", "reset", "DEVICE"), as_root=True, text="empty every zone")] if zoned else []
-    return [*reset, *candidate_commands, *work, umount, *reset, wipe]
+    return [*reset, *candidate_commands, *work, umount, *reset, *wipe]
 
 
-class DiskVenue(ImageVenue):
-    """Candidates made one after the other on a device of the person's.
+def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:
+    """What lies on each device. Refused where a device, or what lies on it, is not what the person was shown any more.
 
-    What the device does without a filesystem is not measured: that would take writing to it as root.
+    `held` by the helper, it is open: then what uses it was checked as root a moment before.
     """
-
-    touched = False
-    """What lay on the device is gone; until then the end of the run leaves it alone, whatever somebody does with it."""
-
-    def bare(self) -> None:
-        return None
-
-    async def check_device(self, *, reading: bool) -> None:
-        """With `reading` the kernel's log is asked: reading a whole disk would take hours."""
-        target = self._plan.target
-        block = f"/sys/dev/block/{target.number}"
-        disk = HERE.real(block)
-        disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
-        if HERE.number(f"{disk}/diskseq") != target.diskseq:
-            raise RunFailed(f"{self.device} is gone, or another disk by now.", "Was it unplugged?")
-        if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
-            raise RunFailed(f"{self.device} has turned read-only.", "It may be failing: look at its health first.")
-        if reading and any("I/O error" in line for line in self._helper.kernel_log):
-            raise RunFailed(
-                f"{self.device} reported errors.", "It may be failing: look at its health first.",
-                "\n".join(self._helper.kernel_log),
-            )  # fmt: skip
-
-    async def _prepare_blocks(self) -> None:
-        await self._helper.wipe(self._attached.handle)
-        self.touched = True
+    members, all_found = plan.target.members, _found(plan)
+    _require_apart(all_found)
+    for member, found in zip(members, all_found):
+        if not held:
+            _refuse(found, member.identifier, plan.recipe.image_bytes // len(members))
+        now = (found.number, found.diskseq, found.size_bytes)
+        if now != (member.number, member.diskseq, member.size_bytes):
+            raise Refused(f"{member.path} is not the disk any more that was chosen.", "Make the plan again.")
+    if tuple(loss for found in all_found for loss in losses(found)) != plan.losses:
+        raise Refused(
+            f"What lies on {_all_names(all_found)} has changed since the plan was made.", "Make the plan again."
+        )
+    return tuple(found.properties[found.name] for found in all_found)
 
 
-@asynccontextmanager
-async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[DiskVenue]:
-    """Look once more, have the helper look and lock the device; leaving wipes it, where anything was written."""
-    require_confirmation(plan)
-    shown = content(_require_unchanged(plan)).filesystem
-    directory = journal.make_directory(state_directory())
-    layout = Layout("", str(directory / "mount"), str(directory / "scratch"))
-    for made in (layout.mount, layout.scratch):
-        Path(made).mkdir(mode=0o700)
-    narrator.begin("prepare", "having the device checked by the privileged helper")
-    async with Helper.start() as helper:
-        target = plan.target
-        attached = await helper.claim(target.number, target.diskseq, target.size_bytes, target.identifier, shown)
-        if any(candidate.filesystem.pool for candidate in plan.candidates):
-            journal.note_pool(attached.pool)
-        _require_unchanged(plan, held=True)
-        venue = DiskVenue(plan, narrator, helper, attached, layout)
-        try:
-            yield venue
-        finally:
-            if venue.touched:
-                narrator.begin("clean", "wiping the device", expected_s=0.5)
-                await _leave_wiped(helper, attached, narrator)
+def _found(plan: Plan) -> list[DeviceTarget]:
+    return [find_device(member.path) for member in plan.target.members]
 
 
-async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -> None:
-    """A run that was stopped may have left something mounted, or an order that is still being carried out."""
-    deadline = time.monotonic() + WIPE_LIMIT_S
-    while time.monotonic() < deadline and helper.waits_for_disk is None:
-        with contextlib.suppress(FswizardError):
-            await helper.umount(attached.handle)
-        with contextlib.suppress(FswizardError):
-            await helper.wipe(attached.handle)
-            return
-        await asyncio.sleep(0.1)
-    narrator.doubt(
-        Doubt("not-wiped", f"{attached.name} could not be wiped at the end: the last filesystem is still on it.")
-    )
+def _identifier(found: DeviceTarget) -> str:
+    return found.identifiers[0]
 
 
-def _named(found: DeviceTarget) -> str:
-    return f"{found.name} ({found.drive.model or 'a disk without a name'})"
+def _all_names(found: Sequence[DeviceTarget]) -> str:
+    return ", ".join(one.name for one in found)
+
+
+def _all_named(found: Sequence[DeviceTarget]) -> str:
+    """Kernel name and model of each."""
+    return ", ".join(f"{one.name} ({one.drive.model or 'a disk without a name'})" for one in found)
 
 
 def _refuse(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
@@ -224,20 +230,3 @@ def _refuse(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> None
 def _refusal(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
     against = refusals(found, serial, minimum_bytes=minimum_bytes)
     return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None
-
-
-def _require_unchanged(plan: Plan, *, held: bool = False) -> Properties:
-    """What lies on the device. Refused where the device, or what lies on it, is not what the person was shown any more.
-
-    `held` by the helper, it is open: then what uses it was checked as root a moment before.
-    """
-    target = plan.target
-    found = find_device(target.path)
-    if not held:
-        _refuse(found, target.identifier, plan.recipe.image_bytes)
-    now = (found.number, found.diskseq, found.size_bytes)
-    if now != (target.number, target.diskseq, target.size_bytes):
-        raise Refused(f"{target.path} is not the disk any more that was chosen.", "Make the plan again.")
-    if losses(found) != plan.losses:
-        raise Refused(f"What lies on {found.name} has changed since the plan was made.", "Make the plan again.")
-    return found.properties[found.name]

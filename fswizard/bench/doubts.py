@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from fswizard.drives import persistent_cache_bytes
 from fswizard.filesystems import availability
+from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
 from fswizard.model.result import Doubt, Environment
@@ -26,6 +28,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
         "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
         "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
     )
+    yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
     yield from _cached(plan)
@@ -43,6 +46,26 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         f"The run was interrupted, and {', '.join(changed)} changed before it went on. Candidates are compared within "
         "rounds, so ratios stay fair, but they are means over both. Run it anew for figures of this machine as it is.",
     )
+
+
+def _over_several(plan: Plan) -> Iterator[Doubt]:
+    """What is to be said of several images, and of arrays."""
+    members = plan.target.members
+    if not plan.target.others:
+        return
+    if plan.target.kind == "image" and len({os.stat(member.path).st_dev for member in members}) < len(members):
+        yield Doubt(
+            "members-on-one-disk",
+            f"The {len(members)} scratch images share a disk, which does the work of all: layouts are compared by what "
+            "they cost, not by what several disks bring. Give each image a disk of its own: "
+            "--target images:SIZE@DIRECTORY,DIRECTORY,…",
+        )
+    if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
+        yield Doubt(
+            "not-synchronised",
+            "Arrays were made without their first synchronisation (--assume-clean), to measure them as they are when "
+            "that is over. It takes hours on large disks, in which an array is slower.",
+        )
 
 
 def _drivers(plan: Plan) -> Iterator[Doubt]:
@@ -69,7 +92,8 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
 def _cached(plan: Plan) -> Iterator[Doubt]:
     buffered = [w for w in plan.recipe.workloads if not (isinstance(w.job, FioJob) and w.job.direct)]
     memory = host.memory_bytes()
-    room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else plan.target.size_bytes
+    rooms = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
+    room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(rooms)
     if buffered and room_bytes < 2 * memory:
         yield Doubt(
             "fits-in-memory",

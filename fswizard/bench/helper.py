@@ -10,12 +10,13 @@ import os
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fswizard.bench import patience, privilege
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
+from fswizard.model.layout import BITMAP, CHUNK, Array, chunk_kib
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import protocol
 from fswizard.system import commands
@@ -41,16 +42,30 @@ class HelperFailed(RunFailed):
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """An image that is a block device now."""
+    """An image or a disk that the helper holds as a block device, or several as one."""
 
     handle: int
-    name: str
-    """Kernel name, such as `loop0`."""
-    path: str
     direct_io: bool
     """As read back from the kernel: the image is not cached a second time."""
     pool: str
-    """What a ZFS pool on it is called, if one is made."""
+    """What a ZFS pool or an array of it is called, if one is made."""
+    names: tuple[str, ...]
+    """Kernel name of each device, such as `loop0`."""
+    paths: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Kernel name of the device; of several, the first."""
+        return self.names[0]
+
+    @property
+    def path(self) -> str:
+        return self.paths[0]
+
+    @property
+    def array(self) -> str:
+        """What an array of several is called."""
+        return f"/dev/md/{self.pool}"
 
 
 class HelperProcess:
@@ -158,8 +173,7 @@ class Helper:
 
     async def attach(self, image: str) -> Attached:
         """Make a loop device of `image`, a regular file of the user's."""
-        answer = await self.ask("attach", image=image)
-        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"], answer["pool"])
+        return _attached(await self.ask("attach", image=image))
 
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
@@ -169,7 +183,18 @@ class Helper:
         answer = await self.ask(
             "claim", number=number, diskseq=diskseq, size_bytes=size_bytes, serial=serial, shown=shown
         )
-        return Attached(answer["handle"], answer["name"], answer["path"], answer["direct_io"], answer["pool"])
+        return _attached(answer)
+
+    async def joined(self, parts: Sequence[Attached]) -> Attached:
+        """Several as one, which alone takes orders from then on; one alone stays what it is."""
+        if len(parts) == 1:
+            return parts[0]
+        answer = await self.ask("join", handles=[part.handle for part in parts])
+        return replace(
+            _attached(answer),
+            names=tuple(name for part in parts for name in part.names),
+            paths=tuple(path for part in parts for path in part.paths),
+        )
 
     async def detach(self, handle: int) -> None:
         await self.ask("detach", handle=handle)
@@ -196,6 +221,24 @@ class Helper:
             argv, "mkfs", limit_s, handle=handle, filesystem=filesystem, arguments=list(arguments)
         )  # fmt: skip
 
+    async def array(self, handle: int, array: Array) -> Finished:
+        """Make an array of joined devices, on which mkfs then works; a failure is told by the exit code."""
+        chunk = array.option(CHUNK)
+        level, bitmap, missing = array.layout.level, array.option(BITMAP), int(array.degraded)
+        return await self._work(
+            ("mdadm", "--create"), "array", handle=handle, level=level,
+            chunk_kib=chunk_kib(chunk) if chunk else 0, bitmap=bitmap, missing=missing,
+        )  # fmt: skip
+
+    async def build(
+        self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, limit_s: float = JOB_LIMIT_S
+    ) -> Finished:
+        """Make `filesystem` on all joined devices, one of which is taken away where the array is to be degraded."""
+        argv = (f"mkfs.{filesystem}", *arguments)
+        fields = {"filesystem": filesystem, "arguments": list(arguments)}
+        level, missing = array.layout.level, int(array.degraded)
+        return await self._work(argv, "build", limit_s, handle=handle, level=level, missing=missing, **fields)
+
     async def mount(self, handle: int, mount_type: str, options: Sequence[str], directory: str) -> Finished:
         """Mount over an empty directory of the user's, who then owns the root of what is mounted.
 
@@ -212,7 +255,10 @@ class Helper:
         return await self._work(("umount",), "umount", handle=handle)
 
     async def sync(self, handle: int) -> Finished:
-        """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed."""
+        """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed.
+
+        The output is the bytes in use on the filesystem, its own structures included.
+        """
         return _succeeded(await self._work(("sync", "--file-system"), "sync", handle=handle))
 
     async def start_sync(self, handle: int) -> HelperProcess:
@@ -221,7 +267,7 @@ class Helper:
         return job
 
     async def reclaim(self, pool: str) -> None:
-        """Destroy a pool that a killed run left imported, where one is; Refused where it may be another's."""
+        """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""
         await self.ask("reclaim", pool=pool)
 
     async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
@@ -371,6 +417,11 @@ def _command(found: privilege.State, python: str, program: Path) -> tuple[str, .
     sudo = ("sudo", "-n", "--") if found == "sudo" else ()
     namespaces = ("unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
     return (*sudo, *namespaces, "--", python, "-I", "-S", "-B", "-X", "utf8", str(program))
+
+
+def _attached(answer: Mapping[str, Any]) -> Attached:
+    names, paths = (answer["name"],), (answer["path"],)
+    return Attached(answer["handle"], answer["direct_io"], answer["pool"], names, paths)
 
 
 def _error(error: Mapping[str, str]) -> FswizardError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import filling_s
 from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import ARRAY, MD
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
@@ -38,9 +40,10 @@ PROBE_MIB = 16
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands in the run's private directory."""
+    """What stands in the run's private directories."""
 
-    image: str
+    images: tuple[str, ...]
+    """One for each member of the target; none where devices are measured."""
     mount: str
     scratch: str
 
@@ -54,7 +57,7 @@ class ImageSite:
         self._candidate = candidate
         self.directory = layout.mount
         self.scratch = layout.scratch
-        self.device = attached.name
+        self.devices = attached.names
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -68,15 +71,17 @@ class ImageSite:
         await self.mount()
 
     async def used_bytes(self) -> int | None:
-        """Asked through programs, for the host does not see the mount; btrfs counts only what was synced."""
-        await (await self.start(("sync", "--file-system", self.directory))).wait()
-        argv = ("stat", "--file-system", "--format=%S %b %f", self.directory)
-        finished = await (await self.start(argv)).wait()
+        """The helper tells it after its sync, as the host does not see the mount; btrfs counts only what was synced."""
+        return int((await self.sync()).stdout)
+
+    async def sync(self) -> Finished:
+        """CandidateFailed where that, or an earlier write-back, failed: the kernel tells it once."""
         try:
-            block_bytes, blocks, free = map(int, finished.stdout.split())
-        except ValueError:
-            return None
-        return block_bytes * (blocks - free)
+            return await self._helper.sync(self._attached.handle)
+        except HelperFailed as error:
+            raise CandidateFailed(
+                "health", f"{self._candidate.name} could not write everything back.", str(error)
+            ) from error
 
     async def mount(self) -> Finished:
         candidate = self._candidate
@@ -110,9 +115,9 @@ class BareSite:
     """The image file itself, as the nearest thing to the bare device that the user may write."""
 
     def __init__(self, layout: Layout) -> None:
-        self.directory = str(Path(layout.image).parent)
+        self.directory = str(Path(layout.images[0]).parent)
         self.scratch = layout.scratch
-        self.device = ""
+        self.devices = ()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -127,7 +132,7 @@ class BareSite:
 
 
 class ImageVenue:
-    """Candidates made one after the other on the same image."""
+    """Candidates made one after the other on the same image, or on the same several."""
 
     def __init__(self, plan: Plan, narrator: Narrator, helper: Helper, attached: Attached, layout: Layout) -> None:
         self._plan = plan
@@ -135,7 +140,7 @@ class ImageVenue:
         self._helper = helper
         self._attached = attached
         self._layout = layout
-        self.device = attached.name
+        self.devices = attached.names
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
@@ -152,12 +157,18 @@ class ImageVenue:
         await self._check(candidate, site)
 
     def bare(self) -> AbstractAsyncContextManager[Site] | None:
-        return contextlib.nullcontext(BareSite(self._layout))
+        """None for several images: one alone is no limit of what is spread over all."""
+        return contextlib.nullcontext(BareSite(self._layout)) if len(self._layout.images) == 1 else None
 
     async def check_device(self, *, reading: bool) -> None:
-        image = Path(self._layout.image)
+        for image, member in zip(self._layout.images, self._plan.target.members):
+            await self._check_image(Path(image), member.size_bytes, reading=reading)
+        if reading:
+            await _write_beside(self._layout.scratch)
+
+    async def _check_image(self, image: Path, size_bytes: int, *, reading: bool) -> None:
         try:
-            whole = image.stat().st_size == self._plan.target.size_bytes
+            whole = image.stat().st_size == size_bytes
         except OSError as error:
             raise RunFailed(
                 f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
@@ -170,36 +181,45 @@ class ImageVenue:
             )
         if reading:
             await _read_whole(str(image))
-            await _write_beside(self._layout.scratch)
 
     async def _make(self, candidate: Candidate) -> None:
         await self._prepare_blocks()
         program = candidate.filesystem.mkfs_program
         self._narrator.begin("format", f"formatting with {program}", expected_s=1.0)
-        handle = self._attached.handle
-        arguments = candidate.mkfs_arguments(scratch=True)
-        await self._helper.wipe(handle)
-        argv = candidate.mkfs_command(self._attached.path, scratch=True)
-        self._narrator.command_begins(argv, as_root=True)
-        finished = await self._helper.mkfs(handle, candidate.filesystem.name, arguments)
-        self._narrator.command_ended(replace(finished, argv=argv), as_root=True)
-        if finished.exit_code:
-            raise CandidateFailed("mkfs", f"{program} could not make {candidate.name}.", finished.output)
-        self._narrator.sample(MKFS_TIME, finished.wall_s)
+        await self._helper.wipe(self._attached.handle)
+        told = candidate.making_commands(*self._attached.paths, scratch=True)
+        took_s = 0.0
+        for words, order in zip(told, self._orders(candidate)):
+            argv = tuple(word.replace(ARRAY, self._attached.array) for word in words)
+            self._narrator.command_begins(argv, as_root=True)
+            finished = await order()
+            self._narrator.command_ended(replace(finished, argv=argv), as_root=True)
+            if finished.exit_code:
+                raise CandidateFailed("mkfs", f"{argv[0]} could not make {candidate.name}.", finished.output)
+            took_s += finished.wall_s
+        self._narrator.sample(MKFS_TIME, took_s)
+
+    def _orders(self, candidate: Candidate) -> Iterator[Callable[[], Awaitable[Finished]]]:
+        """What the helper is told, in the order of the commands; taking a device away goes with building."""
+        handle, array = self._attached.handle, candidate.array
+        name, arguments = candidate.filesystem.name, candidate.mkfs_arguments(scratch=True)
+        if array is not None and array.layout.maker != MD:
+            yield functools.partial(self._helper.build, handle, name, arguments, array)
+            return
+        if array is not None:
+            yield functools.partial(self._helper.array, handle, array)
+        yield functools.partial(self._helper.mkfs, handle, name, arguments)
 
     async def _prepare_blocks(self) -> None:
         """A filesystem that discarded blocks has made holes: later writes would have to fill them."""
-        if _is_sparse(self._layout.image):
-            await _fill(self._layout.image, self._plan, self._narrator)
+        for image in self._layout.images:
+            if _is_sparse(image):
+                await _fill(image, self._plan, self._narrator)
 
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
-        try:
-            await self._helper.sync(self._attached.handle)
-            errors = await self._helper.health(self._attached.handle, candidate.filesystem.error_counters)
-        except HelperFailed as error:
-            await self.check_device(reading=True)
-            raise CandidateFailed("health", f"{candidate.name} could not write everything back.", str(error)) from error
+        await site.sync()
+        errors = await self._helper.health(self._attached.handle, candidate.filesystem.error_counters)
         await site.umount()
         if errors:
             await self.check_device(reading=True)
@@ -209,22 +229,27 @@ class ImageVenue:
 
 @asynccontextmanager
 async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[ImageVenue]:
-    """Make, fill and attach the image; leaving takes everything away."""
-    directory = journal.make_directory(Path(plan.target.path))
-    layout = Layout(str(directory / "image"), str(directory / "mount"), str(directory / "scratch"))
+    """Make, fill and attach the image, or several; leaving takes everything away."""
+    members = plan.target.members
+    homes = {member.path: journal.make_directory(Path(member.path)) for member in members}
+    directory = homes[plan.target.path]
+    images = tuple(str(homes[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
+    layout = Layout(images, str(directory / "mount"), str(directory / "scratch"))
     for made in (layout.mount, layout.scratch):
         Path(made).mkdir(mode=0o700)
-    size_bytes = plan.target.size_bytes
-    narrator.begin("prepare", f"reserving room for the scratch image in {safe(plan.target.path)}")
-    await _reserve(layout.image, size_bytes, plan.target.host_filesystem, narrator)
-    await _fill(layout.image, plan, narrator)
+    for image, member in zip(images, members):
+        narrator.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
+        await _reserve(image, member.size_bytes, member.host_filesystem, narrator)
+        await _fill(image, plan, narrator)
     narrator.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
-        attached = await helper.attach(layout.image)
-        if any(candidate.filesystem.pool for candidate in plan.candidates):
+        parts = [await helper.attach(image) for image in images]
+        attached = await helper.joined(parts)
+        if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
-        loop = ("losetup", "--direct-io=on", attached.path, layout.image)
-        narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        for part, image in zip(parts, images):
+            loop = ("losetup", "--direct-io=on", part.path, image)
+            narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
         if not attached.direct_io:
             narrator.doubt(
                 Doubt(
@@ -237,6 +262,10 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
             yield ImageVenue(plan, narrator, helper, attached, layout)
         finally:
             narrator.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
+
+
+def _image_name(number: int) -> str:
+    return "image" if number == 1 else f"image-{number}"
 
 
 async def _reserve(image: str, size_bytes: int, host_filesystem: str, narrator: Narrator) -> None:

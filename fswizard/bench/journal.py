@@ -33,7 +33,7 @@ class Leftover:
     directories: tuple[Path, ...]
     result: Path | None
     pools: tuple[str, ...] = ()
-    """ZFS pools that the kernel's module may still have imported."""
+    """Names of ZFS pools and arrays that the kernel may still hold."""
 
     @property
     def size_bytes(self) -> int:
@@ -68,7 +68,7 @@ class Journal:
         _remove(directory, REMOVAL_S)
 
     def note_pool(self, name: str) -> None:
-        """Write down the name of a ZFS pool before it is made: the kernel would hold it, and its disk, for good."""
+        """Write down the name of a ZFS pool, or of an array, before it is made: the kernel would hold it for good."""
         self._pools.append(name)
         self._write()
 

@@ -7,35 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.bench import disk, limits, places, zones
+from fswizard.bench.targets import IMAGE_UNIT_BYTES, TargetChoice, drive_under, parse_target, plan_target
 from fswizard.bench.workloads import commands
-from fswizard.drives import details, place_of
-from fswizard.errors import Missing, Refused, UsageError
-from fswizard.filesystems import availability
+from fswizard.errors import Missing, UsageError
+from fswizard.filesystems import Availability, availability, layout_availability, require_members
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
+from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
-from fswizard.model.recipe import FileServerJob, FioJob, Recipe
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Member, Plan, PlannedCommand, Target
+from fswizard.model.recipe import FioJob, Recipe
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.system.commands import find
 
-DISK_ANSWERS_S = 5.0
+__all__ = ["Choices", "TargetChoice", "make_plan", "parse_target"]
+
 DEFAULT_BASELINE = "ext4"
-FASTEST_WRITING = {"hdd": 280e6, "ssd": 560e6, "flash-card": 300e6}
-"""What the interface or the platters allow at most, in bytes per second: bounds what a timed workload can write."""
-FASTEST_WRITING_ELSE = 2e9
-
-
-@dataclass(frozen=True, slots=True)
-class TargetChoice:
-    """Where to measure, as chosen; empty fields are filled in by the plan."""
-
-    kind: str = "image"
-    path: str = ""
-    """Image: a directory. Directories: separated by commas. Device: its stable name."""
-    size_bytes: int = 0
-    serial: str | None = None
-    """Device: its serial number, typed to confirm that everything on it may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +32,7 @@ class Choices:
     candidates: tuple[Candidate, ...] = ()
     """Empty: those of the recipe that this machine can make."""
     baseline: str = ""
-    target: TargetChoice = TargetChoice()
+    target: TargetChoice = field(default_factory=TargetChoice)
     weights: Mapping[str, float] = field(default_factory=dict)
     """By workload; 0 leaves a workload out."""
     needs: tuple[str, ...] = ()
@@ -64,15 +50,16 @@ def make_plan(choices: Choices) -> Plan:
     """
     recipe = _weighted(choices.recipe, choices.weights)
     _check_rounds(choices)
-    target, losses = _target(choices, recipe)
+    target, losses = plan_target(choices.target, recipe, choices.drive)
     candidates = _candidates(choices, target)
     names = [candidate.name for candidate in candidates]
-    drive = choices.drive or _asked(place_of(target.path or candidates[0].directory))
+    drive = None if target.others else choices.drive
+    drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
     kind = drive.kind if drive else "unknown"
     recipe = _on_disk(recipe, kind)
     trial_s = trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads)
-    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if target.kind == "image" else 0.0
-    filled_bytes = target.size_bytes if target.kind == "image" else 0
+    alone = target.kind == "image" and not target.others
+    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if alone else 0.0
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
@@ -85,23 +72,12 @@ def make_plan(choices: Choices) -> Plan:
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         seconds_per_trial=trial_s,
-        writes_bytes_per_trial=_writes_bytes(recipe, drive),
-        preparation_s=1.0 + filling_s(filled_bytes, kind) + bare_s + limits.expected_s(recipe),
+        writes_bytes_per_trial=sum(on_disk_bytes(w.writes_bytes, w.seconds, kind) for w in recipe.workloads),
+        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + limits.expected_s(recipe),
         losses=losses,
     )
     _check_programs(plan)
     return replace(plan, commands=_commands(plan))
-
-
-def _asked(drive: Drive | None) -> Drive | None:
-    """With what the disk says of itself, shingles above all, as far as it answers soon."""
-    return details(drive, timeout_s=DISK_ANSWERS_S) if drive is not None else None
-
-
-def _writes_bytes(recipe: Recipe, drive: Drive | None) -> int:
-    """At most so much is written in a trial."""
-    rate = FASTEST_WRITING.get(drive.kind, FASTEST_WRITING_ELSE) if drive else FASTEST_WRITING_ELSE
-    return sum(min(w.writes_bytes, int(w.seconds * rate)) for w in recipe.workloads)
 
 
 def _on_disk(recipe: Recipe, kind: str) -> Recipe:
@@ -134,44 +110,17 @@ def _check_rounds(choices: Choices) -> None:
         raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
 
 
-def _target(choices: Choices, recipe: Recipe) -> tuple[Target, tuple[str, ...]]:
-    """The target, and what would be lost on it."""
-    chosen = choices.target
-    if chosen.kind == "device":
-        return disk.plan_device(chosen.path, chosen.serial, recipe.image_bytes)
-    if chosen.kind == "directory":
-        _refuse_filling(recipe)
-        return Target("directory", ""), ()
-    directory = places.checked_directory(chosen.path or places.default_directory(choices.drive))
-    size_bytes = chosen.size_bytes or recipe.image_bytes
-    if size_bytes < recipe.image_bytes:
-        raise UsageError(
-            f"An image of {binary_size_text(size_bytes)} is too small for the recipe {recipe.name}.",
-            f"It needs {binary_size_text(recipe.image_bytes)} or more.",
-        )
-    places.check_room(directory, size_bytes)
-    size_bytes -= size_bytes % (4 << 20)
-    return Target("image", directory, size_bytes, places.filesystem_type(directory)), ()
-
-
-def _refuse_filling(recipe: Recipe) -> None:
-    if any(isinstance(workload.job, FileServerJob) and workload.job.fill_percent for workload in recipe.workloads):
-        raise Refused(
-            f"The recipe {recipe.name} fills the filesystem, and yours has files of yours.",
-            "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
-        )
-
-
 def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
     if target.kind == "directory":
         candidates = places.directory_candidates(choices.target.path)
     else:
         zoned = zones.must_be_kept_to(target)
-        candidates = choices.candidates or _usable_defaults(choices.recipe, target if zoned else None)
+        candidates = choices.candidates or _usable_defaults(choices.recipe, target, zoned=zoned)
+        candidates = tuple(candidate.on(len(target.members)) for candidate in candidates)
         if zoned:
             candidates = tuple(zones.made_for(candidate, target) for candidate in candidates)
         for candidate in candidates:
-            _check_candidate(candidate, target)
+            _check_candidate(candidate, target, choices.recipe)
     short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
@@ -182,38 +131,59 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
     return fitting
 
 
-def _usable_defaults(recipe: Recipe, zoned: Target | None = None) -> tuple[Candidate, ...]:
-    """Those of the recipe that can be made here; on the disk `zoned`, those that can be made there."""
-    from fswizard.filesystems import parse_candidates
+def _usable_defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
+    """Those of the recipe that can be made here; on a `zoned` disk those that can be made there, and on several disks
+    those that the recipe names for that, or every layout that so many disks are enough for."""
+    from fswizard.filesystems import layout_candidates, parse_candidates
 
     names = recipe.candidates or ("ext4", "xfs", "btrfs")
+    if zoned:
+        names = zones.worth_trying(names, target)
+    elif target.others:
+        names = layout_candidates(recipe.array_candidates, len(target.members))
     try:
-        candidates = parse_candidates("; ".join(zones.worth_trying(names, zoned) if zoned else names))
+        candidates = parse_candidates("; ".join(names))
     except UsageError as error:
         raise UsageError(f"{recipe.source}: 'candidates': {error.message}", error.hint) from error
-    usable = tuple(c for c in candidates if availability(c.filesystem).usable)
+    usable = tuple(c for c in candidates if _available(c).usable)
     if not usable:
-        first = availability(candidates[0].filesystem)
+        first = _available(candidates[0])
         raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", first.hint)
     return usable
 
 
-def _check_candidate(candidate: Candidate, target: Target) -> None:
+def _available(candidate: Candidate) -> Availability:
+    """Whether its filesystem can be made here, and its layout."""
+    state = availability(candidate.filesystem)
+    return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
+
+
+def _check_candidate(candidate: Candidate, target: Target, recipe: Recipe) -> None:
     filesystem = candidate.filesystem
     available = availability(filesystem)
     if not available.usable:
         raise Missing(f"{filesystem.title} cannot be made here: {available.reason}", available.hint)
+    if candidate.array and not (layout := layout_availability(candidate.array.layout)).usable:
+        raise Missing(f"{candidate.name} cannot be made here: {layout.reason}", layout.hint)
+    require_members(candidate.name, candidate.array, len(target.members))
     if available.driver and (unknown := available.driver.unknown(candidate.mount_options)):
         raise UsageError(
             f"{candidate.name}: {available.driver.name}, through which {filesystem.title} is measured here, "
             f"does not know {', '.join(unknown)}.",
             "Leave it out.",
         )
-    if target.size_bytes < filesystem.minimum_bytes:
+    room_bytes = target.room_bytes(candidate.array)
+    if room_bytes < filesystem.minimum_bytes:
         raise UsageError(
             f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
-            f"and the target has {size_text(target.size_bytes)}.",
+            f"and the target has {size_text(room_bytes)}.",
             "Choose a larger target or leave it out.",
+        )
+    if room_bytes < recipe.image_bytes:
+        raise UsageError(
+            f"{candidate.name} has room for {binary_size_text(room_bytes)} on the target, and the recipe {recipe.name} "
+            f"needs {binary_size_text(recipe.image_bytes)}.",
+            "Choose larger devices or images, more of them, or leave it out.",
         )
 
 
@@ -237,48 +207,37 @@ def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
     work = list(dict.fromkeys(command for workload in plan.recipe.workloads for command in commands(workload.job)))
     if plan.target.kind == "directory":
         return tuple(work)
-    made = tuple(command for candidate in plan.candidates for command in _making(candidate))
+    devices = plan.target.stand_ins
+    made = tuple(command for candidate in plan.candidates for command in _making(candidate, devices))
     if plan.target.kind == "device":
-        return tuple(disk.device_commands(made, work, zoned=zones.must_be_kept_to(plan.target)))
-    blocks = plan.target.size_bytes // (4 << 20)
-    planned = [
-        PlannedCommand(("fallocate", "--length", binary_size_text(plan.target.size_bytes), "IMAGE"), text="reserve"),
-        PlannedCommand(("dd", "if=/dev/zero", "of=IMAGE", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
-        PlannedCommand(("losetup", "--direct-io=on", "--find", "IMAGE"), as_root=True, text="attach"),
-    ]
+        return tuple(disk.device_commands(made, work, devices, zoned=zones.must_be_kept_to(plan.target)))
+    images = [device.replace("DEVICE", "IMAGE") for device in devices]
+    planned = [command for image, member in zip(images, plan.target.members) for command in _imaging(image, member)]
     planned += [*made, *work]
     planned += [
         PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount"),
-        PlannedCommand(("losetup", "--detach", "DEVICE"), as_root=True, text="detach"),
-        PlannedCommand(("rm", "IMAGE"), text="remove the image"),
+        *(PlannedCommand(("losetup", "--detach", device), as_root=True, text="detach") for device in devices),
+        *(PlannedCommand(("rm", image), text="remove the image") for image in images),
     ]
     return tuple(planned)
 
 
-def _making(candidate: Candidate) -> tuple[PlannedCommand, ...]:
+def _imaging(image: str, member: Member) -> tuple[PlannedCommand, ...]:
+    blocks = member.size_bytes // IMAGE_UNIT_BYTES
     return (
-        PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="forget the candidate before"),
-        PlannedCommand(candidate.mkfs_command("DEVICE", scratch=True), as_root=True, text="format"),
-        PlannedCommand(candidate.mount_command("DEVICE", "MOUNT"), as_root=True, text="mount"),
+        PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
+        PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
+        PlannedCommand(("losetup", "--direct-io=on", "--find", image), as_root=True, text="attach"),
     )
 
 
-def parse_target(text: str) -> TargetChoice:
-    """`image:SIZE@DIR`, `image:SIZE`, `image:@DIR`, `dir:PATH,PATH` or `device:PATH`; UsageError otherwise."""
-    from fswizard.model.units import parse_size
-
-    kind, _, rest = text.partition(":")
-    if kind == "image":
-        size, _, directory = rest.partition("@")
-        try:
-            return TargetChoice("image", directory, parse_size(size) if size else 0)
-        except ValueError as error:
-            raise UsageError(f"In the target '{text}': {error}.", "Write image:2G@/some/directory.") from error
-    if kind == "dir" and rest:
-        return TargetChoice("directory", rest)
-    if kind == "device" and rest:
-        return TargetChoice("device", rest)
-    raise UsageError(
-        f"'{text}' is no target.",
-        "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME.",
+def _making(candidate: Candidate, devices: Sequence[str]) -> tuple[PlannedCommand, ...]:
+    wiping = (("wipefs", "--all", device) for device in devices)
+    return (
+        *(PlannedCommand(argv, as_root=True, text="forget the candidate before") for argv in wiping),
+        *(
+            PlannedCommand(argv, as_root=True, text="format")
+            for argv in candidate.making_commands(*devices, scratch=True)
+        ),
+        PlannedCommand(candidate.mount_command(devices[0], "MOUNT"), as_root=True, text="mount"),
     )

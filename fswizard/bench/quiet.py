@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from fswizard.bench.device import counters
 from fswizard.bench.narrator import Narrator
@@ -55,14 +56,14 @@ async def wait_until_quiet(narrator: Narrator, *, longest_s: float) -> float:
     return time.monotonic() - began
 
 
-async def let_rest(plan: Plan, device: str, narrator: Narrator) -> None:
+async def let_rest(plan: Plan, devices: Sequence[str], narrator: Narrator) -> None:
     """On a drive-managed shingled disk: wait until nothing is under way, then a fixed rest."""
     if plan.drive is None or plan.drive.smr.kind not in ("drive-managed", "host-aware"):
         return
     narrator.begin("wait", "letting the shingled disk rest", expected_s=SHINGLED_REST_S)
     began = time.monotonic()
     while time.monotonic() - began < LONGEST_WAIT_S:
-        now = counters(plan.drive.name) or counters(device)
+        now = counters(plan.drive.name) or counters(*devices)
         if now is None or now.in_flight == 0:
             break
         await asyncio.sleep(0.2)

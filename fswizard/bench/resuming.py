@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard import results
 from fswizard.bench import places
-from fswizard.drives import place_of
+from fswizard.bench.targets import IMAGE_UNIT_BYTES, drive_under
 from fswizard.errors import FswizardError, Missing, UsageError
-from fswizard.filesystems import availability, parse_candidate
+from fswizard.filesystems import availability, layout_availability, parse_candidate, require_members
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
+from fswizard.model.plan import MAXIMUM_ROUNDS, Member, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text
@@ -122,25 +123,32 @@ def _check_target(plan: Plan) -> None:
                     "Mount what was there, or start a new run.",
                 )
         return
-    directory = places.checked_directory(plan.target.path)
-    size_bytes = plan.target.size_bytes
-    if size_bytes < plan.recipe.image_bytes or size_bytes % (4 << 20):
-        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
-    places.check_room(directory, size_bytes)
-    drive = place_of(directory)
+    for member in plan.target.members:
+        _check_image(member, plan)
+    drive = drive_under(plan.target)
     then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
-    if then != now or plan.target.host_filesystem != places.filesystem_type(directory):
+    if then != now or any(m.host_filesystem != places.filesystem_type(m.path) for m in plan.target.members):
+        places_named = safe(", ".join(dict.fromkeys(member.path for member in plan.target.members)))
         raise UsageError(
-            f"{safe(directory)} does not lie on the disk any more that this run was begun on.",
+            f"{places_named} does not lie on the disk any more that this run was begun on.",
             "Attach and mount that disk, or start a new run.",
         )
     for candidate in plan.candidates:
-        _check_candidate(candidate)
+        _check_candidate(candidate, plan)
 
 
-def _check_candidate(candidate: Candidate) -> None:
+def _check_image(member: Member, plan: Plan) -> None:
+    directory, size_bytes = places.checked_directory(member.path), member.size_bytes
+    needed_bytes = plan.recipe.image_bytes // len(plan.target.members)
+    if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
+        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
+    beside = sum(os.path.samefile(directory, other.path) for other in plan.target.members if os.path.isdir(other.path))
+    places.check_room(directory, size_bytes * max(1, beside))
+
+
+def _check_candidate(candidate: Candidate, plan: Plan) -> None:
     """Made exactly as it was: the parts of a run must be of the same thing."""
-    known = parse_candidate(candidate.name)
+    known = parse_candidate(candidate.name).on(len(plan.target.members))
     if _as_made(known) != _as_made(candidate):
         raise UsageError(
             f"This version of fswizard makes {candidate.name} otherwise than that run did.", "Start a new run."
@@ -148,6 +156,9 @@ def _check_candidate(candidate: Candidate) -> None:
     available = availability(known.filesystem)
     if not available.usable:
         raise Missing(f"{known.filesystem.title} cannot be made here any more: {available.reason}", available.hint)
+    if known.array and not (layout := layout_availability(known.array.layout)).usable:
+        raise Missing(f"{known.name} cannot be made here any more: {layout.reason}", layout.hint)
+    require_members(known.name, known.array, len(plan.target.members))
 
 
 def _as_made(candidate: Candidate) -> tuple[object, ...]:
@@ -157,6 +168,7 @@ def _as_made(candidate: Candidate) -> tuple[object, ...]:
         filesystem.mkfs_program,
         filesystem.mount_type,
         candidate.mkfs_arguments(scratch=True),
+        candidate.array,
         candidate.mount_options,
         candidate.directory,
     )

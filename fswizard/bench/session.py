@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fswizard.bench import doubts, resuming, schedule
 from fswizard.bench.directory import open_directories
-from fswizard.bench.disk import open_disk
+from fswizard.bench.given_up import open_disk
 from fswizard.bench.image import open_image
 from fswizard.bench.journal import Journal
 from fswizard.bench.limits import measure_limits
@@ -189,7 +189,7 @@ class Session:
             clocks = Clocks()
             for trial in schedule.order(plan, number, survivors):
                 await self._going.wait()
-                await let_rest(plan, venue.device, self._narrator)
+                await let_rest(plan, venue.devices, self._narrator)
                 self._narrator.trial = trial
                 if not await self._try(venue):
                     survivors.discard(trial.candidate)

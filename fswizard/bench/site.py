@@ -26,8 +26,8 @@ class Site(Protocol):
         ...
 
     @property
-    def device(self) -> str:
-        """Kernel name of the block device below, whose /sys/class/block/NAME/stat counts; empty if unknown."""
+    def devices(self) -> tuple[str, ...]:
+        """Kernel names of the block devices below, whose /sys/class/block/NAME/stat count; empty if unknown."""
         ...
 
     async def start(

@@ -91,7 +91,7 @@ async def _run_workload(plan: Plan, trial: Trial, workload: Workload, site: Site
 
 
 def _counters(site: Site) -> device.Counters | None:
-    return device.counters(site.device) if site.device else None
+    return device.counters(*site.devices)
 
 
 async def _tell_all(

@@ -24,8 +24,8 @@ class Venue(Protocol):
     """A prepared target."""
 
     @property
-    def device(self) -> str:
-        """Kernel name of the block device that everything is measured on; empty where it differs by candidate."""
+    def devices(self) -> tuple[str, ...]:
+        """Kernel names of the block devices that all is measured on; empty where they differ by candidate."""
         ...
 
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[Site]:

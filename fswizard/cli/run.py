@@ -31,8 +31,10 @@ from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.recipes import find
 from fswizard.report import render
+from fswizard.report.arrays import layout_texts
 
 DEFAULT_RECIPE = "quick"
+TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
 EXIT_CODES: dict[Outcome, ExitCode] = {
     "finished": ExitCode.OK,
     "time-up": ExitCode.OK,
@@ -45,7 +47,7 @@ EXIT_CODES: dict[Outcome, ExitCode] = {
 class _Choosing(Command):
     """Options that `plan` and `run` share."""
 
-    target = cli.SwitchAttr("--target", str, argname="TARGET", help="image:SIZE@DIR, dir:PATH,PATH or device:PATH")
+    target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
     baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='such as "random-write=2, small-files=0"')
@@ -53,7 +55,10 @@ class _Choosing(Command):
     time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
     rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (3..12)")
     seed = cli.SwitchAttr("--seed", int, argname="N", help="repeats the order of an earlier run")
-    erase = cli.SwitchAttr("--erase", str, argname="SERIAL", help="serial number of a device that may be erased")
+    erase = cli.SwitchAttr(
+        "--erase", str, list=True, argname="SERIAL",
+        help="serial number of a device that may be erased; of several, with commas between or one option each",
+    )  # fmt: skip
 
     def plan(self, recipe: str) -> model.Plan:
         """The plan that the options describe."""
@@ -62,7 +67,9 @@ class _Choosing(Command):
                 recipe=find(recipe),
                 candidates=parse_candidates(self.candidates) if self.candidates else (),
                 baseline=self.baseline or "",
-                target=replace(parse_target(self.target or "image:"), serial=self.erase),
+                target=replace(
+                    parse_target(self.target or "image:"), serial=",".join(self.erase) if self.erase else None
+                ),
                 weights=parse_weights(self.weights or ""),
                 needs=parse_needs(self.need or ""),
                 time_limit_s=_duration(self.time) if self.time else None,
@@ -101,7 +108,7 @@ class Run(_Choosing):
     def _resumed(self) -> Session:
         """The plan is the earlier run's; only the time can be chosen anew."""
         for name in ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) not in (None, []):
                 raise UsageError(f"--{name} does not go with --resume: the plan stays as it was.", "Leave it out.")
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
@@ -151,12 +158,12 @@ def plan_text(plan: model.Plan) -> str:
     rounds = (
         f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}"
     )
-    filled = plan.target.size_bytes if plan.target.kind == "image" else 0
-    writes = plan.writes_bytes_per_trial * len(plan.candidates) * plan.minimum_rounds + filled
+    writes = plan.writes_bytes_per_trial * len(plan.candidates) * plan.minimum_rounds + plan.target.filled_bytes
     lines += [
         f"Where       {_place(plan)}",
         *(f"Lost        {loss}" for loss in plan.losses),
         f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
+        *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Rounds      {rounds}",
         f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
         f"Writes      at most {size_text(writes)} in {plan.minimum_rounds} rounds",
@@ -170,19 +177,28 @@ def plan_text(plan: model.Plan) -> str:
     ]
     if plan.expected_s > plan.time_limit_s > 0:
         lines += ["", _too_short(plan)]
-    if plan.target.kind == "device" and not plan.target.identifier:
+    if plan.target.kind == "device" and not plan.target.confirmed:
         lines += ["", how_to_confirm(plan)]
     return "\n".join(lines)
 
 
 def _place(plan: model.Plan) -> str:
     target = plan.target
+    if target.kind == "image" and target.others:
+        where = ", ".join(dict.fromkeys(member.path for member in target.members))
+        count = len(target.members)
+        return f"{count} scratch images of {size_text(target.size_bytes)} each in {where}, removed afterwards"
     if target.kind == "image":
         return f"a scratch image of {size_text(target.size_bytes)} in {target.path}, removed afterwards"
     if target.kind == "directory":
         return "directories that exist; nothing is formatted"
-    lasting = "" if target.path.startswith("/dev/disk/") else ", a name that may change"
-    return f"the device {target.path} of {size_text(target.size_bytes)}{lasting}; left wiped, without a filesystem"
+    devices = [
+        f"{member.path} of {size_text(member.size_bytes)}"
+        + ("" if member.path.startswith("/dev/disk/") else ", a name that may change")
+        for member in target.members
+    ]
+    several = "s" * bool(target.others)
+    return f"the device{several} {'; '.join(devices)}; left wiped, without a filesystem"
 
 
 def _too_short(plan: model.Plan) -> str:

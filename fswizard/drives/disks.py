@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import psutil
@@ -63,12 +63,19 @@ def place_of(path: str, machine: Machine = HERE) -> Drive | None:
     members = () if disk else members_of(path, machine)
     if not members:
         return disk
+    return replace(composed(members), kind="array", bus="other")
+
+
+def composed(members: Sequence[Drive]) -> Drive:
+    """Several disks as one, judged by the worst of them; of their kind and bus where all have the same."""
     models = Counter(sorted(member.model or member.name for member in members))
+    kinds, buses = {member.kind for member in members}, {member.bus for member in members}
     return Drive(
         name="+".join(member.name for member in members),
         size_bytes=sum(member.size_bytes for member in members),
         model=" + ".join(f"{count} × {model}" if count > 1 else model for model, count in models.items()),
-        kind="array",
+        kind=kinds.pop() if len(kinds) == 1 else "array",
+        bus=buses.pop() if len(buses) == 1 else "other",
         rotational=any(member.rotational for member in members),
         smr=judge_composed(members),
         pending=" ".join(filter(None, (member.pending for member in members))),

@@ -1,11 +1,11 @@
 """What can be made: the catalogue, its options, what is available here, what suits a drive."""
 
-from fswizard.filesystems.availability import Availability, availability
+from fswizard.filesystems.availability import Availability, availability, layout_availability
 from fswizard.filesystems.candidates import parse_candidate, parse_candidates
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.filesystems.loader import ORDINARY, catalogue
 from fswizard.filesystems.needs import NEEDS, parse_needs
-from fswizard.filesystems.suggestions import Suggestion, suggestions
+from fswizard.filesystems.suggestions import Suggestion, layout_candidates, suggestions
 
 __all__ = [
     "NEEDS",
@@ -14,6 +14,8 @@ __all__ = [
     "Suggestion",
     "availability",
     "catalogue",
+    "layout_availability",
+    "layout_candidates",
     "layouts",
     "parse_candidate",
     "parse_candidates",

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.model.filesystem import Driver, Filesystem
+from fswizard.model.layout import MD, Layout
 from fswizard.system import commands, host, programs
+
+MDADM = "mdadm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,23 @@ def availability(filesystem: Filesystem, root: Path = Path("/")) -> Availability
     if commands.find(filesystem.mkfs_program) is None:
         return _not_installed(filesystem.mkfs_program, filesystem.packages, version, root)
     return Availability(True, version=version, driver=driver if filesystem.drivers else None)
+
+
+def layout_availability(layout: Layout, root: Path = Path("/")) -> Availability:
+    """Whether a layout can be made here, beside its filesystem, which is looked at by itself."""
+    if layout.maker != MD:
+        return Availability(True)
+    version = host.tool_version(MDADM)
+    if not (host.kernel_supports(layout.kernel, root) or (root / "sys/module" / layout.kernel).exists()):
+        return Availability(
+            False,
+            f"The running kernel makes no {layout.title} ({layout.kernel}).",
+            "Choose another layout, or start a kernel that has it as a module.",
+            version,
+        )
+    if commands.find(MDADM) is None:
+        return _not_installed(MDADM, {"": MDADM}, version, root)
+    return Availability(True, version=version)
 
 
 def _drivers(filesystem: Filesystem) -> tuple[Driver, ...]:

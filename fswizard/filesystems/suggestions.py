@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fswizard.errors import UsageError
+from fswizard.filesystems.candidates import parse_candidate
+from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.model.drive import Drive
+from fswizard.model.layout import MD, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,22 @@ def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
     if drive.kind == "flash-card" or (drive.bus == "usb" and not drive.rotational):
         return tuple(_for_stick())
     return tuple(_for_hard_disk(drive))
+
+
+def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
+    """What is compared on so many disks: of `named` what they are enough for, or every layout beside one disk alone."""
+    usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in _layouts(members)]
+    fitting = []
+    for name in named or ("ext4", *usual):
+        with contextlib.suppress(UsageError):
+            require_members(name, parse_candidate(name).array, members)
+            fitting.append(name)
+    return tuple(fitting)
+
+
+def _layouts(members: int) -> Iterator[Layout]:
+    """Without what stores everything more than twice for want of a better use of the disks."""
+    return (layout for layout in layouts().values() if layout.copies or members == 2)
 
 
 def _for_host_managed() -> Iterator[Suggestion]:

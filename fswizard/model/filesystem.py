@@ -176,6 +176,11 @@ class Candidate:
         degraded = (DEGRADED,) if self.array and self.array.degraded else ()
         return (*mount, *(option.name for option in self.mkfs_options if option.unsafe), *degraded)
 
+    @property
+    def outlives_a_run(self) -> bool:
+        """The kernel keeps what is made of it, a pool or an array, when everything else of a run is gone."""
+        return self.filesystem.pool or self._on_md is not None
+
     def on(self, members: int) -> Candidate:
         """The same on a target of so many devices."""
         return replace(self, array=replace(self.array, members=members)) if self.array else self

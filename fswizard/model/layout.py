@@ -161,9 +161,3 @@ def chunk_kib(text: str) -> int:
     if match is None:
         raise ValueError(f"'{text}' is no chunk size")
     return int(match[1]) * (1024 if match[2] == "M" else 1)
-
-
-def room_text(array: Array) -> str:
-    """What it survives, in a few words."""
-    count = array.survives
-    return "no disk may fail" if count < 1 else "1 disk may fail" if count == 1 else f"{count} disks may fail"

@@ -7,10 +7,23 @@ from typing import Literal
 
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import Array
 from fswizard.model.recipe import Recipe
 
 MINIMUM_ROUNDS = 3
 MAXIMUM_ROUNDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of several devices or images that candidates are spread over; the fields are those of `Target`."""
+
+    path: str
+    size_bytes: int = 0
+    host_filesystem: str = ""
+    number: str = ""
+    diskseq: int = 0
+    identifier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +42,45 @@ class Target:
     """Device: the kernel's serial number for the attachment of the disk; another disk has another one."""
     identifier: str = ""
     """Device: the serial number as the person typed it to confirm the loss; empty where that is still to come."""
+    others: tuple[Member, ...] = ()
+    """Further devices or images of the same kind, for candidates that are spread over several."""
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All of them, the first one too."""
+        first = Member(
+            self.path, self.size_bytes, self.host_filesystem, self.number, self.diskseq, self.identifier
+        )  # fmt: skip
+        return (first, *self.others)
+
+    @property
+    def confirmed(self) -> bool:
+        """Device: the serial number of every one of them was typed."""
+        return all(member.identifier for member in self.members)
+
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """What stands for the devices in commands that are shown before they are known."""
+        if not self.others:
+            return ("DEVICE",)
+        return tuple(f"DEVICE-{number}" for number, _ in enumerate(self.members, 1))
+
+    @property
+    def filled_bytes(self) -> int:
+        """What is written over before anything is measured: scratch images, from end to end."""
+        return sum(member.size_bytes for member in self.members) if self.kind == "image" else 0
+
+    def room_bytes(self, array: Array | None) -> int:
+        """The room that a candidate has: of an array the smallest member decides, without one the first is all."""
+        if array is None:
+            return self.size_bytes
+        smallest = min(member.size_bytes for member in self.members)
+        return array.layout.usable_bytes(len(self.members), smallest)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCommand:
-    """A command as it will be run; `DEVICE`, `MOUNT` and `IMAGE` stand for names that are known only then."""
+    """A command as it will be run; `DEVICE`, `MOUNT`, `IMAGE` and the like stand for names that are known only then."""
 
     argv: tuple[str, ...]
     as_root: bool = False
@@ -59,7 +106,7 @@ class Plan:
     baseline: str
     target: Target
     drive: Drive | None = None
-    """The disk under the target, where it could be told."""
+    """The disk under the target, where it could be told; several as one."""
     needs: tuple[str, ...] = ()
     time_limit_s: float = 0.0
     minimum_rounds: int = MINIMUM_ROUNDS

@@ -211,6 +211,8 @@ class Recipe:
     """Default time limit."""
     candidates: tuple[str, ...] = ()
     """Default candidates, by short name."""
+    array_candidates: tuple[str, ...] = ()
+    """The same on a target of several disks."""
     source: str = ""
     """Where the recipe comes from: a file's name."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
+from fswizard.report.arrays import WHEN_A_DISK_FAILS
 from fswizard.report.content import PUBLISHED, Content, gather
 
 _BRACKETS = str.maketrans("[]", "()")
@@ -24,6 +25,7 @@ def _blocks(content: Content) -> Iterator[str]:
     yield f"{escape(content.axis_note)}\n{_code(bars)}" if bars else ""
     yield _code(layout.workload_table(content))
     yield _code(layout.extras_table(content))
+    yield _section(WHEN_A_DISK_FAILS, _lines(f"- {text}" for text in content.layouts))
     yield _section("Failed", _lines(f"- {text}" for text in content.failures))
     yield _section("Doubts", _lines(f"- {text}" for text in (*content.doubts, *content.notes)))
     yield _section(PUBLISHED, _lines(f"- {text}" for text in content.published))

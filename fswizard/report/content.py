@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings, Published, Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, WORST_LATENCY, WORST_STALL
-from fswizard.model.plan import Plan
+from fswizard.model.plan import Plan, Target
 from fswizard.model.result import Environment, Failure, Outcome, Result
 from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
+from fswizard.report.arrays import layout_texts, room_text, survivable_text
 from fswizard.report.figures import binary_text, figure, ratio_text, seconds_text, share_text, spread_text
 
 OUTCOMES: dict[Outcome, str] = {
@@ -74,6 +75,8 @@ class Content:
     first: str
     """The candidate whose share of the bare device is told."""
     extras: tuple[Extra, ...]
+    layouts: tuple[str, ...]
+    """Over several disks: room and redundancy of each candidate, and what a failed disk does."""
     failures: tuple[str, ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
@@ -125,6 +128,7 @@ def gather(findings: Findings) -> Content:
         rows=tuple(_rows(findings, first)),
         first=first,
         extras=tuple(_extras(findings)),
+        layouts=layout_texts(plan),
         failures=tuple(_failures(findings)),
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
@@ -164,10 +168,9 @@ def describe_smr(drive: Drive) -> str:
 def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
     target = {
-        "image": f"image:{binary_size_text(plan.target.size_bytes)}"
-        + (f"@{plan.target.path}" * bool(plan.target.path)),
+        "image": _images(plan.target),
         "directory": "dir:" + ",".join(c.directory or f"DIRECTORY-{n}" for n, c in enumerate(plan.candidates, 1)),
-        "device": f"device:{plan.target.path or 'DEVICE'}",
+        "device": f"device{'s' * bool(plan.target.others)}:{','.join(_paths(plan.target))}",
     }[plan.target.kind]
     words = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind != "directory":
@@ -180,6 +183,21 @@ def repeat_command(plan: Plan) -> str:
     if plan.needs:
         words += ["--need", ",".join(plan.needs)]
     return shlex.join(words)
+
+
+def _images(target: Target) -> str:
+    """As --target takes it; directories that are not to be told are left out."""
+    size = binary_size_text(target.size_bytes)
+    paths = dict.fromkeys(member.path for member in target.members)
+    if not target.others:
+        return f"image:{size}" + f"@{target.path}" * bool(target.path)
+    count = f"{len(target.members)}x" if len(paths) == 1 else ""
+    where = ",".join(paths if len(paths) == 1 else (member.path for member in target.members))
+    return f"images:{count}{size}" + f"@{where}" * bool(target.path)
+
+
+def _paths(target: Target) -> tuple[str, ...]:
+    return tuple(member.path or name for member, name in zip(target.members, target.stand_ins))
 
 
 def _title(plan: Plan) -> str:
@@ -215,14 +233,18 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
 
 def _measured_on(result: Result) -> str:
     target = result.plan.target
-    place = f" ({target.path})" if target.path else ""
+    count = len(target.members)
+    paths = ", ".join(dict.fromkeys(member.path for member in target.members if member.path))
+    place = f" ({paths})" if paths else ""
     match target.kind:
         case "image":
             host = f" on {target.host_filesystem}" if target.host_filesystem else ""
-            return f"on a scratch image of {binary_text(target.size_bytes)}{host}{place}"
+            images = f"{count} scratch images" if target.others else "a scratch image"
+            return f"on {images} of {binary_text(target.size_bytes)}{host}{place}"
         case "device":
             wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
-            return f"on the device itself{place}{', left wiped' * wiped}"
+            devices = f"on {count} devices themselves" if target.others else "on the device itself"
+            return f"{devices}{place}{', left wiped' * wiped}"
     return "in directories as they were; nothing was formatted"
 
 
@@ -288,7 +310,17 @@ def _extras(findings: Findings) -> Iterator[Extra]:
         ("time of mkfs", {name: seconds_text(value) for name, value in sums.get("mkfs_time", {}).items()}),
         ("room used at most", {name: size_text(value) for name, value in most.items()}),
     )
-    return (Extra(title, figures) for title, figures in rows if figures)
+    return (Extra(title, figures) for title, figures in (*rows, *_beside_speed(findings)) if figures)
+
+
+def _beside_speed(findings: Findings) -> Iterator[tuple[str, dict[str, str]]]:
+    """Over several disks: what a layout costs and brings."""
+    plan = findings.result.plan
+    if plan.target.others:
+        names = {summary.candidate for summary in findings.summaries}
+        measured = [candidate for candidate in plan.candidates if candidate.name in names]
+        yield "room in all", {candidate.name: room_text(plan, candidate) for candidate in measured}
+        yield "disks that may fail", {candidate.name: survivable_text(candidate) for candidate in measured}
 
 
 def _write_amplification(summaries: Sequence[Summary]) -> dict[str, float]:
@@ -368,5 +400,6 @@ def _measured_commands(result: Result) -> Iterator[str]:
         yield from (shlex.join(command.argv) for command in plan.commands)
     elif plan.target.kind != "directory":
         for candidate in plan.candidates:
-            yield shlex.join(candidate.mkfs_command("DEVICE", scratch=True))
-            yield shlex.join(candidate.mount_command("DEVICE", "MOUNT"))
+            devices = plan.target.stand_ins
+            yield from map(shlex.join, candidate.making_commands(*devices, scratch=True))
+            yield shlex.join(candidate.mount_command(devices[0], "MOUNT"))

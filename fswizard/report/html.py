@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fswizard.model.judgement import Findings, Ratio
 from fswizard.model.result import Result
+from fswizard.report.arrays import WHEN_A_DISK_FAILS
 from fswizard.report.content import LEGEND, PUBLISHED, Content, Row, gather
 from fswizard.report.figures import TIE, Scale, figure, interval_text, ratio_text
 from fswizard.report.layout import ratio_cell
@@ -39,6 +40,7 @@ def _parts(content: Content, result: Result) -> Iterator[str]:
     yield _section("Figures", _figures_table(content))
     yield _section("Every round", "".join(_rounds(content, result)))
     yield _section(PUBLISHED, _list(content.published, "published"))
+    yield _section(WHEN_A_DISK_FAILS, _list(content.layouts, "layouts"))
     yield _section("How it was measured", f"<dl>{facts}</dl>")
     yield _section("Commands of the run", _pre(content.measured))
     yield _section("To use it", _pre(content.use))

@@ -10,7 +10,8 @@ from typing import Any
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Findings, Ratio
-from fswizard.model.plan import Plan
+from fswizard.model.layout import Array
+from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Workload
 
 SCHEMA = 1
@@ -75,7 +76,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "workloads": [_workload(workload) for workload in plan.recipe.workloads],
         "candidates": [_candidate(candidate, plan) for candidate in plan.candidates],
         "baseline": plan.baseline,
-        "target": {name: getattr(plan.target, name) for name in ("kind", "path", "size_bytes", "host_filesystem")},
+        "target": _target(plan.target),
         "needs": list(plan.needs),
         "time_limit_s": plan.time_limit_s,
         "minimum_rounds": plan.minimum_rounds,
@@ -96,12 +97,31 @@ def _workload(workload: Workload) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate, plan: Plan) -> dict[str, Any]:
+    devices = plan.target.stand_ins
     formatted = plan.target.kind != "directory" and candidate.filesystem.mkfs_program
     return {
         "name": candidate.name,
         "filesystem": candidate.filesystem.name,
-        "mkfs": shlex.join(candidate.mkfs_command("DEVICE", scratch=True)) if formatted else "",
-        "mount": shlex.join(candidate.mount_command("DEVICE", "MOUNT")) if formatted else "",
+        "mkfs": " && ".join(map(shlex.join, candidate.making_commands(*devices, scratch=True))) if formatted else "",
+        "mount": shlex.join(candidate.mount_command(devices[0], "MOUNT")) if formatted else "",
+        "array": _array(candidate.array, plan.target) if candidate.array else None,
+    }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    known = ("path", "size_bytes", "host_filesystem")
+    members = [{name: getattr(member, name) for name in known} for member in target.members]
+    return {"kind": target.kind, **members[0], "members": members}
+
+
+def _array(array: Array, target: Target) -> dict[str, Any]:
+    return {
+        "layout": array.layout.name,
+        "options": {option.name: array.option(option.name) for option in array.layout.options},
+        "degraded": array.degraded,
+        "members": array.members,
+        "survives": array.survives,
+        "room_bytes": target.room_bytes(array),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
+from fswizard.report.arrays import WHEN_A_DISK_FAILS
 from fswizard.report.content import LEGEND, PUBLISHED, Content, gather
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
@@ -30,6 +31,7 @@ def _blocks(content: Content) -> Iterator[str]:
     names = content.measured_candidates
     rows = [[extra.title, *(extra.figures.get(name, "–") for name in names)] for extra in content.extras]
     yield _table(("Also measured", *names), rows) if rows else ""
+    yield _section(WHEN_A_DISK_FAILS, _list(content.layouts))
     yield _section("Failed", _list(content.failures))
     yield _section("Doubts", _list((*content.doubts, *content.notes)))
     yield _section(PUBLISHED, _list(content.published))

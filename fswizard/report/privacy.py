@@ -54,7 +54,12 @@ def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
     plan = dataclasses.replace(
         plan,
         drive=plan.drive and _anonymous_drive(plan.drive),
-        target=dataclasses.replace(plan.target, path="", identifier=""),
+        target=dataclasses.replace(
+            plan.target,
+            path="",
+            identifier="",
+            others=tuple(dataclasses.replace(member, path="", identifier="") for member in plan.target.others),
+        ),
         losses=(),
         candidates=tuple(dataclasses.replace(candidate, directory="") for candidate in plan.candidates),
     )
@@ -83,7 +88,8 @@ def _secrets(findings: Findings) -> dict[str, str]:
     if drive is not None:
         secrets |= dict.fromkeys((drive.serial, drive.stable_name), "SERIAL")
         secrets |= {partition.mount_point: "PATH" for partition in drive.partitions if partition.mount_point != "/"}
-    secrets |= {} if plan.target.path == "/" else {plan.target.path: "PATH"}
+    secrets |= {member.path: "PATH" for member in plan.target.members if member.path != "/"}
+    secrets |= {member.identifier: "SERIAL" for member in plan.target.members}
     return {text: stand_in for text, stand_in in secrets.items() if len(text) > 2}
 
 

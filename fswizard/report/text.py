@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
+from fswizard.report.arrays import WHEN_A_DISK_FAILS
 from fswizard.report.content import PUBLISHED, Content, gather
 
 
@@ -23,6 +24,7 @@ def _blocks(content: Content) -> Iterator[list[str]]:
     yield layout.workload_table(content)
     yield layout.extras_table(content)
     for title, items in (
+        (WHEN_A_DISK_FAILS, content.layouts),
         ("Failed", content.failures),
         ("Doubts", (*content.doubts, *content.notes)),
         (PUBLISHED, content.published),

@@ -39,6 +39,7 @@ PROGRAMS = (
     _program("cp", "trees of files", "coreutils", required=True),
     _program("smartctl", "health, and whether a disk is shingled", "smartmontools"),
     _program("sudo", "formatting and mounting without being root", "sudo"),
+    _program("mdadm", "RAID arrays of several disks", "mdadm"),
     _program("sqlite3", "database workloads", "sqlite3", fedora="sqlite", arch="sqlite"),
     _program("borg", "backup workloads", "borgbackup", arch="borg", opensuse="borgbackup"),
     _program("rsync", "copy workloads", "rsync"),

@@ -102,7 +102,7 @@ class _Listener:
 class _Open:
     """A venue whose candidate is made already, so that bare and not bare work on the same filesystem."""
 
-    device = ""
+    devices = ()
 
     def __init__(self, site: Site) -> None:
         self._site = site

@@ -13,7 +13,7 @@ from fswizard.system.commands import LocalProcess, start
 class LocalSite:
     directory: str
     scratch: str
-    device: str = ""
+    devices: tuple[str, ...] = ()
     started: list[LocalProcess] = field(default_factory=list)
     remounts: int = 0
 

@@ -28,7 +28,7 @@ class LoopSite(LocalSite):
         if not self.remounting:
             return
         run("umount", self.directory)
-        run("mount", "-t", self.filesystem, f"/dev/{self.device}", self.directory)
+        run("mount", "-t", self.filesystem, f"/dev/{self.devices[0]}", self.directory)
 
 
 def run(*argv: str) -> str:
@@ -47,7 +47,7 @@ def loop_site(directory: Path, filesystem: str, size: str) -> Iterator[LoopSite]
         run(*MKFS[filesystem], device)
         run("mount", "-t", filesystem, device, str(mount))
         try:
-            yield LoopSite(str(mount), str(scratch), device.removeprefix("/dev/"), filesystem=filesystem)
+            yield LoopSite(str(mount), str(scratch), (device.removeprefix("/dev/"),), filesystem=filesystem)
         finally:
             run("umount", str(mount))
     finally:

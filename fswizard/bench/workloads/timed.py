@@ -162,16 +162,16 @@ class _Stalls:
 
 
 class _Disk:
-    """What the device below has done since the measuring began."""
+    """What the devices below have done since the measuring began."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._begun = self._last = counters(name) if name else None
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._begun = self._last = counters(*names)
         self._last_at = time.monotonic()
 
     def look(self) -> tuple[int, float] | None:
         """Bytes written since the beginning, and bytes a second read and written since the last look."""
-        now, at = counters(self._name) if self._name else None, time.monotonic()
+        now, at = counters(*self._names), time.monotonic()
         if now is None or self._begun is None or self._last is None:
             return None
         moved = now.read_bytes + now.written_bytes - self._last.read_bytes - self._last.written_bytes
@@ -182,7 +182,7 @@ class _Disk:
 
 async def _measure(timed: Timed, site: Site, limit_s: float, stalls: _Stalls) -> AsyncGenerator[Told, None]:
     """Do the work and sync. Where it writes, half of the progress is the programs' and half is the disk's."""
-    disk, sync = _Disk(site.device), _sync(site.directory)
+    disk, sync = _Disk(site.devices), _sync(site.directory)
     by_disk = 0.5 if timed.writes_bytes and disk.look() else 0.0
 
     def seen(progress: Progress, work: Work) -> Progress:
@@ -197,7 +197,7 @@ async def _measure(timed: Timed, site: Site, limit_s: float, stalls: _Stalls) ->
     for work in (*timed.works, sync):
         if work is sync:
             yield Doing(work.text, measured=True)
-        waits_for = site.device if work is sync else ""
+        waits_for = site.devices if work is sync else ()
         async with aclosing(_watched(work, site, limit_s, stalls, waits_for)) as told:
             async for what in told:
                 yield seen(what, work) if isinstance(what, Progress) else what
@@ -213,13 +213,13 @@ async def _all(works: Sequence[Work], site: Site, limit_s: float) -> AsyncGenera
 
 
 async def _watched(
-    work: Work, site: Site, limit_s: float, stalls: _Stalls, waits_for: str = ""
+    work: Work, site: Site, limit_s: float, stalls: _Stalls, waits_for: Sequence[str] = ()
 ) -> AsyncGenerator[Progress | Ran, None]:
-    """`waits_for` names a device that tells whether the program, which only waits for it, gets on."""
+    """`waits_for` names devices that tell whether the program, which only waits for it, gets on."""
     fraction, at = 0.0, time.monotonic()
     async with running(site, work.argv, limit_s=limit_s, env=work.env) as program:
         async for _ in program.ticks():
-            stalls.look(counters(waits_for) if waits_for else _running_ns(program.pid))
+            stalls.look(counters(*waits_for) if waits_for else _running_ns(program.pid))
             before, before_at, at = fraction, at, time.monotonic()
             if work.share_done is None:
                 yield Progress(None)

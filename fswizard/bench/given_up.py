@@ -1,0 +1,105 @@
+"""A run on devices that the person gave up: looked at again before anything is written, and left wiped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fswizard.bench.disk import require_confirmation, require_unchanged
+from fswizard.bench.helper import Attached, Helper
+from fswizard.bench.image import ImageVenue, Layout
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.drives.contents import content
+from fswizard.drives.machine import HERE
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.plan import Member, Plan
+from fswizard.model.result import Doubt
+from fswizard.results import state_directory
+
+WIPE_LIMIT_S = 10.0
+"""So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
+
+
+class DiskVenue(ImageVenue):
+    """Candidates made one after the other on devices of the person's.
+
+    What a device does without a filesystem is not measured: that would take writing to it as root.
+    """
+
+    touched = False
+    """What lay on the device is gone; until then the end of the run leaves it alone, whatever somebody does with it."""
+
+    def bare(self) -> None:
+        return None
+
+    async def check_device(self, *, reading: bool) -> None:
+        """With `reading` the kernel's log is asked: reading a whole disk would take hours."""
+        for name, member in zip(self.devices, self._plan.target.members):
+            _check_member(name, member)
+        if reading and any("I/O error" in line for line in self._helper.kernel_log):
+            names = ", ".join(name for name in self.devices if any(name in line for line in self._helper.kernel_log))
+            raise RunFailed(
+                f"{names or self.devices[0]} reported errors.", "It may be failing: look at its health first.",
+                "\n".join(self._helper.kernel_log),
+            )  # fmt: skip
+
+    async def _prepare_blocks(self) -> None:
+        await self._helper.wipe(self._attached.handle)
+        self.touched = True
+
+
+def _check_member(name: str, member: Member) -> None:
+    block = f"/sys/dev/block/{member.number}"
+    disk = HERE.real(block)
+    disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
+    if HERE.number(f"{disk}/diskseq") != member.diskseq:
+        raise RunFailed(f"{name} is gone, or another disk by now.", "Was it unplugged?")
+    if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
+        raise RunFailed(f"{name} has turned read-only.", "It may be failing: look at its health first.")
+
+
+@asynccontextmanager
+async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[DiskVenue]:
+    """Look once more, have the helper look and lock the devices; leaving wipes them, where anything was written."""
+    require_confirmation(plan)
+    shown = [content(properties).filesystem for properties in require_unchanged(plan)]
+    directory = journal.make_directory(state_directory())
+    layout = Layout((), str(directory / "mount"), str(directory / "scratch"))
+    for made in (layout.mount, layout.scratch):
+        Path(made).mkdir(mode=0o700)
+    narrator.begin("prepare", "having the device checked by the privileged helper")
+    async with Helper.start() as helper:
+        claimed = [
+            await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
+            for member, kind in zip(plan.target.members, shown)
+        ]
+        attached = await helper.joined(claimed)
+        if any(candidate.outlives_a_run for candidate in plan.candidates):
+            journal.note_pool(attached.pool)
+        require_unchanged(plan, held=True)
+        venue = DiskVenue(plan, narrator, helper, attached, layout)
+        try:
+            yield venue
+        finally:
+            if venue.touched:
+                narrator.begin("clean", "wiping the device", expected_s=0.5)
+                await _leave_wiped(helper, attached, narrator)
+
+
+async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -> None:
+    """A run that was stopped may have left something mounted, or an order that is still being carried out."""
+    deadline = time.monotonic() + WIPE_LIMIT_S
+    while time.monotonic() < deadline and helper.waits_for_disk is None:
+        with contextlib.suppress(FswizardError):
+            await helper.umount(attached.handle)
+        with contextlib.suppress(FswizardError):
+            await helper.wipe(attached.handle)
+            return
+        await asyncio.sleep(0.1)
+    names = ", ".join(attached.names)
+    narrator.doubt(Doubt("not-wiped", f"{names} could not be wiped at the end: the last filesystem is still on it."))
