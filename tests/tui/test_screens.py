@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZES = [(80, 24), (120, 36)]
 ROOM = (200, 60)
+LOOKS = {"80x24": ((80, 24), False), "120x36": ((120, 36), False), "200x60": (ROOM, False), "light": ((120, 36), True)}
+"""Size, and whether in the light."""
 STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 
 
@@ -60,6 +62,24 @@ def _text(pilot: Pilot[Any]) -> str:
     return screen_text(pilot.app)
 
 
+def after(*keys: str, light: bool = False, words: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """What is done before a picture: keys one by one, until `words` stand on the screen and nothing moves."""
+
+    async def bring(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+        if words:
+            await shows(pilot, words)
+        if light:
+            pilot.app.theme = LIGHT.name
+        await still(pilot)
+
+    return bring
+
+
 @pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
@@ -69,12 +89,7 @@ def test_each_step(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step_in_the_light(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
-    async def light(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        pilot.app.theme = LIGHT.name
-        await still(pilot)
-
-    assert snap_compare(app(step), terminal_size=size, run_before=light)
+    assert snap_compare(app(step), terminal_size=size, run_before=after(light=True))
 
 
 @pytest.mark.parametrize("step", ("drive", "run", "result"))
@@ -104,18 +119,9 @@ WINDOWS = {
 def test_each_window(snap_compare: Any, window: str, size: tuple[int, int], theme: str) -> None:
     step, keys = WINDOWS[window]
 
-    async def opened(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-        if theme == "light":
-            pilot.app.theme = LIGHT.name
-        await still(pilot)
-
     machine = TwoRuns() if window == "comparison" else None
-    assert snap_compare(app(step, machine), terminal_size=size, run_before=opened)  # type: ignore[arg-type]
+    bring = after(*keys, light=theme == "light")
+    assert snap_compare(app(step, machine), terminal_size=size, run_before=bring)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=name)
@@ -154,24 +160,15 @@ DEVICES = {
 }
 
 
-@pytest.mark.parametrize("look", ["80x24", "120x36", "200x60", "light"])
+@pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("state", DEVICES)
 def test_a_device_as_target(snap_compare: Any, state: str, look: str) -> None:
     step, drive, device, keys = DEVICES[state]
     machine = FakeMachine(drives=(drive, SSD))
 
-    async def shown(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-        if look == "light":
-            await pilot.press("f2")
-        await still(pilot)
-
-    size = (120, 36) if look == "light" else tuple(int(part) for part in look.split("x"))
-    assert snap_compare(app(step, machine, drive=drive, device=device), terminal_size=size, run_before=shown)  # type: ignore[arg-type]
+    size, light = LOOKS[look]
+    wizard_app = app(step, machine, drive=drive, device=device)  # type: ignore[arg-type]
+    assert snap_compare(wizard_app, terminal_size=size, run_before=after(*keys, light=light))
 
 
 PROBES: dict[str, tuple[Drive, tuple[ProbeProgress | ProbeResult, ...], list[str], str]] = {
@@ -182,26 +179,16 @@ PROBES: dict[str, tuple[Drive, tuple[ProbeProgress | ProbeResult, ...], list[str
 }
 
 
-@pytest.mark.parametrize("look", ["80x24", "120x36", "200x60", "light"])
+@pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("state", PROBES)
 def test_the_probe(snap_compare: Any, state: str, look: str) -> None:
     drive, told, keys, words = PROBES[state]
     machine = FakeMachine(drives=(drive, SSD))
     machine.probe_script = told
 
-    async def shown(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-        await shows(pilot, words)
-        if look == "light":
-            pilot.app.theme = LIGHT.name
-        await still(pilot)
-
-    size = (120, 36) if look == "light" else tuple(int(part) for part in look.split("x"))
-    assert snap_compare(app("drive", machine, drive=drive), terminal_size=size, run_before=shown)  # type: ignore[arg-type]
+    size, light = LOOKS[look]
+    bring = after(*keys, light=light, words=words)
+    assert snap_compare(app("drive", machine, drive=drive), terminal_size=size, run_before=bring)
 
 
 async def test_the_steps_of_the_pictures_are_the_steps_there_are() -> None:
