@@ -21,6 +21,8 @@ from tests.simulated.nbd import Model, attached
 pytestmark = [pytest.mark.nbd, pytest.mark.loop]
 
 MAXIMUM_BYTES = 8 << 30
+LONG_STALL_S = 0.3
+"""Many times a write, even where the machine is busy and takes longer over one than the disk that is simulated."""
 
 
 @contextlib.contextmanager
@@ -80,7 +82,8 @@ def test_through_the_helper_a_shingled_device_is_found_too(tmp_path: Path) -> No
 
 
 def test_the_stall_alone_gives_a_disk_away(tmp_path: Path) -> None:
-    result = result_of(probed(ShingledDisk(cache_bytes=1 << 40), tmp_path, listen_s=120.0, time_limit_s=120.0))
+    stalling = ShingledDisk(cache_bytes=1 << 40, stall_s=LONG_STALL_S)
+    result = result_of(probed(stalling, tmp_path, listen_s=120.0, time_limit_s=120.0))
     assert result.evidence.code == "periodic-stall", result
     assert "times in a row it stalls after" in result.evidence.text
 
@@ -115,7 +118,7 @@ def test_a_disturbed_probe_proves_nothing(tmp_path: Path) -> None:
 def test_the_command_probes_a_scratch_file_and_leaves_nothing(tmp_path: Path) -> None:
     point = tmp_path / "mounted"
     point.mkdir()
-    quick = ShingledDisk(cache_bytes=1 << 40, write_mib_s=0.002, stall_s=0.05)
+    quick = ShingledDisk(cache_bytes=1 << 40, write_mib_s=0.002, stall_s=LONG_STALL_S)
     with attached(quick, tmp_path) as device:
         options = "lazy_itable_init=1,lazy_journal_init=1"
         subprocess.run(["mkfs.ext4", "-q", "-E", options, device], check=True, timeout=120)
