@@ -12,7 +12,7 @@ from fswizard.bench import patience
 from fswizard.bench.device import device_under
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
-from fswizard.bench.site import Site
+from fswizard.bench.site import Site, forget_cell
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.result import Doubt
@@ -35,9 +35,10 @@ USED_SPACE = Doubt(
 class DirectorySite:
     """A private directory on a mounted filesystem."""
 
-    def __init__(self, directory: str, scratch: str) -> None:
+    def __init__(self, directory: str, scratch: str, laid_out: set[str]) -> None:
         self.directory = directory
         self.scratch = scratch
+        self.laid_out = laid_out
         under = device_under(directory)
         self.devices = (under,) if under else ()
 
@@ -62,13 +63,15 @@ class DirectoryVenue:
         self._narrator = narrator
         self._journal = journal
         self._scratch = scratch
+        self._laid_out: set[str] = set()
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
         self._narrator.begin("mount", f"making a directory in {safe(candidate.directory)}")
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
-            yield DirectorySite(str(directory), self._scratch)
+            forget_cell(self._laid_out, self._scratch)
+            yield DirectorySite(str(directory), self._scratch, self._laid_out)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
                 await _remove(directory)

@@ -16,7 +16,7 @@ from fswizard.bench import patience
 from fswizard.bench.helper import Attached, Helper, HelperFailed
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
-from fswizard.bench.site import Site
+from fswizard.bench.site import Site, forget_cell
 from fswizard.bench.venue import CandidateFailed
 from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
@@ -51,13 +51,21 @@ class Layout:
 class ImageSite:
     """A candidate, mounted from the image inside the helper's namespaces."""
 
-    def __init__(self, helper: Helper, attached: Attached, candidate: Candidate, layout: Layout) -> None:
+    def __init__(
+        self, helper: Helper, attached: Attached, candidate: Candidate, layout: Layout, laid_out: set[str]
+    ) -> None:
         self._helper = helper
         self._attached = attached
         self._candidate = candidate
         self.directory = layout.mount
         self.scratch = layout.scratch
         self.devices = attached.names
+        self.laid_out = laid_out
+        self.mounted = False
+
+    @property
+    def candidate(self) -> Candidate:
+        return self._candidate
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -76,12 +84,21 @@ class ImageSite:
 
     async def sync(self) -> Finished:
         """CandidateFailed where that, or an earlier write-back, failed: the kernel tells it once."""
-        try:
+        with self._blamed_for_health():
             return await self._helper.sync(self._attached.handle)
+
+    async def errors(self) -> dict[str, int]:
+        """What the candidate and the kernel have counted against it."""
+        with self._blamed_for_health():
+            return await self._helper.health(self._attached.handle, self._candidate.filesystem.error_counters)
+
+    @contextlib.contextmanager
+    def _blamed_for_health(self) -> Iterator[None]:
+        try:
+            yield
         except HelperFailed as error:
-            raise CandidateFailed(
-                "health", f"{self._candidate.name} could not write everything back.", str(error)
-            ) from error
+            text = f"{self._candidate.name} could not write everything back."
+            raise CandidateFailed("health", text, str(error)) from error
 
     async def mount(self) -> Finished:
         candidate = self._candidate
@@ -91,6 +108,7 @@ class ImageSite:
         )
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
+        self.mounted = True
         return finished
 
     async def umount(self) -> Finished:
@@ -108,6 +126,7 @@ class ImageSite:
             )
         if finished.exit_code:
             raise CandidateFailed("umount", f"{self._candidate.name} could not be unmounted.", finished.output)
+        self.mounted = False
         return finished
 
 
@@ -118,6 +137,7 @@ class BareSite:
         self.directory = str(Path(layout.images[0]).parent)
         self.scratch = layout.scratch
         self.devices = ()
+        self.laid_out: set[str] = set()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -140,21 +160,48 @@ class ImageVenue:
         self._helper = helper
         self._attached = attached
         self._layout = layout
+        self._laid_out: set[str] = set()
+        self._site: ImageSite | None = None
+        """The last candidate's."""
         self.devices = attached.names
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
+        await self._clear(candidate)
         await self._make(candidate)
-        site = ImageSite(self._helper, self._attached, candidate, self._layout)
+        forget_cell(self._laid_out, self._layout.scratch)
+        site = self._site = ImageSite(self._helper, self._attached, candidate, self._layout, self._laid_out)
         self._narrator.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
         self._narrator.command_ended(await site.mount(), as_root=True)
         try:
             yield site
+            await self._check(candidate, site)
         except BaseException:
-            with contextlib.suppress(FswizardError, CandidateFailed):
-                await site.umount()
+            if site.mounted:
+                with contextlib.suppress(FswizardError, CandidateFailed):
+                    await site.umount()
             raise
-        await self._check(candidate, site)
+
+    async def _clear(self, candidate: Candidate) -> None:
+        """Have nothing mounted of the candidate before, whose driver may have locked up.
+
+        CandidateFailed where it is the same one, and RunFailed where it stands in the way of another.
+        """
+        if self._site is None or not self._site.mounted:
+            return
+        before = self._site.candidate
+        try:
+            await self._site.umount()
+        except (HelperFailed, CandidateFailed) as error:
+            text = f"{before.name} could not be unmounted: its driver does not let go of it."
+            if before == candidate:
+                raise CandidateFailed("umount", text, error.details) from error
+            raise RunFailed(
+                f"{text} No other candidate can be made in its place.",
+                "What was measured is kept, and nothing stays mounted once the run has ended. Go on without it: "
+                "`fswizard run --resume FILE`, or a new run with other --candidates.",
+                error.details,
+            ) from error
 
     def bare(self) -> AbstractAsyncContextManager[Site] | None:
         """None for several images: one alone is no limit of what is spread over all."""
@@ -219,7 +266,7 @@ class ImageVenue:
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
         await site.sync()
-        errors = await self._helper.health(self._attached.handle, candidate.filesystem.error_counters)
+        errors = await site.errors()
         await site.umount()
         if errors:
             await self.check_device(reading=True)

@@ -38,7 +38,7 @@ async def measure_limits(plan: Plan, narrator: Narrator, journal: Journal) -> No
         narrator.begin("raw", f"{workload.title} in memory", workload=workload.name, expected_s=EXPECTED_S)
         place = journal.make_directory(MEMORY)
         (place / "files").mkdir()
-        site = DirectorySite(str(place / "files"), str(place))
+        site = DirectorySite(str(place / "files"), str(place), set())
         with suppress(WorkloadFailed):
             async with aclosing(run(job, site, seed=plan.seed)) as tellings:
                 async for telling in tellings:

@@ -30,6 +30,11 @@ class Site(Protocol):
         """Kernel names of the block devices below, whose /sys/class/block/NAME/stat count; empty if unknown."""
         ...
 
+    @property
+    def laid_out(self) -> set[str]:
+        """Paths that workloads have made and left: below `directory` in this cell, below `scratch` in this run."""
+        ...
+
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> Process:
@@ -46,3 +51,8 @@ class Site(Protocol):
         None where others use it, too.
         """
         ...
+
+
+def forget_cell(laid_out: set[str], scratch: str) -> None:
+    """What was laid out on a candidate is gone with it; what lies in `scratch` stays for the next one."""
+    laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])

@@ -298,13 +298,18 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Body:
 
 
 def sync(volume: Volume) -> jobs.Body:
+    """Write everything back, then print the bytes that are in use on the filesystem, its own structures included."""
+
     def body() -> int:
         try:
             system_calls.syncfs(volume.root)
         except OSError as error:
             print(f"syncfs: {error.strerror}", file=sys.stderr)
             return error.errno or 1
-        return pools.sync(volume.pool) if volume.is_pool else 0
+        code = pools.sync(volume.pool) if volume.is_pool else 0
+        room = os.fstatvfs(volume.root)
+        print((room.f_blocks - room.f_bfree) * room.f_frsize)
+        return code
 
     return body
 

@@ -16,6 +16,7 @@ class LocalSite:
     devices: tuple[str, ...] = ()
     started: list[LocalProcess] = field(default_factory=list)
     remounts: int = 0
+    laid_out: set[str] = field(default_factory=set)
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None

@@ -24,6 +24,7 @@ from fswizard.bench.workloads import (
     Progress,
     WorkloadFailed,
     fileserver_worker,
+    laid_out,
     rsync,
     sqlite,
     tree,
@@ -156,8 +157,7 @@ async def test_workloads_that_name_the_same_size_share_the_file(site: LocalSite)
     for rw in ("randwrite", "randread"):
         await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), site)
     assert [path.name for path in Path(site.directory).iterdir()] == ["fio-8M"]
-    fios = [process for process in site.started if process._argv[0] == "fio"]
-    assert len(fios) == 3
+    assert [process._argv[0] for process in site.started] == ["fio"] * 3
     assert site.remounts == 2
 
 
@@ -165,6 +165,29 @@ async def test_deleting_makes_its_own_copy_when_nobody_copied_before(site: Local
     measured = await figures_of(TreeJob("delete", "small-files", 200, MIB), site)
     assert measured["duration"] > 0
     assert [path.name for path in Path(site.directory).iterdir()] == [f"small-files-200-{MIB}"]
+
+
+async def test_nothing_is_asked_or_moved_beside_the_work(site: LocalSite) -> None:
+    for operation in ("copy", "delete"):
+        await figures_of(TreeJob(operation, "small-files", 200, MIB), site)
+    assert [Path(process._argv[0]).name for process in site.started] == ["python3", "cp", "sync", "rm", "sync"]
+
+
+async def test_what_was_made_before_is_made_afresh_where_it_is_what_is_measured(site: LocalSite) -> None:
+    for _ in range(2):
+        await figures_of(JOBS["tree"], site)
+    source = Path(site.directory, f"small-files-200-{MIB}")
+    assert checksums(source) == checksums(Path(f"{source}-copy"))
+    assert sum(process._argv[:2] == ("rm", "-rf") for process in site.started) == 1
+
+
+async def test_what_could_not_be_made_whole_is_taken_away_and_made_again(site: LocalSite) -> None:
+    with pytest.raises(WorkloadFailed):
+        async with laid_out.making(site, f"{site.directory}/part"):
+            await succeed(site, ("mkdir", "part"), limit_s=60)
+            await succeed(site, ("false",), limit_s=60)
+    assert list(Path(site.directory).iterdir()) == []
+    assert site.laid_out == set()
 
 
 async def test_a_copy_is_a_true_copy(site: LocalSite) -> None:
@@ -236,6 +259,7 @@ async def test_a_program_that_is_done_has_told_that_it_is(job: Job, site: LocalS
     if isinstance(job, TreeJob):
         timed = tree._timed(job, site.directory, site.scratch, "7")
     assert timed is not None
+    subprocess.run(["rm", "-rf", timed.makes], check=True)
     (work,) = timed.works
     assert work.share_done is not None
     # By its end what rsync's other half has written is its own, too.

@@ -47,17 +47,14 @@ def _timed(job: BackupJob, directory: str, scratch: str) -> Timed:
     first = _archive(job, source, repository, scratch)
 
     def tree(path: str, *changed: str) -> LaidOut:
-        return LaidOut(path, lambda part: (_making(job, part, scratch, *changed),))
+        return LaidOut(path, (_making(job, path, scratch, *changed),))
 
-    def make(part: str) -> tuple[Work, ...]:
-        forget = Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories")
-        argv = ("borg", "init", "--encryption=none", part)
-        return (forget, Work(argv, "making a repository", env=_environment(scratch)))
-
+    forget = Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories")
+    argv = ("borg", "init", "--encryption=none", repository)
+    make = (forget, Work(argv, "making a repository", env=_environment(scratch)))
     if job.archive == "first":
-        empty = LaidOut(repository, make, in_place=True, anew=True)  # borg remembers where a repository is
-        return Timed(first.text, (first,), (tree(source), empty))
-    begun = LaidOut(repository, lambda part: (*make(part), first), in_place=True)
+        return Timed(first.text, (first,), (tree(source), LaidOut(repository, make, anew=True)))
+    begun = LaidOut(repository, (*make, first))
     second = _archive(job, again, repository, scratch)
     return Timed(second.text, (second,), (tree(source), begun, tree(again, str(CHANGED_EVERY))))
 

@@ -37,8 +37,8 @@ async def run(job: FileServerJob, site: Site, *, seed: int) -> AsyncGenerator[To
     share = preparation_s(job) / (preparation_s(job) + measured_s(job))
     programs.put(WORKER, site)
     yield Doing(f"making {_words(job)}")
-    async with laid_out.making(site, path) as part:
-        preparing = _command("prepare", job, part, site.scratch, "0")
+    async with laid_out.making(site, path):
+        preparing = _command("prepare", job, path, site.scratch, "0")
         async with aclosing(_worker(job, site, preparing)) as told:
             async for what in told:
                 if not isinstance(what, _Result):
@@ -67,7 +67,7 @@ async def run(job: FileServerJob, site: Site, *, seed: int) -> AsyncGenerator[To
 def commands(job: FileServerJob) -> tuple[PlannedCommand, ...]:
     """The programs of a job."""
     path = _directory("MOUNT")
-    preparing = _command("prepare", job, laid_out.unfinished(path), "SCRATCH", "0")
+    preparing = _command("prepare", job, path, "SCRATCH", "0")
     sync = PlannedCommand(("sync", "--file-system", "MOUNT"), text="until it is on the disk")
     filling = PlannedCommand(_fill_command(job, "MOUNT", "SCRATCH"), text=f"filling it to {job.fill_percent} %")
     return (

@@ -42,15 +42,15 @@ async def run(job: FioJob, site: Site, *, seed: int, bare: bool = False) -> Asyn
     """
     path = f"{site.directory}/{BARE_NAME}" if bare else _file(job, site.directory)
     if job.makes_its_file and not bare:
-        async with laid_out.making(site, path) as part, aclosing(_measure(job, site, part, seed, 0.0)) as told:
+        async with laid_out.making(site, path), aclosing(_measure(job, site, path, seed, 0.0)) as told:
             async for what in told:
                 yield what
         return
     share = 0.0
-    if not bare and not await laid_out.exists(site, path):
+    if not bare and path not in site.laid_out:
         share = preparation_s(job) / (preparation_s(job) + measured_s(job))
         yield Doing(f"laying out a file of {size_text(job.size_bytes)}")
-        async with laid_out.making(site, path) as part, aclosing(_fio(_layout(job), site, part, seed)) as told:
+        async with laid_out.making(site, path), aclosing(_fio(_layout(job), site, path, seed)) as told:
             async for what in told:
                 if not isinstance(what, Measured):
                     yield within(what, 0.0, share)
@@ -63,8 +63,8 @@ def commands(job: FioJob) -> tuple[PlannedCommand, ...]:
     """The programs of a job; a file that an earlier workload laid out is not laid out again."""
     path = _file(job, "MOUNT")
     if job.makes_its_file:
-        return (PlannedCommand(_command(job, laid_out.unfinished(path), "SEED"), text=_words(job)),)
-    layout = _command(_layout(job), laid_out.unfinished(path), "SEED")
+        return (PlannedCommand(_command(job, path, "SEED"), text=_words(job)),)
+    layout = _command(_layout(job), path, "SEED")
     return (
         PlannedCommand(layout, text="laying out the file, unless it is there"),
         PlannedCommand(_command(job, path, "SEED"), text=_words(job)),

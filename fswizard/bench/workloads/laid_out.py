@@ -1,4 +1,4 @@
-"""Files that workloads of a cell share: each appears under its name only when it is whole."""
+"""Files that workloads of a cell share. A site remembers which are whole: asking for them would take a program each."""
 
 from __future__ import annotations
 
@@ -7,39 +7,30 @@ from contextlib import asynccontextmanager, suppress
 
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import WorkloadFailed
-from fswizard.bench.workloads.running import finish, succeed
+from fswizard.bench.workloads.running import succeed
 
 LIMIT_S = 300.0
 
 
-async def exists(site: Site, path: str) -> bool:
-    """Whether it was laid out already; asked through a program, for the path may exist in its namespace only."""
-    return (await finish(site, ("test", "-e", path), limit_s=LIMIT_S)).exit_code == 0
-
-
 @asynccontextmanager
-async def making(site: Site, path: str, *, in_place: bool = False) -> AsyncIterator[str]:
-    """The name under which to make `path` afresh; at the end of the block it gets its own name.
+async def making(site: Site, path: str) -> AsyncIterator[None]:
+    """Make `path` afresh; at the end of the block it counts as laid out.
 
     When the work fails, what there is of it is deleted, so that it takes no room from later workloads.
-    With `in_place` it has its own name from the start, for what remembers where it was made.
     """
-    part = path if in_place else unfinished(path)
-    await remove(site, part, path)
+    if path in site.laid_out or not path.startswith(f"{site.directory}/"):  # a candidate's own directory began empty
+        site.laid_out.discard(path)
+        await remove(site, path)
     try:
-        yield part
+        yield
     except WorkloadFailed:
         with suppress(WorkloadFailed):
-            await remove(site, part)
+            await remove(site, path)
         raise
-    if not in_place:
-        await succeed(site, ("mv", "-T", part, path), limit_s=LIMIT_S)
+    site.laid_out.add(path)
 
 
 async def remove(site: Site, *paths: str) -> None:
     """Delete what is there of `paths`."""
     await succeed(site, ("rm", "-rf", *paths), limit_s=LIMIT_S)
-
-
-def unfinished(path: str) -> str:
-    return f"{path}.part"
+    site.laid_out.difference_update(paths)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 from fswizard.bench.site import Site
-from fswizard.bench.workloads import Measured, Told, laid_out, programs, timed
+from fswizard.bench.workloads import Measured, Told, programs, timed
 from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
 from fswizard.model.plan import PlannedCommand
@@ -46,12 +46,12 @@ def _timed(job: RsyncJob, directory: str, scratch: str) -> Timed:
     name = f"rsync-{job.shape}-{job.files}-{job.total_bytes}"
     here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
     if job.direction == "from":
-        tree = LaidOut(f"{here}-source", lambda part: (_making(job, part, scratch),), anew=True)
+        tree = LaidOut(f"{here}-source", (_making(job, f"{here}-source", scratch),), anew=True)
         copying = _copying(job, tree.path, f"{elsewhere}-copy", "from")
         return Timed(copying.text, (copying,), (tree,), removes=(f"{elsewhere}-copy",))
-    tree = LaidOut(elsewhere, lambda part: (_making(job, part, scratch),))
+    tree = LaidOut(elsewhere, (_making(job, elsewhere, scratch),))
     argv = ("tar", "--create", "--file=/dev/zero", f"--directory={elsewhere}", ".")  # for /dev/null it would not read
-    copying = _copying(job, elsewhere, laid_out.unfinished(here), "onto")
+    copying = _copying(job, elsewhere, here, "onto")
     warm_up = (reading(argv, "reading the source into memory", job.total_bytes),)
     return Timed(copying.text, (copying,), (tree,), warm_up, makes=here, writes_bytes=job.total_bytes)
 

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 from fswizard.bench.site import Site
-from fswizard.bench.workloads import Measured, Told, laid_out, timed
+from fswizard.bench.workloads import Measured, Told, timed
 from fswizard.bench.workloads.timed import Timed, Work
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE
 from fswizard.model.plan import PlannedCommand
@@ -47,13 +47,13 @@ def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
     database = f"{directory}/sqlite-{job.journal}-{job.transactions}"
     script = _script(job, scratch).replace("\\", "\\\\").replace('"', '\\"')
     # In a directory of its own, for the journal stands beside the database and bears its name.
-    inside = f"{laid_out.unfinished(database)}/database"
+    inside = f"{database}/database"
     text = f"{job.transactions:,} transactions of SQLite"
     # The person's own settings stand in HOME.
     argv = ("sqlite3", "-batch", "-bail", inside, f'.read "{script}"')
     read = _share_read(_script(job, scratch))
     working = Work(argv, text, read, job.transactions, "1/s", {"HOME": scratch})
-    making = Work(("mkdir", laid_out.unfinished(database)), "a directory for the database")
+    making = Work(("mkdir", database), "a directory for the database")
     return Timed(text, (making, working), makes=database)
 
 

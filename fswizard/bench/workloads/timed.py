@@ -40,10 +40,8 @@ class LaidOut:
     """What is made before anything is timed, unless it is there."""
 
     path: str
-    make: Callable[[str], tuple[Work, ...]]
-    """The programs that make it under the name they are given."""
-    in_place: bool = False
-    """Made under its own name at once, for what remembers where it was made."""
+    works: tuple[Work, ...]
+    """The programs that make it."""
     anew: bool = False
     """Made again although it is there."""
 
@@ -59,7 +57,9 @@ class Timed:
     warm_up: tuple[Work, ...] = ()
     """Done each time, before the candidate's caches are emptied."""
     makes: str = ""
-    """What `works` make, under the unfinished name of this path."""
+    """The path of what `works` make."""
+    takes_away: str = ""
+    """The path of what `works` delete."""
     writes_bytes: int = 0
     """That go to the disk, compressed or not: what the disk has of them is half of the progress."""
     removes: tuple[str, ...] = ()
@@ -70,15 +70,12 @@ async def run(
     timed: Timed, job: Job, site: Site, figures: Callable[[Sequence[Finished]], Iterator[Measured]]
 ) -> AsyncGenerator[Told, None]:
     """Lay out, warm up, empty the caches, do the work and sync; `figures` are those of the timed programs."""
-    missing = [wanted for wanted in timed.lay_out if wanted.anew or not await laid_out.exists(site, wanted.path)]
+    missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in site.laid_out]
     share = preparation_s(job) / (preparation_s(job) + measured_s(job)) if missing else 0.0
     limit_s = _limit_s(job)
     for number, wanted in enumerate(missing):
         start, step = share * number / len(missing), share / len(missing)
-        async with (
-            laid_out.making(site, wanted.path, in_place=wanted.in_place) as part,
-            aclosing(_all(wanted.make(part), site, limit_s)) as told,
-        ):
+        async with laid_out.making(site, wanted.path), aclosing(_all(wanted.works, site, limit_s)) as told:
             async for what in told:
                 yield within(what, start, step)
     if timed.removes:
@@ -86,8 +83,9 @@ async def run(
     async with aclosing(_all(timed.warm_up, site, limit_s)) as told:
         async for what in told:
             yield within(what, share, 0.0)
-    async with laid_out.making(site, timed.makes) if timed.makes else nullcontext(""):
+    async with laid_out.making(site, timed.makes) if timed.makes else nullcontext():
         await site.remount()
+        site.laid_out.discard(timed.takes_away)
         yield Doing(timed.text, measured=True)
         finished, stalls = [], _Stalls()
         async with aclosing(_measure(timed, site, limit_s, stalls)) as told:
@@ -107,8 +105,7 @@ def commands(timed: Timed) -> tuple[PlannedCommand, ...]:
     planned = []
     for wanted in timed.lay_out:
         unless = "" if wanted.anew else ", unless it is there"
-        name = wanted.path if wanted.in_place else laid_out.unfinished(wanted.path)
-        planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.make(name)]
+        planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
     works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
     return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.bench.site import Site
-from fswizard.bench.workloads import Measured, Told, laid_out, programs, timed
+from fswizard.bench.workloads import Measured, Told, programs, timed
 from fswizard.bench.workloads.timed import LaidOut, Timed, Work, reading, writing
 from fswizard.model.codec import to_json
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
@@ -52,7 +52,8 @@ def commands(job: TreeJob) -> tuple[PlannedCommand, ...]:
 
 def source(job: TreeJob, directory: str, scratch: str) -> LaidOut:
     """The tree itself, below `directory`."""
-    return LaidOut(_path(job, directory), lambda part: (_worker("make", job, part, scratch),))
+    path = _path(job, directory)
+    return LaidOut(path, (_worker("make", job, path, scratch),))
 
 
 def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
@@ -65,7 +66,7 @@ def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
         return Timed(f"asking git what has changed among {_words(job)}", (status,), (repository,))
     if job.operation == "install":
         path = f"{tree.path}-installed"
-        works = (_worker("install", job, laid_out.unfinished(path), scratch),)
+        works = (_worker("install", job, path, scratch),)
         return Timed(f"installing {_words(job)}", works, makes=path, writes_bytes=job.total_bytes)
     if job.operation == "read":
         return Timed(f"reading {_words(job)}", (_worker("read", job, tree.path, scratch, seed),), (tree,))
@@ -75,17 +76,17 @@ def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
 
 
 def _changing(job: TreeJob, tree: LaidOut) -> Timed:
-    copy = LaidOut(f"{tree.path}-copy", lambda part: (_copying(job, tree.path, part),))
-    archive = LaidOut(f"{tree.path}.tar", lambda part: (_packing(job, tree.path, part),))
+    copying, packing = _copying(job, tree.path, f"{tree.path}-copy"), _packing(job, tree.path, f"{tree.path}.tar")
+    copy, archive = LaidOut(f"{tree.path}-copy", (copying,)), LaidOut(f"{tree.path}.tar", (packing,))
     if job.operation == "delete":
-        return Timed(f"deleting {_words(job)}", (_deleting(job, copy.path),), (tree, copy))
+        works = (_deleting(job, copy.path),)
+        return Timed(f"deleting {_words(job)}", works, (tree, copy), takes_away=copy.path)
     if job.operation == "untar":
         unpacked = f"{tree.path}-unpacked"
-        unpacking = _unpacking(job, archive.path, laid_out.unfinished(unpacked))
+        unpacking = _unpacking(job, archive.path, unpacked)
         return Timed(unpacking.text, (unpacking,), (tree, archive), makes=unpacked, writes_bytes=job.total_bytes)
     made = copy if job.operation == "copy" else archive
-    works = made.make(laid_out.unfinished(made.path))
-    return Timed(works[0].text, works, (tree,), makes=made.path, writes_bytes=job.total_bytes)
+    return Timed(made.works[0].text, made.works, (tree,), makes=made.path, writes_bytes=job.total_bytes)
 
 
 def _finding(job: TreeJob, tree: str, text: str) -> Work:
@@ -123,18 +124,15 @@ def _deleting(job: TreeJob, copy: str) -> Work:
 
 
 def _repository(job: TreeJob, directory: str, scratch: str) -> LaidOut:
-    def make(part: str) -> tuple[Work, ...]:
-        return (
-            _worker("make", job, part, scratch),
-            _git(part, scratch, "making it a repository", "init", "--quiet"),
-            replace(
-                _git(part, scratch, "adding its files", "add", "--all"),
-                share_done=timed.share_of("rchar", job.total_bytes),
-            ),
-            _git(part, scratch, "committing them", "commit", "--quiet", "--message=all"),
-        )
-
-    return LaidOut(f"{_path(job, directory)}-repository", make)
+    path = f"{_path(job, directory)}-repository"
+    adding = _git(path, scratch, "adding its files", "add", "--all")
+    works = (
+        _worker("make", job, path, scratch),
+        _git(path, scratch, "making it a repository", "init", "--quiet"),
+        replace(adding, share_done=timed.share_of("rchar", job.total_bytes)),
+        _git(path, scratch, "committing them", "commit", "--quiet", "--message=all"),
+    )
+    return LaidOut(path, works)
 
 
 def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
