@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import resource
 import signal
 import sys
 import time
@@ -38,7 +39,7 @@ class Job:
     """As the machine's /proc names the program; 0 for the helper's own tools."""
     started: float
     report: int
-    """Where a contained program's exit code is told."""
+    """Where a contained program's process ID, and how it ended, are told."""
     pipes: dict[int, str]
     finish: Callable[[Ending], None]
 
@@ -73,7 +74,7 @@ class Jobs:
             _be_child(body, (child_out, child_err), child_report, contained, keep)
         for descriptor in (child_out, child_err, child_report):
             os.close(descriptor)
-        pid = (_read_number(report) or 0) if contained else 0
+        pid = int(_read_line(report) or 0) if contained else 0
         self._last_number += 1
         job = Job(self._last_number, child, pid, started, report, {out: "stdout", err: "stderr"}, finish)
         self._running[child] = job
@@ -149,9 +150,11 @@ class Jobs:
                     break
         for descriptor in list(job.pipes):
             self._close(job, descriptor)
-        told = _read_number(job.report)
+        ending: Ending = {"exit_code": exit_code, "wall_s": wall_s, "cpu_s": cpu_s}
+        if told := _read_line(job.report):
+            code, wall, cpu = told.split()
+            ending = {"exit_code": int(code), "wall_s": float(wall), "cpu_s": float(cpu)}
         os.close(job.report)
-        ending: Ending = {"exit_code": exit_code if told is None else told, "wall_s": wall_s, "cpu_s": cpu_s}
         try:
             job.finish(ending)
         except OSError as error:
@@ -184,7 +187,11 @@ def _be_child(
 
 
 def _contain(body: Body, report: int, keep: Collection[int]) -> int:
-    """Be PID 1 of the namespace: start `body`, reap, tell its exit code; with the return the kernel ends the rest."""
+    """Be PID 1 of the namespace: start `body`, reap, tell how it ended; with the return the kernel ends the rest.
+
+    What the kernel takes to clear the namespace away is no part of what the program took.
+    """
+    started = time.monotonic()
     program = os.fork()
     if program == 0:
         os.setsid()
@@ -195,17 +202,18 @@ def _contain(body: Body, report: int, keep: Collection[int]) -> int:
     while True:
         child, status = os.wait()
         if child == program:
-            code = os.waitstatus_to_exitcode(status)
-            os.write(report, f"{code}\n".encode())
+            usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+            took = f"{time.monotonic() - started:.6f} {usage.ru_utime + usage.ru_stime:.6f}"
+            os.write(report, f"{os.waitstatus_to_exitcode(status)} {took}\n".encode())
             return 0
 
 
-def _read_number(report: int) -> int | None:
-    """One line of a job's report; None at its end."""
+def _read_line(report: int) -> str:
+    """One line of a job's report; empty at its end."""
     line = b""
     while (byte := os.read(report, 1)) not in (b"", b"\n"):
         line += byte
-    return int(line) if line else None
+    return line.decode()
 
 
 def _close_all_but(kept: Collection[int]) -> None:
