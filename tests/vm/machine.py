@@ -194,7 +194,7 @@ def _command(
     root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int, *, keeps_root: bool
 ) -> list[str]:
     argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
-    argv += ["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "1G"]
+    argv += ["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "2G"]
     argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
     argv += ["-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check panic=-1"]
     argv += ["-serial", f"file:{directory / 'console.log'}"]

@@ -24,7 +24,7 @@ WORK = (
     f"fio --name=work --directory={POINT} --rw=randwrite --bs=64k --size=64M --direct=1 --end_fsync=1"
     f" && rm {POINT}/work* && echo kept > {POINT}/file && umount {POINT}"
 )
-SHINGLED = "zbc=host-managed dev_size_mb=768 zone_size_mb=4 zone_nr_conv=8 zone_max_open=0 delay=0"
+SHINGLED = "zbc=host-managed dev_size_mb=640 zone_size_mb=4 zone_nr_conv=8 zone_max_open=0 delay=0"
 """A SCSI disk of the kernel's, in memory, that names itself as host-managed hard disks do (VPD page B6)."""
 RECIPE = """
 schema = 1
@@ -32,7 +32,7 @@ name = "zones"
 title = "Zones"
 why = "For tests."
 minutes = 60
-image = "512M"
+image = "256M"
 
 [[workload]]
 name = "random-write"
