@@ -8,11 +8,13 @@ from dataclasses import replace
 from fswizard.advice.choice import Choice
 from fswizard.advice.headline import reference
 from fswizard.advice.words import distinctions, feature_word, has, label, listing, present, span
+from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Judgement, Ratio, Reason, Verdict
+from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import duration_text, three_digits
+from fswizard.model.units import duration_text, size_text, three_digits
 
 FELT_S = 0.1
 """A stall that people notice."""
@@ -30,12 +32,16 @@ def reasons(result: Result, judgement: Judgement, choice: Choice) -> tuple[Reaso
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
         *_slower(judgement, choice),
         *_failures(plan, judgement),
+        *_redundancy(plan, choice),
         *_features(plan, choice),
     )
 
 
 def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
     for name, options in choice.unsafe:
+        if DEGRADED in options:
+            yield Reason("excluded", f"{label(plan.candidate(name))} was measured to see what a failed disk costs.")
+            continue
         text = f"{label(plan.candidate(name))} is not recommended: with {listing(options)} a crash may lose data."
         if choice.names and _ahead(judgement, name, choice.names[0]):
             text += f" It was faster; {label(plan.candidate(choice.names[0]))} is the best safe one."
@@ -141,6 +147,25 @@ def _failures(plan: Plan, judgement: Judgement) -> Iterator[Reason]:
     reference = next((ratio.baseline for ratio in judgement.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:
         yield Reason("failure", f"The baseline {plan.baseline} has no figures: ratios are to {reference} instead.")
+
+
+def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
+    """Over several disks: what the choice leaves of them, and who survives more."""
+    if not plan.target.others or choice.kind not in ("winner", "only", "tie"):
+        return
+    survives = {name: _survives(plan.candidate(name)) for name in choice.eligible}
+    for name in choice.names:
+        room = size_text(plan.target.room_bytes(plan.candidate(name).array))
+        lost = f"any {survives[name]} of the disks may fail" if survives[name] else "no disk may fail"
+        yield Reason("redundancy", f"{label(plan.candidate(name))} has {room} in all, and {lost}.")
+    least = min(survives[name] for name in choice.names)
+    if more := [name for name, count in survives.items() if count > least and name not in choice.names]:
+        told = listing([f"{label(plan.candidate(name))} ({survives[name]})" for name in more])
+        yield Reason("redundancy", f"More disks may fail with {told}.")
+
+
+def _survives(candidate: Candidate) -> int:
+    return candidate.array.survives if candidate.array else 0
 
 
 def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:

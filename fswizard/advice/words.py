@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.judgement import Ratio
+from fswizard.model.layout import MD
 from fswizard.model.units import three_digits
 
 _FEATURES = {
@@ -28,9 +29,17 @@ _RARELY_DECISIVE = frozenset({"grow", "quotas", "zoned", "case-insensitive"})
 
 
 def label(candidate: Candidate) -> str:
-    """`XFS`, `Btrfs (noatime, compress=zstd:1)`, `XFS in /mnt/archive`."""
+    """`XFS`, `Btrfs (noatime, compress=zstd:1)`, `XFS in /mnt/archive`, `ext4 on RAID 5 (md)`."""
     options = (*candidate.mount_options, *(option.name for option in candidate.mkfs_options))
-    text = f"{candidate.filesystem.title} ({', '.join(options)})" if options else candidate.filesystem.title
+    array = candidate.array
+    title = array.layout.title if array and array.layout.maker != MD else candidate.filesystem.title
+    text = f"{title} ({', '.join(options)})" if options else title
+    if array and array.layout.maker == MD:
+        text = ", ".join(
+            (f"{text} on {array.layout.title}", *(f"{name}={value}" for name, value in array.options.items()))
+        )
+    if array and array.degraded:
+        text += " with one disk missing"
     return f"{text} in {candidate.directory}" if candidate.directory else text
 
 

@@ -179,10 +179,10 @@ def device_commands(
     candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand], devices: Sequence[str], *, zoned: bool
 ) -> list[PlannedCommand]:
     """What will be run on a device, or several, in order; where it is `zoned`, its zones are emptied each time."""
-    wipe = [PlannedCommand(("wipefs", "--all", name), as_root=True, text="leave nothing behind") for name in devices]
+    wipe = PlannedCommand(("wipefs", "--all", *devices), as_root=True, text="leave nothing behind")
     umount = PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount")
     reset = [PlannedCommand(("blkzone", "reset", "DEVICE"), as_root=True, text="empty every zone")] if zoned else []
-    return [*reset, *candidate_commands, *work, umount, *reset, *wipe]
+    return [*reset, *candidate_commands, *work, umount, *reset, wipe]
 
 
 def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:

@@ -72,12 +72,20 @@ def make_plan(choices: Choices) -> Plan:
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         seconds_per_trial=trial_s,
-        writes_bytes_per_trial=sum(on_disk_bytes(w.writes_bytes, w.seconds, kind) for w in recipe.workloads),
+        writes_bytes_per_trial=_writes_bytes(recipe, kind, candidates, target),
         preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + limits.expected_s(recipe),
         losses=losses,
     )
     _check_programs(plan)
     return replace(plan, commands=_commands(plan))
+
+
+def _writes_bytes(recipe: Recipe, kind: str, candidates: Sequence[Candidate], target: Target) -> int:
+    """At most so much is written in a trial, copies and parity included."""
+    once = sum(on_disk_bytes(w.writes_bytes, w.seconds, kind) for w in recipe.workloads)
+    whole = sum(member.size_bytes for member in target.members)
+    spread = [candidate.array for candidate in candidates if candidate.array]
+    return int(once * max((whole / target.room_bytes(array) for array in spread), default=1.0))
 
 
 def _on_disk(recipe: Recipe, kind: str) -> Recipe:
@@ -216,8 +224,8 @@ def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
     planned += [*made, *work]
     planned += [
         PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount"),
-        *(PlannedCommand(("losetup", "--detach", device), as_root=True, text="detach") for device in devices),
-        *(PlannedCommand(("rm", image), text="remove the image") for image in images),
+        PlannedCommand(("losetup", "--detach", *devices), as_root=True, text="detach"),
+        PlannedCommand(("rm", *images), text="remove the image"),
     ]
     return tuple(planned)
 
@@ -232,9 +240,8 @@ def _imaging(image: str, member: Member) -> tuple[PlannedCommand, ...]:
 
 
 def _making(candidate: Candidate, devices: Sequence[str]) -> tuple[PlannedCommand, ...]:
-    wiping = (("wipefs", "--all", device) for device in devices)
     return (
-        *(PlannedCommand(argv, as_root=True, text="forget the candidate before") for argv in wiping),
+        PlannedCommand(("wipefs", "--all", *devices), as_root=True, text="forget the candidate before"),
         *(
             PlannedCommand(argv, as_root=True, text="format")
             for argv in candidate.making_commands(*devices, scratch=True)

@@ -130,7 +130,7 @@ def forget_btrfs(members: Sequence[Held]) -> None:
         for member in members:
             with contextlib.suppress(OSError):
                 path = os.fsencode(member.path)
-                fcntl.ioctl(control, BTRFS_FORGET_DEV, bytes(8) + path + bytes(PATH_BYTES - len(path)))
+                fcntl.ioctl(control, BTRFS_FORGET_DEV, bytearray(8) + path + bytes(PATH_BYTES - len(path)))
 
 
 def btrfs_arguments(level: str, label: str) -> tuple[str, ...]:

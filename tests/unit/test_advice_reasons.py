@@ -6,6 +6,7 @@ from dataclasses import replace
 from fswizard.filesystems import parse_candidates
 from fswizard.findings import conclude
 from fswizard.model.judgement import Advice
+from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Failure, Result, Sample
 from tests.builders import DURATION, make_plan, make_result, make_samples, make_workload
@@ -115,3 +116,48 @@ def test_directories_are_compared_and_never_formatted() -> None:
     found = conclude(replace(result, plan=replace(result.plan, candidates=places))).advice
     assert found.headline.startswith("XFS in /mnt/xfs for this use: 1.20 × ext4 (")
     assert found.commands == ()
+
+
+def over_four_disks(figures: Mapping[str, Sequence[float]]) -> Result:
+    result = make_result(figures)
+    member = Member("/d", 1_000_000_000)
+    target = Target("device", "/d", 1_000_000_000, others=(member,) * 3)
+    candidates = tuple(candidate.on(4) for candidate in parse_candidates("; ".join(figures)))
+    return replace(result, plan=replace(result.plan, candidates=candidates, target=target))
+
+
+def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
+    result = over_four_disks({"ext4": (100.0,) * 3, "md:raid10+ext4": (300.0,) * 3, "md:raid6+ext4": (200.0,) * 3})
+    assert texts(result, "redundancy") == [
+        "ext4 on RAID 10 (md) has 2.00 GB in all, and any 1 of the disks may fail.",
+        "More disks may fail with ext4 on RAID 6 (md) (2).",
+    ]
+    alone = over_four_disks({"ext4": (900.0,) * 3, "btrfs:raid1": (300.0,) * 3})
+    assert texts(alone, "redundancy") == [
+        "ext4 has 1.00 GB in all, and no disk may fail.",
+        "More disks may fail with Btrfs raid1 (1).",
+    ]
+    assert texts(run(WRITES, DELETES), "redundancy") == []
+
+
+def test_a_failed_disk_is_measured_and_never_recommended() -> None:
+    result = over_four_disks(
+        {"md:raid5,degraded+ext4": (900.0,) * 3, "md:raid5+ext4": (300.0,) * 3, "ext4": (100.0,) * 3}
+    )
+    advice = conclude(result).advice
+    assert advice.choice == ("md:raid5+ext4",)
+    assert texts(result, "excluded") == [
+        "ext4 on RAID 5 (md) with one disk missing was measured to see what a failed disk costs."
+    ]
+
+
+def test_an_array_that_is_advised_is_made_of_disks_by_their_stable_names_and_synchronised() -> None:
+    create, mkfs, fstab = conclude(
+        over_four_disks({"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3})
+    ).advice.commands
+    assert create == (
+        "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
+        "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4"
+    )
+    assert mkfs == "mkfs.ext4 -E stride=16,stripe_width=48 /dev/md/ARRAY"
+    assert fstab == "UUID=...  /mnt/archive  ext4  noatime  0  2"
