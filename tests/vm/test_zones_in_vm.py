@@ -12,7 +12,7 @@ from fswizard.model.drive import SmrVerdict
 from tests.vm import table
 from tests.vm.disks import VIRTIO, ZONED
 from tests.vm.machine import Machine
-from tests.vm.runs import on_target
+from tests.vm.runs import RECIPE_PATH, on_target
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -26,6 +26,8 @@ WORK = (
 )
 SHINGLED = "zbc=host-managed dev_size_mb=640 zone_size_mb=4 zone_nr_conv=8 zone_max_open=0 delay=0"
 """A SCSI disk of the kernel's, in memory, that names itself as host-managed hard disks do (VPD page B6)."""
+SINGLE = "btrfs:metadata=single"
+"""mkfs.btrfs 6.2 breaks off where it has to write metadata twice into zones of 4 MiB."""
 RECIPE = """
 schema = 1
 name = "zones"
@@ -74,12 +76,15 @@ def assert_left_empty(machine: Machine, device: str) -> None:
 @pytest.fixture
 def disk(machine: Machine) -> Iterator[tuple[str, str]]:
     """A host-managed hard disk, some zones of which can be written anywhere: its path and its serial number."""
+    machine.write(RECIPE_PATH, RECIPE)
     sh(machine, f"modprobe scsi_debug {SHINGLED} && udevadm settle --timeout=600")
     try:
         listed = json.loads(machine.run("fswizard", "drives", "--json").stdout)
         (found,) = (drive for drive in listed if "scsi_debug" in drive["model"])
         assert (found["zone_model"], found["smr"]["verdict"]) == ("host-managed", "host-managed")
-        yield f"/dev/{found['name']}", found["serial"]
+        path = f"/dev/{found['name']}"
+        refused = machine.run("fswizard", "run", RECIPE_PATH, "--target", f"device:{path}").stderr.decode()
+        yield path, refused.partition("--erase ")[2].split()[0]
     finally:
         machine.run("modprobe", "--remove", "scsi_debug")
 
@@ -106,7 +111,7 @@ def test_what_cannot_be_made_on_zones_is_refused_with_the_reason(machine: Machin
 
 
 def test_btrfs_is_measured_on_a_zoned_namespace_that_is_left_empty(machine: Machine) -> None:
-    names = ("btrfs", "btrfs:noatime,metadata=single")
+    names = ("btrfs", SINGLE)
     run = on_target(
         machine, f"device:{NAMESPACE}", "; ".join(names), "--erase", ZONED.serial, "--rounds", "1..1", recipe=RECIPE
     )
@@ -120,18 +125,18 @@ def test_btrfs_is_measured_on_a_zoned_namespace_that_is_left_empty(machine: Mach
 
 def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Machine, disk: tuple[str, str]) -> None:
     path, serial = disk
-    machine.write("/root/zones.toml", RECIPE)
-    planned = machine.run("fswizard", "plan", "/root/zones.toml", "--target", f"device:{path}").stdout.decode()
+    planned = machine.run("fswizard", "plan", RECIPE_PATH, "--target", f"device:{path}").stdout.decode()
     for command in ("blkzone reset", "mkfs.f2fs -m", "mkfs.btrfs -O zoned"):
         assert command in planned, planned
     assert "mkfs.ext4" not in planned
-    run = on_target(machine, f"device:{path}", "btrfs; f2fs", "--erase", serial, "--rounds", "3..3", recipe=RECIPE)
+    names = (SINGLE, "f2fs")
+    run = on_target(machine, f"device:{path}", "; ".join(names), "--erase", serial, "--rounds", "3..3", recipe=RECIPE)
     assert run.finished.exit_code == 0, run.finished.output
-    for name in ("btrfs", "f2fs"):
+    for name in names:
         assert run.rounds(name) == {1, 2, 3}
         assert min(run.rates(name)) > 0
     assert_left_empty(machine, path)
-    table.note("f2fs on zones", "whole run", f"3 rounds, {run.ratio('f2fs'):.2f} times btrfs")
+    table.note("f2fs on zones", "whole run", f"3 rounds, {run.ratio('f2fs'):.2f} times {SINGLE}")
 
 
 def test_ext4_is_said_to_be_unsuitable_and_is(machine: Machine) -> None:
