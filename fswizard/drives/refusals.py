@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fswizard.drives.contents import Content, content
-from fswizard.drives.machine import HERE, Machine
+from fswizard.drives.contents import content
+from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.mounts import Mount, parse_mountinfo
 from fswizard.drives.tables import tables_naming
 from fswizard.drives.targets import DeviceTarget
-from fswizard.drives.uses import MEMBERS, Names, Usage, read_usage, uses_of
+from fswizard.drives.uses import MEMBERS, Names, Usage, is_name_of_a_run, read_usage, uses_of
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 
@@ -178,7 +178,8 @@ def _contents(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
         kind = content(udev).filesystem
         if (udev.get("ID_FS_USAGE") == "raid" and kind not in MEMBERS) or kind.startswith(_SHARED):
             yield Refusal("raid-member", f"{shown} is part of a larger whole ({kind}).", "Take it out of there first.")
-        if kind in _SEVERAL_DEVICES and (others := _siblings(name, content(udev), target, machine)):
+        left_by_a_run = is_name_of_a_run(content(udev).label)
+        if kind in _SEVERAL_DEVICES and not left_by_a_run and (others := _siblings(name, udev, target, machine)):
             yield Refusal(
                 "btrfs-member", f"{shown} and {', '.join(others)} are one {kind}.", "Remove it from there first."
             )
@@ -193,8 +194,9 @@ def _contents(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
         )
 
 
-def _siblings(name: str, found: Content, target: DeviceTarget, machine: Machine) -> list[str]:
+def _siblings(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> list[str]:
     """Other devices of the same filesystem, which is whole with all of them only."""
+    found = content(udev)
     others = (other for other in machine.names("/sys/class/block") if other not in (name, target.disk))
     return [safe(o) for o in others if found.uuid and content(machine.properties(o)).uuid == found.uuid]
 

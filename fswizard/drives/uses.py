@@ -23,7 +23,7 @@ MEMBERS = {
     "bcache": ("bcache-member", "belongs to a bcache set", "detach it from the set first"),
     "mpath_member": ("multipath-member", "is one path of a multipath disk", "use the multipath disk itself"),
 }
-POOL_OF_A_RUN = re.compile(r"fswizard-[0-9a-f]{16}")
+NAME_OF_A_RUN = re.compile(r"fswizard-[0-9a-f]{16}")
 _VOLUMES = {"CRYPT": "encrypted volume", "LVM": "LVM volume", "mpath": "multipath disk", "DMRAID": "firmware RAID"}
 
 
@@ -122,8 +122,13 @@ def _uses_of(name: str, content: Content, usage: Usage) -> Iterator[DriveUse]:
 
 
 def _left_by_a_run(content: Content) -> bool:
-    """A pool that a run of ours made on a disk that was given up to it, and could not wipe any more."""
-    return content.filesystem == "zfs_member" and POOL_OF_A_RUN.fullmatch(content.label) is not None
+    """A pool or an array that a run of ours made on a disk that was given up to it, and could not wipe any more."""
+    return content.filesystem in ("zfs_member", "linux_raid_member") and is_name_of_a_run(content.label)
+
+
+def is_name_of_a_run(label: str) -> bool:
+    """As runs name pools, arrays and what they spread over several disks; mdadm puts the machine's name before it."""
+    return NAME_OF_A_RUN.fullmatch(label.rpartition(":")[2]) is not None
 
 
 def _held(shown: str, holder: str, content: Content, usage: Usage) -> DriveUse:

@@ -292,23 +292,26 @@ def _leads_to(path: str, device: Device) -> bool:
 
 def check_contents(device: Device, found: Mapping[str, str], signatures: frozenset[str], devices: int) -> None:
     """`found` by `blkid -p`, `signatures` by wipefs, `devices` of a btrfs as its superblock counts them."""
-    left_by_a_run = pools.NAME.fullmatch(found.get("LABEL", "")) is not None
+    kept = LEFT_BY_A_RUN if pools.NAME.fullmatch(found.get("LABEL", "").rpartition(":")[2]) else ()
     for kind in {found.get("TYPE", ""), *signatures}:
-        if kind == "zfs_member" and left_by_a_run:
+        if kind in kept:
             continue
         if kind.endswith("_member") or kind.startswith(PARTS_OF_MORE):
             raise Refusal("refused", f"{device.name} is part of a larger whole ({kind})")
-    if found.get("USAGE") == "raid":
+    if found.get("USAGE") == "raid" and found.get("TYPE") not in kept:
         raise Refusal("refused", f"{device.name} is part of a larger whole ({found.get('TYPE', '')})")
     if len(signatures - PARTITION_TABLES) > 1:
         raise Refusal("refused", f"{device.name} bears the marks of several: {', '.join(sorted(signatures))}")
-    if devices > 1:
+    if devices > 1 and not kept:
         raise Refusal("refused", f"{device.name} is one of {devices} devices of a btrfs")
     if found.get("PART_ENTRY_TYPE", "").lower() in SYSTEM_PARTITIONS:
         raise Refusal("refused", f"{device.name} is a boot, reserved or recovery partition")
 
 
 PARTITION_TABLES = frozenset({"gpt", "dos", "PMBR", "mac", "sgi", "sun", "bsd", "atari"})
+LEFT_BY_A_RUN = ("zfs_member", "linux_raid_member")
+"""What a killed run may have left of a pool or an array on a disk that was given up to it: its label, which mdadm puts
+after the machine's name, is a name of ours."""
 PARTS_OF_MORE = ("bcache", "drbd", "ceph", "oracleasm", "stratis", "DM_", "vdo", "VMFS")
 
 

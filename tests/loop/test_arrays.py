@@ -1,0 +1,377 @@
+"""Runs over several images and disks: loop devices stand for disks, and btrfs and zfs-fuse spread over them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from fswizard import results
+from fswizard.bench.helper import Attached, Helper
+from fswizard.errors import Refused
+from fswizard.filesystems import parse_candidate
+from fswizard.findings import conclude
+from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import Array
+from fswizard.report import FORMATS, render
+from tests.loop import devices
+from tests.loop.channel import make_mount_point
+from tests.loop.devices import Bench, Case, run
+from tests.loop.fault_table import fault
+from tests.loop.machine_state import assert_nothing_lives
+from tests.loop.test_run_command import wait_for
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
+
+MEMBERS = 4
+MEMBER_BYTES = 256 << 20
+RECIPE = """
+schema = 1
+name = "short"
+title = "Short"
+why = "For tests."
+minutes = 3
+image = "160M"
+candidates = ["ext4", "btrfs"]
+
+[[workload]]
+name = "write"
+title = "Writing in order"
+engine = "fio"
+metric = "throughput"
+rw = "write"
+block = "1M"
+size = "32M"
+seconds = 0.5
+"""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as undo:
+        yield Bench(tmp_path, undo)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def disks(bench: Bench, count: int = MEMBERS, size_bytes: int = MEMBER_BYTES) -> list[Case]:
+    files = [bench.file(f"disk-{number}", size_bytes) for number in range(1, count + 1)]
+    return [Case(bench.attach(file), file) for file in files]
+
+
+def command(verb: str, recipe: Path, target: str, candidates: str, *arguments: str) -> list[str]:
+    chosen = ["--target", target, "--candidates", candidates]
+    return [sys.executable, "-m", "fswizard", verb, str(recipe), *chosen, *arguments]
+
+
+def fswizard(argv: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=240, stdin=subprocess.DEVNULL)
+
+
+def named(cases: list[Case]) -> str:
+    return "devices:" + ",".join(case.path for case in cases)
+
+
+def serials(cases: list[Case]) -> str:
+    return ",".join(str(case.file) for case in cases)
+
+
+def signatures(cases: list[Case]) -> str:
+    return "".join(run("wipefs", "--no-act", case.path) + run("wipefs", "--no-act", str(case.file)) for case in cases)
+
+
+def test_layouts_on_scratch_images_are_measured_whole(recipe: Path, tmp_path: Path) -> None:
+    zfs = "; zfs:raidz; zfs:mirror" if parse_usable("zfs") else ""
+    names = f"btrfs:raid1; btrfs:raid10; ext4{zfs}"
+    output = tmp_path / "result.jsonl"
+    target = f"images:{MEMBERS}x256M@{tmp_path}"
+    done = fswizard(command("run", recipe, target, names, "--rounds", "1..1", "--output", str(output)))
+    assert done.returncode == 0, done.stderr
+    result = results.load(output)
+    assert (result.outcome, result.failures) == ("finished", ())
+    figures = {(s.candidate, s.metric): s.value for s in result.samples if s.workload == "write"}
+    assert {name for name, metric in figures if metric == "throughput"} == set(names.split("; "))
+    asked, written = figures["btrfs:raid1", "bytes_written"], figures["btrfs:raid1", "device_written"]
+    assert written >= 2 * asked, "what all members wrote is added up: both copies"
+    assert figures["ext4", "device_written"] < 2 * figures["ext4", "bytes_written"]
+    assert {doubt.code for doubt in result.doubts} >= {"members-on-one-disk"}
+    assert not list(tmp_path.glob("fswizard-*")), "the images are removed"
+    findings = conclude(result)
+    for name in FORMATS:
+        text = render(findings, name)
+        assert str(tmp_path) not in text
+    text = " ".join(render(findings, "text").split())
+    assert "on 4 scratch images of 256 MiB" in text
+    assert "btrfs:raid1: 537 MB of 1.07 GB, any 1 disk may fail." in text
+    assert "ext4: 268 MB of 1.07 GB, on the first disk alone." in text
+    assert "--target images:4x256M" in text
+    document = json.loads(render(findings, "json"))
+    assert [len(document["plan"]["target"]["members"]), document["plan"]["candidates"][0]["array"]["survives"]] == [
+        4,
+        1,
+    ]
+
+
+def parse_usable(name: str) -> bool:
+    from fswizard.filesystems import availability
+
+    return availability(parse_candidate(name).filesystem).usable
+
+
+@pytest_asyncio.fixture
+async def helper() -> AsyncIterator[Helper]:
+    async with Helper.start() as helper:
+        yield helper
+
+
+@pytest_asyncio.fixture
+async def parts(helper: Helper, bench: Bench) -> list[Attached]:
+    files = [bench.file(f"image-{number}", MEMBER_BYTES) for number in range(1, MEMBERS + 1)]
+    return [await helper.attach(str(file)) for file in files]
+
+
+def spread(name: str) -> tuple[Candidate, Array]:
+    candidate = parse_candidate(name).on(MEMBERS)
+    assert candidate.array is not None
+    return candidate, candidate.array
+
+
+async def build(helper: Helper, joined: Attached, name: str, directory: Path) -> Candidate:
+    candidate, array = spread(name)
+    await helper.wipe(joined.handle)
+    arguments = candidate.mkfs_arguments(scratch=True)
+    made = await helper.build(joined.handle, candidate.filesystem.name, arguments, array)
+    assert made.exit_code == 0, made.output
+    options = () if candidate.filesystem.pool else candidate.mount_options
+    mounted = await helper.mount(joined.handle, candidate.filesystem.mount_type, options, str(directory))
+    assert mounted.exit_code == 0, mounted.output
+    return candidate
+
+
+async def read_back(helper: Helper, joined: Attached, candidate: Candidate, directory: Path) -> None:
+    """What is written is there after mounting again, and nothing counts an error."""
+    wrote = await (await helper.run(["sh", "-c", "head -c 8000000 /dev/zero > file"], cwd=str(directory))).wait()
+    assert wrote.exit_code == 0, wrote.output
+    await helper.sync(joined.handle)
+    assert await helper.health(joined.handle, candidate.filesystem.error_counters) == {}
+    for _ in range(2):
+        ended = await helper.umount(joined.handle)
+        assert ended.exit_code == 0, ended.output
+        options = () if candidate.filesystem.pool else candidate.mount_options
+        again = await helper.mount(joined.handle, candidate.filesystem.mount_type, options, str(directory))
+        assert again.exit_code == 0, again.output
+    size = await (await helper.run(["stat", "--format=%s", "file"], cwd=str(directory))).wait()
+    assert size.output.strip() == "8000000"
+    assert (await helper.umount(joined.handle)).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["btrfs:raid1", "btrfs:raid10", "btrfs:raid1,degraded", "btrfs:raid10,degraded"])
+async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
+    name: str, helper: Helper, parts: list[Attached], bench: Bench
+) -> None:
+    joined, directory = await helper.joined(parts), make_mount_point(bench.directory)
+    candidate = await build(helper, joined, name, directory)
+    found = [run("wipefs", "--no-act", part.path) for part in parts]
+    assert ["btrfs" in text for text in found] == [True, True, True, "degraded" not in name]
+    await read_back(helper, joined, candidate, directory)
+    await helper.wipe(joined.handle)
+    assert [run("wipefs", "--no-act", part.path) for part in parts] == ["", "", "", ""]
+
+
+@pytest.mark.zfs
+@pytest.mark.parametrize("name", ["zfs:raidz", "zfs:raidz2", "zfs:mirror", "zfs:raidz,degraded", "zfs:mirror,degraded"])
+async def test_a_pool_over_four_devices_is_made_mounted_and_wiped(
+    name: str, helper: Helper, parts: list[Attached], bench: Bench
+) -> None:
+    joined, directory = await helper.joined(parts), make_mount_point(bench.directory)
+    candidate = await build(helper, joined, name, directory)
+    await read_back(helper, joined, candidate, directory)
+    await helper.wipe(joined.handle)
+    assert [run("wipefs", "--no-act", part.path) for part in parts] == ["", "", "", ""]
+
+
+async def test_what_has_no_layout_lies_on_the_first_member_alone(
+    helper: Helper, parts: list[Attached], bench: Bench
+) -> None:
+    joined, directory = await helper.joined(parts), make_mount_point(bench.directory)
+    await build(helper, joined, "btrfs:raid1", directory)
+    assert (await helper.umount(joined.handle)).exit_code == 0
+    await helper.wipe(joined.handle)
+    assert (await helper.mkfs(joined.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    assert (await helper.mount(joined.handle, "ext4", (), str(directory))).exit_code == 0
+    found = [run("blkid", "-p", "-o", "value", "-s", "TYPE", part.path) for part in parts[:1]]
+    assert found == ["ext4\n"]
+    assert [run("wipefs", "--no-act", part.path) for part in parts[1:]] == ["", "", ""]
+    await helper.umount(joined.handle)
+
+
+async def test_a_member_takes_no_order_while_it_is_part_of_a_group(helper: Helper, parts: list[Attached]) -> None:
+    joined = await helper.joined(parts)
+    for order in (
+        helper.wipe(parts[1].handle), helper.mkfs(parts[0].handle, "ext4", ("-q",)), helper.detach(parts[3].handle),
+        helper.joined(parts[:2]),
+    ):  # fmt: skip
+        with pytest.raises(Refused, match="part of a group"):
+            await order
+    await helper.detach(joined.handle)
+    await helper.wipe(parts[1].handle)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"filesystem": "btrfs", "arguments": [], "level": "raid5", "missing": 0}, "not made as"),
+        ({"filesystem": "btrfs", "arguments": ["-d", "raid1"], "level": "raid1", "missing": 0}, "not allowed"),
+        ({"filesystem": "btrfs", "arguments": [], "level": "raid1 /dev/sda", "missing": 0}, "not made as"),
+        ({"filesystem": "btrfs", "arguments": [], "level": "raid1", "missing": 2}, "more than one"),
+        ({"filesystem": "zfs", "arguments": [], "level": "stripe", "missing": 0}, "no pool is made"),
+        ({"filesystem": "ext4", "arguments": [], "level": "raid1", "missing": 0}, "does not spread"),
+    ],
+)
+async def test_only_layouts_on_the_list_are_made(
+    fields: dict[str, object], why: str, helper: Helper, parts: list[Attached]
+) -> None:
+    joined = await helper.joined(parts)
+    with pytest.raises(Refused, match=why):
+        await helper.ask("build", handle=joined.handle, **fields)
+    with pytest.raises(Refused, match=r"one device alone|part of a group"):
+        await helper.ask("build", handle=parts[0].handle, **fields)
+
+
+async def test_a_group_is_of_several_devices_each_of_them_once(helper: Helper, parts: list[Attached]) -> None:
+    for wrong in ([parts[0].handle], [parts[0].handle] * 2, []):
+        with pytest.raises(Refused, match="two devices or more"):
+            await helper.ask("join", handles=wrong)
+    joined = await helper.joined(parts)
+    assert joined.names == tuple(part.name for part in parts)
+
+
+def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, bench: Bench) -> None:
+    cases = disks(bench)
+    run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
+    run("mkfs.ext4", "-q", "-L", "third", cases[2].path)
+    done = fswizard(command("plan", recipe, named(cases), "btrfs:raid1; ext4"))
+    assert done.returncode == 0, done.stderr
+    for words in ('ext4 "first"', 'ext4 "third"', f"--erase {serials(cases)}", "Nothing was found on"):
+        assert words in done.stdout
+    assert "# mkfs.btrfs -q -f -K -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
+
+
+def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, bench: Bench) -> None:
+    cases = disks(bench)
+    output = bench.directory / "result.jsonl"
+    confirmed = ("--erase", serials(cases[:2]), "--erase", serials(cases[2:]))
+    names = "btrfs:raid1; btrfs:raid1,degraded; ext4"
+    arguments = (*confirmed, "--rounds", "1..1", "--output", str(output))
+    done = fswizard(command("run", recipe, named(cases), names, *arguments))
+    assert done.returncode == 0, done.stderr
+    assert "on 4 devices themselves" in done.stdout
+    assert results.load(output).failures == ()
+    assert signatures(cases) == ""
+    for name in FORMATS:
+        report = fswizard([sys.executable, "-m", "fswizard", "report", str(output), "--format", name])
+        assert str(bench.directory) not in report.stdout, "what was typed to confirm stays at home"
+
+
+@pytest.mark.parametrize("typed", ["none", "one is missing", "one too many", "one is wrong"])
+def test_every_disk_is_confirmed_or_nothing_begins(typed: str, recipe: Path, bench: Bench) -> None:
+    cases = disks(bench)
+    run("mkfs.ext4", "-q", cases[3].path)
+    before = [case.file.read_bytes() for case in cases]
+    erase = {
+        "none": (),
+        "one is missing": ("--erase", serials(cases[:3])),
+        "one too many": ("--erase", f"{serials(cases)},WD-1234"),
+        "one is wrong": ("--erase", f"{serials(cases[:3])},WD-1234"),
+    }[typed]
+    output = bench.directory / "result.jsonl"
+    done = fswizard(command("run", recipe, named(cases), "btrfs:raid1", *erase, "--output", str(output)))
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not output.exists()
+    assert [case.file.read_bytes() for case in cases] == before
+
+
+@pytest.mark.parametrize("which", [0, 2])
+def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(which: int, recipe: Path, bench: Bench) -> None:
+    cases = disks(bench)
+    run("mkfs.ext4", "-q", cases[which].path)
+    point = bench.mount(cases[which].path)
+    for verb in ("plan", "run"):
+        done = fswizard(command(verb, recipe, named(cases), "btrfs:raid1", "--erase", serials(cases)))
+        assert done.returncode == 3
+        assert f"is mounted on {point}" in done.stderr
+    assert signatures([case for case in cases if case is not cases[which]]) == ""
+
+
+def test_two_partitions_of_a_disk_are_no_two_disks(recipe: Path, bench: Bench) -> None:
+    part, other = devices.partition(bench), disks(bench, 1)[0]
+    whole = Case(part.path.removesuffix("p1"), part.file)
+    done = fswizard(command("plan", recipe, named([part, whole, other]), "btrfs:raid1"))
+    assert done.returncode == 3
+    assert "are on the same disk" in done.stderr
+    twice = fswizard(command("plan", recipe, named([other, other]), "btrfs:raid1"))
+    assert twice.returncode == 3
+    assert "was named twice" in twice.stderr
+
+
+def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench) -> None:
+    cases = disks(bench, size_bytes=128 << 20)
+    done = fswizard(command("plan", recipe, named(cases), "btrfs:raid1; ext4"))
+    assert done.returncode == 2
+    assert "ext4 has room for 128M on the target, and the recipe short needs 160M" in done.stderr
+    smallest = [*cases[:3], disks(bench, 1, 80 << 20)[0]]
+    done = fswizard(command("plan", recipe, named(smallest), "btrfs:raid10"))
+    assert done.returncode == 0, done.stderr
+    assert "btrfs:raid10: 168 MB of 487 MB" in done.stdout, "the smallest decides"
+
+
+@fault("signals", "a run over several disks is killed", "SIGKILL in the second round")
+def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: Path, bench: Bench) -> None:
+    cases = disks(bench)
+    output = bench.directory / "result.jsonl"
+    arguments = ("--erase", serials(cases), "--rounds", "12..12", "--output", str(output))
+    argv = command("run", recipe, named(cases), "btrfs:raid1; btrfs:raid1,degraded", *arguments)
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(output, '"round": 2')
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert_nothing_lives(bench.directory, children)
+    assert fswizard([sys.executable, "-m", "fswizard", "clean"]).returncode == 0
+    again = fswizard(command("run", recipe, named(cases), "btrfs:raid1", "--erase", serials(cases), "--rounds", "1..1"))
+    assert again.returncode == 0, again.stderr
+    assert signatures(cases) == ""
+
+
+@fault("signals", "a run over several images is killed", "SIGKILL in the second round, then clean and resume")
+def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recipe: Path, tmp_path: Path) -> None:
+    output = tmp_path / "result.jsonl"
+    target = f"images:{MEMBERS}x256M@{tmp_path}"
+    argv = command("run", recipe, target, "btrfs:raid1; ext4", "--rounds", "3..3", "--output", str(output))
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(output, '"round": 2')
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert_nothing_lives(tmp_path, children)
+    cleaned = fswizard([sys.executable, "-m", "fswizard", "clean"])
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert not list(tmp_path.glob("fswizard-*"))
+    resumed = fswizard([sys.executable, "-m", "fswizard", "run", "--resume", str(output)])
+    assert resumed.returncode == 0, resumed.stderr
+    assert results.load(output).outcome == "finished"
