@@ -145,24 +145,29 @@ class Question:
 
     device: str
     """Kernel name and model."""
-    identifier: str
-    """To be typed exactly."""
+    identifiers: tuple[str, ...]
+    """One of them is to be typed exactly, the first by preference."""
     kind: str
-    """What the identifier is, such as `serial number`."""
+    """What that one is, such as `serial number`."""
     empty: bool
     """Nothing was found on the device."""
 
+    @property
+    def identifier(self) -> str:
+        """The one that is asked for."""
+        return self.identifiers[0]
 
-def question(plan: Plan) -> Question:
-    """What to ask before the devices of `plan` are erased."""
-    found = _found(plan)
-    if all(one.identifiers[0] == one.drive.serial for one in found):
-        kind = "serial number"
-    else:
-        kind = "file's path" if all(one.identifiers[0].startswith("/") for one in found) else "identifier"
-    kind = kind if len(found) == 1 else f"{kind}s, with commas between"
-    identifiers = ",".join(map(_identifier, found))
-    return Question(_all_named(found), identifiers, kind, all(one.empty for one in found))
+
+def questions(plan: Plan) -> tuple[Question, ...]:
+    """What to ask before the devices of `plan` are erased, one question for each."""
+    return tuple(map(_question, _found(plan)))
+
+
+def _question(found: DeviceTarget) -> Question:
+    identifier = _identifier(found)
+    other = "file's path" if identifier.startswith("/") else "identifier"
+    kind = "serial number" if identifier == found.drive.serial else other
+    return Question(_all_named([found]), found.identifiers, kind, found.empty)
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:

@@ -14,6 +14,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.judgement import Findings, Need
+from fswizard.model.layout import Layout
 from fswizard.model.plan import MINIMUM_ROUNDS, Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
@@ -85,12 +86,16 @@ class Backend(Protocol):
     def recipes(self) -> tuple[Recipe, ...]: ...
     def catalogue(self) -> Mapping[str, Filesystem]: ...
     def availability(self, filesystem: Filesystem) -> Availability: ...
+    def layouts(self) -> Mapping[str, Layout]: ...
+    def layout_availability(self, layout: Layout) -> Availability: ...
+    def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]: ...
+    def require_members(self, candidate: Candidate, members: int) -> None: ...
     def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]: ...
     def needs(self) -> tuple[Need, ...]: ...
     def parse_candidate(self, text: str) -> Candidate: ...
     def estimate(self, wishes: Wishes) -> Estimate: ...
     def make_plan(self, wishes: Wishes) -> Plan: ...
-    def question(self, plan: Plan) -> Question: ...
+    def questions(self, plan: Plan) -> tuple[Question, ...]: ...
     def confirmed(self, plan: Plan, typed: str) -> Plan: ...
     def privilege(self) -> State: ...
     def authorise(self) -> None: ...
@@ -204,6 +209,30 @@ class ThisMachine:
 
         return availability(filesystem)
 
+    def layouts(self) -> Mapping[str, Layout]:
+        """Ways to spread a filesystem over several devices."""
+        from fswizard.filesystems import layouts
+
+        return layouts()
+
+    def layout_availability(self, layout: Layout) -> Availability:
+        """Whether it can be made here, beside its filesystem."""
+        from fswizard.filesystems import layout_availability
+
+        return layout_availability(layout)
+
+    def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
+        """Short names of what can be compared on so many devices."""
+        from fswizard.filesystems import layout_candidates
+
+        return layout_candidates(recipe.array_candidates, members)
+
+    def require_members(self, candidate: Candidate, members: int) -> None:
+        """UsageError where it cannot be spread over so many devices."""
+        from fswizard.filesystems import require_members
+
+        require_members(candidate.name, candidate.array, members)
+
     def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]:
         from fswizard.filesystems import suggestions
 
@@ -230,7 +259,8 @@ class ThisMachine:
         kind = wishes.drive.kind if wishes.drive else "unknown"
         paced = [(workload.writes_bytes, on_disk_s(workload.job, workload.seconds, kind)) for workload in workloads]
         trial_s = trial_overhead_s(kind) + sum(seconds for _, seconds in paced)
-        image_bytes = 0 if wishes.comparing or wishes.device else wishes.recipe.image_bytes
+        on_images = not (wishes.comparing or wishes.device or wishes.members)
+        image_bytes = wishes.images * wishes.recipe.image_bytes if on_images else 0
         preparation_s = filling_s(image_bytes, kind)
         writes = sum(on_disk_bytes(writes_bytes, seconds, kind) for writes_bytes, seconds in paced)
         return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
@@ -251,13 +281,14 @@ class ThisMachine:
                     time_limit_s=wishes.time_limit_s,
                 )
             )
-        image = TargetChoice("image", wishes.directory)
+        image = TargetChoice("image", wishes.directory, others=(wishes.directory,) * (wishes.images - 1))
+        devices = wishes.members or ((wishes.device,) if wishes.device else ())
         return make_plan(
             Choices(
                 wishes.recipe,
                 candidates=tuple(self.parse_candidate(name) for name in wishes.candidates),
                 baseline=wishes.against,
-                target=TargetChoice("device", wishes.device) if wishes.device else image,
+                target=TargetChoice("device", devices[0], others=devices[1:]) if devices else image,
                 weights=wishes.weights,
                 needs=wishes.needs,
                 time_limit_s=wishes.time_limit_s,
@@ -265,14 +296,17 @@ class ThisMachine:
             )
         )
 
-    def question(self, plan: Plan) -> Question:
-        """What has to be typed before the device of `plan` is erased."""
+    def questions(self, plan: Plan) -> tuple[Question, ...]:
+        """What has to be typed before the devices of `plan` are erased, one question for each."""
         from fswizard.bench import disk
 
-        return disk.question(plan)
+        return disk.questions(plan)
 
     def confirmed(self, plan: Plan, typed: str) -> Plan:
-        """The plan, ready to be carried out; Refused where `typed` is wrong or the device is not as it was shown."""
+        """The plan, ready to be carried out; Refused where `typed` is wrong or a device is not as it was shown.
+
+        What was typed for several devices stands there with commas between.
+        """
         from fswizard.bench import disk
 
         return disk.confirmed(plan, typed)

@@ -45,7 +45,9 @@ class Known:
         """By kernel name and serial number: what came of a probe."""
         self.mounted: tuple[Place, ...] | None = None
         self.available: dict[str, Availability] = {}
-        """By name of the filesystem."""
+        """By name of the filesystem, and of the layout over several devices."""
+        self.looked = False
+        """All that can be made here is known."""
 
     @cached_property
     def recipes(self) -> tuple[Recipe, ...]:
@@ -65,10 +67,25 @@ class Known:
         for name, filesystem in self.catalogue.items():
             if name not in self.available:
                 self.available[name] = self._backend.availability(filesystem)
+        for name, layout in self._backend.layouts().items():
+            if name not in self.available:
+                self.available[name] = self._backend.layout_availability(layout)
+        self.looked = True
 
-    def usable(self, name: str) -> bool:
-        """A filesystem can be measured here; as long as that is not known, it is taken to be so."""
-        return name not in self.available or self.available[name].usable
+    def lacking(self, candidate: Candidate) -> Availability | None:
+        """Why a candidate cannot be measured here; as long as that is not known, it is taken to be possible."""
+        names = (candidate.filesystem.name, *((candidate.array.layout.name,) if candidate.array else ()))
+        states = (self.available[name] for name in names if name in self.available)
+        return next((state for state in states if not state.usable), None)
+
+    def usable(self, candidate_name: str) -> bool:
+        """A candidate can be measured here."""
+        return self.lacking(self._backend.parse_candidate(candidate_name)) is None
+
+    def possible(self, candidate_name: str, wishes: Wishes) -> bool:
+        """The same, on what the person has chosen to measure on."""
+        zones = self._backend.parse_candidate(candidate_name).filesystem.zones
+        return self.usable(candidate_name) and not (wishes.zoned and zones is None)
 
     def candidates(self, wishes: Wishes) -> tuple[Candidate, ...]:
         """The candidates that were chosen."""

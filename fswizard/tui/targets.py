@@ -14,6 +14,7 @@ from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.drawing import Piece, cut, cut_left, fit, lines, radio, text
 from fswizard.tui.widgets.rows import Draw
+from fswizard.tui.wishes import Wishes
 
 if TYPE_CHECKING:
     from fswizard.bench.disk import Offer
@@ -57,6 +58,39 @@ def directory_row(directory: str, chosen: bool) -> Draw:
     return draw
 
 
+def several_row(wishes: Wishes, chosen: bool) -> Draw:
+    """Several disks or scratch images, for candidates that are spread over them."""
+
+    def draw(width: int, on: bool) -> Content:
+        mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
+        if wishes.members:
+            words, meaning = several_words(wishes), ("  ▲ erased", "bold $error")
+        elif wishes.images > 1:
+            words, meaning = several_words(wishes), ("  nothing is lost", "$success")
+        else:
+            words, meaning = "several disks or scratch images, for arrays (a)", ("", "")
+        return fit(text(mark, words, meaning), width)
+
+    return draw
+
+
+def several_meaning(wishes: Wishes) -> tuple[Piece, ...]:
+    """What choosing it means."""
+    if wishes.members:
+        loss = f"{several_words(wishes)} are formatted for the measurement and left wiped; "
+        return ("▲ ", "bold $error"), loss + "you confirm each on the review."
+    if wishes.images > 1:
+        return (f"{several_words(wishes)}, so that layouts can be tried: nothing is lost.",)
+    return ("RAID, mirrors and raidz are compared over several disks, or over scratch images without losing anything.",)
+
+
+def several_words(wishes: Wishes) -> str:
+    """What was chosen for arrays."""
+    if wishes.members:
+        return f"{len(wishes.members)} disks of {size_text(wishes.member_bytes)} or more"
+    return f"{wishes.images} scratch images of {size_text(wishes.member_bytes)}"
+
+
 def device_row(offer: Offer, chosen: bool) -> Draw:
     """A partition or the whole disk: what would be lost, or why it cannot be."""
 
@@ -75,13 +109,18 @@ def device_row(offer: Offer, chosen: bool) -> Draw:
 
 def _meaning(offer: Offer, width: int) -> tuple[Piece, ...]:
     if offer.refused is not None:
-        return ((f"✗ {_sentences(offer.refused.message, width)}", "$faint"),)
+        return ((f"✗ {first_sentences(offer.refused.message, width)}", "$faint"),)
+    return losing(offer)
+
+
+def losing(offer: Offer) -> tuple[Piece, ...]:
+    """What would be lost on a device that can be given up."""
     if offer.empty:
         return (("nothing was found on it", "$success"),)
     return (("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
 
 
-def _sentences(words: str, width: int) -> str:
+def first_sentences(words: str, width: int) -> str:
     """As many whole sentences as fit; the beginning of the first where not even that fits."""
     while cell_len(words) > width and ". " in words:
         words = words[: words.rindex(". ") + 1]

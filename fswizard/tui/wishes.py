@@ -34,6 +34,12 @@ class Wishes:
     """Where the scratch image goes; empty for the place that the program proposes."""
     device: str = ""
     """Stable name of the partition or whole disk that is given up for the measurement; empty for a scratch image."""
+    members: tuple[str, ...] = ()
+    """Stable names of several devices that are given up for candidates that are spread over them; else empty."""
+    images: int = 1
+    """Number of scratch images; more than one for candidates that are spread over them."""
+    member_bytes: int = 0
+    """Size of the smallest of several devices or images."""
     elsewhere: bool = False
     """The image goes onto another disk than the one chosen, as nothing on that can be written."""
     places: tuple[str, ...] = ()
@@ -57,10 +63,21 @@ class Wishes:
         return self.purpose == "compare"
 
     @property
+    def across(self) -> int:
+        """Number of devices or images that a candidate can be spread over."""
+        return len(self.members) or self.images
+
+    @property
     def written_drive(self) -> Drive | None:
         """The disk that the run writes to, where that is known before there is a plan."""
-        other = self.comparing or (not self.device and (bool(self.directory) or self.elsewhere))
+        elsewhere = not self.device and (bool(self.directory) or self.elsewhere)
+        other = self.comparing or bool(self.members) or elsewhere
         return None if other else self.drive
+
+    @property
+    def zoned(self) -> bool:
+        """What is formatted is a disk whose zones must be written in order."""
+        return bool(self.device) and self.drive is not None and self.drive.zone_model == "host-managed"
 
     @property
     def steps(self) -> tuple[StepName, ...]:

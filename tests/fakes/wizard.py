@@ -36,7 +36,8 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.plan import Plan, PlannedCommand, Target
+from fswizard.model.layout import Layout
+from fswizard.model.plan import Member, Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
 from fswizard.model.units import size_text
@@ -314,17 +315,28 @@ class FakeMachine(ThisMachine):
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         return tuple(offer(drive, part) for part in (*drive.partitions, None))
 
-    def question(self, plan: Plan) -> Question:
-        drive = self._given_up(plan)
-        return Question(f"{drive.name} ({drive.model})", drive.serial, "serial number", plan.losses[0][:7] == "Nothing")
+    def questions(self, plan: Plan) -> tuple[Question, ...]:
+        pairs = zip(self._given_up(plan), plan.losses)
+        return tuple(
+            Question(f"{drive.name} ({drive.model})", (drive.serial,), "serial number", loss[:7] == "Nothing")
+            for drive, loss in pairs
+        )
 
     def confirmed(self, plan: Plan, typed: str) -> Plan:
-        if typed != (drive := self._given_up(plan)).serial:
-            raise Refused(f"'{typed}' is not the serial number of {drive.name}.", "Look again which disk it is.")
-        return replace(plan, target=replace(plan.target, identifier=typed))
+        drives = self._given_up(plan)
+        if typed != ",".join(drive.serial for drive in drives):
+            names = ", ".join(drive.name for drive in drives)
+            raise Refused(f"'{typed}' is not the serial number of {names}.", "Look again which disk it is.")
+        first, *others = typed.split(",")
+        members = tuple(replace(member, identifier=serial) for member, serial in zip(plan.target.others, others))
+        return replace(plan, target=replace(plan.target, identifier=first, others=members))
 
-    def _given_up(self, plan: Plan) -> Drive:
-        return next(drive for drive in self.drives if plan.target.path in paths_on(drive))
+    def _given_up(self, plan: Plan) -> list[Drive]:
+        paths = [member.path for member in plan.target.members]
+        return [next(drive for drive in self.drives if path in paths_on(drive)) for path in paths]
+
+    def layout_availability(self, layout: Layout) -> Availability:
+        return Availability(True, version="4.2")
 
     def probe_target(self, path: str, serial: str) -> ProbeTarget:
         drive = next(d for d in self.drives if path in paths_on(d) or self.place(d).directory == path)
@@ -647,6 +659,12 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
             Candidate(f"{kinds.get(place, 'ext4')}@{place}", known[kinds.get(place, "ext4")], directory=place)
             for place in wishes.places
         )
+    elif wishes.members:
+        given = [next((d, offer(d, None)) for d in machine.drives if path in paths_on(d)) for path in wishes.members]  # type: ignore[attr-defined]
+        losses = tuple(loss for _, each in given for loss in each.losses)
+        first, *others = (Member(each.path, each.size_bytes, number=f"8:{64 + n}") for n, (_, each) in enumerate(given))
+        target = Target("device", first.path, first.size_bytes, number=first.number, others=tuple(others))
+        candidates = tuple(machine.parse_candidate(name).on(len(given)) for name in wishes.candidates)
     elif wishes.device:
         assert wishes.drive is not None
         part = next((p for p in wishes.drive.partitions if p.stable_name == wishes.device), None)
@@ -654,17 +672,20 @@ def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
         target, losses = Target("device", wishes.device, given_up.size_bytes, number="8:64"), given_up.losses
         candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
     else:
-        target = Target("image", wishes.directory or "/mnt/archive", recipe.image_bytes, "ext4")
-        candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
+        where = wishes.directory or "/mnt/archive"
+        others = (Member(where, recipe.image_bytes, "ext4"),) * (wishes.images - 1)
+        target = Target("image", where, recipe.image_bytes, "ext4", others=others)
+        candidates = tuple(machine.parse_candidate(name).on(wishes.images) for name in wishes.candidates)
     commands = [PlannedCommand(("fallocate", "--length", "5G", "IMAGE"), text="reserve")]
-    if wishes.device:
+    devices = target.stand_ins
+    if target.kind == "device":
         commands = [PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="wipe")]
     for candidate in candidates:
         if not candidate.directory:
-            commands += [
-                PlannedCommand(candidate.mkfs_command("DEVICE", scratch=True), as_root=True, text="format"),
-                PlannedCommand(candidate.mount_command("DEVICE", "MOUNT"), as_root=True, text="mount"),
-            ]
+            making = candidate.making_commands(*devices, scratch=True)
+            commands += [PlannedCommand(argv, as_root=True, text="format") for argv in making]
+            mounting = candidate.mount_command(devices[0], "MOUNT")
+            commands.append(PlannedCommand(mounting, as_root=True, text="mount"))
     commands += [
         PlannedCommand(("fio", "--rw=write", "--bs=1M", "--size=2G", "--direct=1", "--end_fsync=1"), text=w.title)
         for w in recipe.workloads

@@ -38,7 +38,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     waits: dict[str, Callable[[], bool]] = {
         "purpose": lambda: "↻ go on" in _text(pilot),
         "drive": lambda: bool(known.drives and known.offers) and not any(drive.pending for drive in known.drives or ()),
-        "filesystems": lambda: len(known.available) == len(known.catalogue),
+        "filesystems": lambda: known.looked,
         "review": lambda: any(words in _text(pilot) for words in ("starts the run", "not needed", "To confirm")),
         "result": lambda: "Looking" not in _text(pilot),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -19,8 +19,19 @@ from fswizard.tui.drives import best_for, contents, drive_header, drive_row, exp
 from fswizard.tui.places import PlaceRows, explain_place
 from fswizard.tui.scout import Scout
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.members import Members, MembersScreen
 from fswizard.tui.screens.probe import ProbeScreen
-from fswizard.tui.targets import DEVICE, chosen_of, device_row, device_words, directory_row, empty_words, image_row
+from fswizard.tui.targets import (
+    DEVICE,
+    chosen_of,
+    device_row,
+    device_words,
+    directory_row,
+    empty_words,
+    image_row,
+    several_meaning,
+    several_row,
+)
 from fswizard.tui.threads import aside, tell
 from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
@@ -48,7 +59,9 @@ class DriveScreen(StepScreen):
         "name another directory; figures then belong to the disk which that directory is on.\n\n"
         "A partition or the whole disk can be measured on itself, which is the better measurement and erases it: "
         "tab goes to the list of what can be used, and space chooses. What is in use is refused with its reason. "
-        "Nothing is erased before you typed the disk's serial number on the review."
+        "Nothing is erased before you typed the disk's serial number on the review.\n\n"
+        "a compares arrays: RAID, mirrors and raidz over several disks that are erased, or, to try them out, over "
+        "several scratch images."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "other_list", "measure on"),
@@ -56,6 +69,7 @@ class DriveScreen(StepScreen):
         Binding("d", "directory", "directory"),
         Binding("m", "model", "model"),
         Binding("p", "probe", "probe"),
+        Binding("a", "several", "arrays"),
     ]
 
     def question(self) -> str:
@@ -231,6 +245,8 @@ class DriveScreen(StepScreen):
     @property
     def _target_key(self) -> str:
         """Key of the target that is chosen."""
+        if self.wishes.across > 1:
+            return "several"
         if (device := self._device) is not None:
             return DEVICE + device.path
         return "named" if self.wishes.directory else "default"
@@ -244,6 +260,7 @@ class DriveScreen(StepScreen):
             headline("where", "Measure on"),
             Row("default", image_row(self.wishes.recipe, place, chosen == "default")),
             Row("named", directory_row(directory, chosen == "named")),
+            Row("several", several_row(self.wishes, chosen == "several")),
         ]
         keys = {DEVICE + offer.path: offer for offer in self._offers()}
         return (*rows, *(Row(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
@@ -258,6 +275,8 @@ class DriveScreen(StepScreen):
         for offer in offers:
             if key == DEVICE + offer.path:
                 return device_words(offer)
+        if key == "several":
+            return several_meaning(self.wishes)
         if key == "named":
             where = self.wishes.directory or "a directory that you name"
             return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
@@ -284,13 +303,45 @@ class DriveScreen(StepScreen):
         if key == "named":
             self.action_directory()
             return False
+        if key == "several":
+            self.action_several()
+            return False
         device = chosen_of(self._offers(), key.removeprefix(DEVICE))
         self._say_what(key)
         if key != "default" and device is None:
             return False
-        self.wizard.wish(directory="", device=device.path if device else "")
+        self._alone(directory="", device=device.path if device else "")
         self._draw()
         return True
+
+    def _alone(self, **changes: Any) -> None:
+        """One target from now on; what suits several is no choice for one."""
+        if self.wishes.across > 1:
+            self.wizard.wish(candidates=(), members=(), images=1)
+        self.wizard.wish(**changes)
+
+    def action_several(self) -> None:
+        """Choose several disks or scratch images."""
+        recipe, drives = self.wishes.recipe, self.wizard.known.drives
+        if recipe is None or drives is None or self.wishes.comparing:
+            return
+        place = self.wizard.known.places.get(self._drive.name) if self._drive else None
+        where = place if isinstance(place, Place) and not self.wishes.directory else None
+        window = MembersScreen(recipe, drives, self.wishes.members, self.wishes.images, where)
+        self.wizard.push_screen(window, self._several_are)
+
+    def _several_are(self, chosen: Members | None) -> None:
+        if chosen is None:
+            return
+        self.wizard.wish(
+            device="", members=chosen.paths, images=chosen.images, member_bytes=chosen.smallest_bytes, candidates=()
+        )
+        if chosen.drive is not None:
+            self.wizard.wish(drive=chosen.drive)
+            self.query_one("#drives", Rows).highlight(chosen.drive.name)
+        self._say_what("several")
+        self._draw()
+        self.query_one("#drives").focus()
 
     # The probe
 
@@ -364,8 +415,10 @@ class DriveScreen(StepScreen):
         if self.wishes.comparing:
             self.query_one(PlaceRows).add(place)
         else:
+            if self.wishes.members:
+                self._alone()
             self.wizard.wish(directory=place.directory, device="")
-            self._say_what("named")
+            self._say_what(self._target_key)
             self._draw()
         self._close_box()
 
@@ -376,7 +429,7 @@ class DriveScreen(StepScreen):
     # On
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("rescan", "model", "other_list"):
+        if action in ("rescan", "model", "other_list", "several"):
             return not self.wishes.comparing
         if action == "probe":
             drive = None if self.wishes.comparing or not self.is_mounted else self._drive
@@ -397,8 +450,8 @@ class DriveScreen(StepScreen):
             self._compare()
             return
         targets = self.query_one("#targets", Rows)
-        named = targets.key == "named" and self.wishes.directory
-        if targets.has_focus and not named and not self._choose(targets.key):
+        settled = targets.key == self._target_key and targets.key in ("named", "several")
+        if targets.has_focus and not settled and not self._choose(targets.key):
             return
         drive = self._drive
         place = self.wizard.known.places.get(drive.name) if drive else None
@@ -407,13 +460,16 @@ class DriveScreen(StepScreen):
                 self.wizard.go_on()
             return
         device = self._device
-        if isinstance(place, FswizardError) and not self.wishes.directory and device is None:
+        given_up = device is not None or self.wishes.members
+        if isinstance(place, FswizardError) and not self.wishes.directory and not given_up:
             self.complain(place)
             return
         self.wizard.wish(device=device.path if device else "")
         self._take(drive, place if isinstance(place, Place) else None)
 
     def _take(self, drive: Drive, place: Place | None) -> None:
+        if self.wishes.members and self.wishes.drive is not None:
+            drive = self.wishes.drive
         if self.wishes.drive is None or drive.name != self.wishes.drive.name:
             self.wizard.wish(candidates=())  # what suits another disk is chosen anew
         elsewhere = place is not None and bool(place.remark)

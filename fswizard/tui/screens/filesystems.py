@@ -15,6 +15,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Need
 from fswizard.model.units import duration_text, size_text
+from fswizard.tui import layouts
 from fswizard.tui.candidates import candidate_row, explain_candidate, need_table
 from fswizard.tui.drawing import cut, fit, lines, text, tick
 from fswizard.tui.screens.base import StepScreen
@@ -51,7 +52,8 @@ class FilesystemsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
-                yield Box(placeholder="such as btrfs:noatime,compress=zstd:1", id="own")
+                example = "md:raid5,chunk=64K+xfs" if self.wishes.across > 1 else "btrfs:noatime,compress=zstd:1"
+                yield Box(placeholder=f"such as {example}", id="own")
                 yield Rows(id="candidates", ticks=True, keeps=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -62,12 +64,16 @@ class FilesystemsScreen(StepScreen):
         self._reasons: dict[str, str] = {}
         self._listed: tuple[str, ...] = ()
         self._hurried = False
-        self._looking = len(known.available) < len(known.catalogue)
-        if self.wishes.drive is not None:
+        self._looking = not known.looked
+        self._across = self.wishes.across
+        if self.wishes.drive is not None and self._across == 1:
             found = self.wizard.backend.suggestions(self.wishes.drive)
             self._reasons = {item.candidate_name: item.reason for item in found}
-        if not self.wishes.candidates and self.wishes.recipe is not None:
-            self.wizard.wish(candidates=tuple(self._usable(self.wishes.recipe.candidates or ("ext4", "xfs", "btrfs"))))
+        if self.wishes.zoned:
+            self.wizard.wish(candidates=tuple(self._usable(self.wishes.candidates)))
+        self._offered = self._first_offered()
+        self._proposed = not self.wishes.candidates
+        self._propose()
         self.query_one("#own").display = False
         self.query_one(".panel").border_title = "About it"
         self._fill()
@@ -81,8 +87,28 @@ class FilesystemsScreen(StepScreen):
         self.wizard.known.look_for_availability()
         tell(self, self._looked)
 
+    def _first_offered(self) -> tuple[str, ...]:
+        """What there is to compare above all."""
+        recipe = self.wishes.recipe
+        if recipe is None:
+            return ()
+        if self._across > 1:
+            return self.wizard.backend.layout_candidates(recipe, self._across)
+        return recipe.candidates or ("ext4", "xfs", "btrfs")
+
+    def _propose(self) -> None:
+        """Tick what is sensible, as long as nobody has ticked anything."""
+        if not self._proposed:
+            return
+        names = self._usable(self._offered)
+        if self._across > 1:
+            candidates = [self.wizard.backend.parse_candidate(name) for name in names]
+            names = layouts.best_first(candidates, self._across, self.wishes.member_bytes)
+        self.wizard.wish(candidates=tuple(names))
+
     def _looked(self) -> None:
         self._looking = False
+        self._propose()
         self.wizard.wish(candidates=tuple(self._usable(self.wishes.candidates)))
         self._fill()
         self._estimate()
@@ -90,25 +116,37 @@ class FilesystemsScreen(StepScreen):
             self.action_forward()
 
     def _usable(self, names: tuple[str, ...]) -> list[str]:
-        return [name for name in names if self.wizard.known.usable(name.partition(":")[0])]
+        return [name for name in names if self._possible(name)]
+
+    def _possible(self, name: str) -> bool:
+        """The candidate can be measured here, on what was chosen to measure on."""
+        return self.wizard.known.possible(name, self.wishes)
 
     # The list
 
     def _fill(self) -> None:
         known = self.wizard.known
         others = [name for name in self.wishes.candidates if name not in known.catalogue or not self._listed]
-        self._listed = tuple(dict.fromkeys((*self._listed, *others, *self._reasons)))  # nothing moves when it is ticked
+        offered = self._offered if self._across > 1 else ()
+        self._listed = tuple(dict.fromkeys((*self._listed, *offered, *others, *self._reasons)))  # so that nothing moves
         first = self._listed
         rest = [name for name in known.catalogue if name not in first]
         rows = [headline("compare", "Compare")]
-        rows += [self._row(name) for name in first if known.usable(name.partition(":")[0])]
-        rows += [gap("before-others"), headline("others", "Others that can be made here")]
-        rows += [self._row(name) for name in rest if known.usable(name)]
+        rows += [layouts.header_row("head")] if self._across > 1 else []
+        rows += [self._row(name) for name in first if self._possible(name)]
+        alone = "On the first of them alone" if self._across > 1 else "Others that can be made here"
+        rows += [gap("before-others"), headline("others", alone)]
+        rows += [self._row(name) for name in rest if self._possible(name)]
         rows += [gap("before-needs"), headline("needs", "I cannot do without")]
         rows += [Row(NEED + need.name, _need_row(need, need.name in self.wishes.needs)) for need in self._needs]
-        impossible = [name for name in (*first, *rest) if not known.usable(name.partition(":")[0])]
+        impossible = [name for name in (*first, *rest) if not self._possible(name)]
         if impossible:
-            rows += [gap("before-impossible"), headline("impossible", "Not possible on this machine")]
+            rows += [
+                gap("before-impossible"),
+                headline(
+                    "impossible", "Not possible on this disk" if self.wishes.zoned else "Not possible on this machine"
+                ),
+            ]
             rows += [self._row(name) for name in impossible]
         self.query_one("#candidates", Rows).rows = tuple(rows)
         self._explain()
@@ -119,19 +157,14 @@ class FilesystemsScreen(StepScreen):
 
     def _row(self, name: str) -> Row:
         candidate = self.wizard.backend.parse_candidate(name)
-        usable = self.wizard.known.usable(candidate.filesystem.name)
+        usable = self._possible(name)
         lacks = [need for need in self.wishes.needs if not _has(candidate, need)]
         note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
-        return Row(
-            name,
-            candidate_row(
-                candidate,
-                ticked=name in self.wishes.candidates,
-                usable=usable,
-                note=note,
-                baseline=name == self.wishes.against,
-            ),
-        )
+        ticked, baseline = name in self.wishes.candidates, name == self.wishes.against
+        if self._across > 1:
+            spread = (candidate, self._across, self.wishes.member_bytes)
+            return Row(name, layouts.layout_row(*spread, ticked=ticked, usable=usable, note=note, baseline=baseline))
+        return Row(name, candidate_row(candidate, ticked=ticked, usable=usable, note=note, baseline=baseline))
 
     @on(Rows.Chosen, "#candidates")
     def _chosen(self) -> None:
@@ -159,12 +192,21 @@ class FilesystemsScreen(StepScreen):
             self.query_one("#below", Canvas).show(draw)
             return
         candidate = self.wizard.backend.parse_candidate(key)
-        available = self.wizard.known.available.get(candidate.filesystem.name)
+        known = self.wizard.known
+        available = known.lacking(candidate) or known.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
-        self.query_one("#about", Canvas).show(lambda width: explain_candidate(candidate, available, reason, width))
-        self.query_one("#below", Canvas).show(
-            lambda width: explain_candidate(candidate, available, reason, width, brief=True)
-        )
+        if self.wishes.zoned and not self._possible(key):
+            reason = "Cannot be made on a disk whose zones must be written in order: it writes where it likes."
+
+        def about(width: int, brief: bool = False) -> Content:
+            words = explain_candidate(candidate, available, reason, width, brief=brief)
+            if self._across == 1:
+                return words
+            spread = layouts.explain_layout(candidate, self._across, self.wishes.member_bytes, width)
+            return spread if brief and (available is None or available.usable) else lines((spread, Content(""), words))
+
+        self.query_one("#about", Canvas).show(about)
+        self.query_one("#below", Canvas).show(lambda width: about(width, brief=True))
 
     @on(Rows.Ticked, "#candidates")
     def _tick(self, event: Rows.Ticked) -> None:
@@ -172,7 +214,8 @@ class FilesystemsScreen(StepScreen):
         if key.startswith(NEED):
             need = key.removeprefix(NEED)
             self.wizard.wish(needs=_toggled(self.wishes.needs, need))
-        elif self.wizard.known.usable(key.partition(":")[0]):
+        elif self._possible(key):
+            self._proposed = False
             self.wizard.wish(candidates=_toggled(self.wishes.candidates, key))
         self._fill()
         self._estimate()
@@ -210,7 +253,7 @@ class FilesystemsScreen(StepScreen):
         if not name:
             return
         self._listed = tuple(dict.fromkeys((*self._listed, name)))
-        if self.wizard.known.usable(name.partition(":")[0]) and name not in self.wishes.candidates:
+        if self._possible(name) and name not in self.wishes.candidates:
             self.wizard.wish(candidates=(*self.wishes.candidates, name))
         self._fill()
         self._estimate()
@@ -242,12 +285,13 @@ class FilesystemsScreen(StepScreen):
         typed = event.value.strip()
         if typed:
             try:
-                name = self.wizard.backend.parse_candidate(typed).name
+                candidate = self.wizard.backend.parse_candidate(typed)
+                self.wizard.backend.require_members(candidate, self._across)
             except FswizardError as error:
                 self.complain(error)
                 return
             self._close_box()
-            self._add(name)
+            self._add(candidate.name)
         else:
             self._close_box()
 

@@ -14,8 +14,9 @@ from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
-from fswizard.tui.candidates import conflicts, option_row, option_tokens, option_words, options_of
+from fswizard.tui.candidates import Option, conflicts, option_row, option_tokens, option_words, options_of
 from fswizard.tui.drawing import lines, text, wrap
+from fswizard.tui.layouts import chosen_tokens, layout_tokens, short_name
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Row, Rows
@@ -35,9 +36,13 @@ class OptionsScreen(ModalScreen[str | None]):
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
         self._filesystem = candidate.filesystem
-        self._options = dict(option_tokens(candidate.filesystem))
+        self._array = candidate.array
+        self._of_layout = layout_tokens(candidate.array)
+        replaced = candidate.array.layout.replaces if candidate.array else ()
+        self._options: dict[str, Option] = dict(self._of_layout)
+        self._options |= {t: option for t, option in option_tokens(candidate.filesystem) if option.name not in replaced}
         self._options |= dict(options_of(candidate))
-        self._ticked = {name for name, _ in options_of(candidate)}
+        self._ticked = {name for name, _ in options_of(candidate)} | chosen_tokens(candidate.array)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window tall") as window:
@@ -53,14 +58,17 @@ class OptionsScreen(ModalScreen[str | None]):
 
     def _fill(self) -> None:
         self.query_one(Rows).rows = tuple(
-            Row(token, option_row(token, option, token in self._ticked)) for token, option in self._options.items()
+            Row(token, option_row(token, option, token in self._ticked, of_layout=token in self._of_layout))
+            for token, option in self._options.items()
         )
         self.query_one("#name", Static).update(text("compare  ", (self._short_name, "bold $primary")))
 
     @property
     def _short_name(self) -> str:
         chosen = [token for token in self._options if token in self._ticked]
-        return self._filesystem.name + (":" + ",".join(chosen) if chosen else "")
+        of_layout = [token for token in chosen if token in self._of_layout]
+        options = [token for token in chosen if token not in self._of_layout]
+        return short_name(self._filesystem.name, self._array, of_layout, options)
 
     @on(Rows.Ticked)
     def _tick(self, event: Rows.Ticked) -> None:

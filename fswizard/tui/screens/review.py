@@ -17,6 +17,7 @@ from textual.widgets import Input
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.plan import Plan
 from fswizard.model.units import duration_text, size_text
+from fswizard.report.arrays import layout_texts
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
@@ -84,7 +85,8 @@ class ReviewScreen(StepScreen):
         super().on_mount()
         self._plan: Plan | None = None
         self._problem: FswizardError | None = None
-        self._question: Question | None = None
+        self._questions: tuple[Question, ...] = ()
+        self._answers: list[str] = []
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
         if self.wizard.measuring and self.wizard.running is not None:
@@ -105,21 +107,21 @@ class ReviewScreen(StepScreen):
         backend = self.wizard.backend
         try:
             plan = backend.make_plan(self.wishes)
-            question = backend.question(plan) if plan.target.kind == "device" else None
+            questions = backend.questions(plan) if plan.target.kind == "device" else ()
             rights = backend.privilege()
         except FswizardError as error:
             tell(self, self._cannot, error)
             return
-        tell(self, self._planned, plan, rights, question)
+        tell(self, self._planned, plan, rights, questions)
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
         self.say("This cannot be carried out as chosen. ", ("esc", "bold $primary"), " goes back and changes it.")
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
-    def _planned(self, plan: Plan, rights: State, question: Question | None = None) -> None:
+    def _planned(self, plan: Plan, rights: State, questions: tuple[Question, ...] = ()) -> None:
         self._plan = plan
-        self._question = question
+        self._questions, self._answers = questions, []
         self.wizard.wish(plan=plan)
         if self.wizard.measuring:
             self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
@@ -127,11 +129,11 @@ class ReviewScreen(StepScreen):
             self.say(("! ", "bold $warning"), "This needs root, which cannot be had here.")
         elif self.wizard.taken_up is not None:
             self.say("An earlier run with this plan goes on where it ended. ", ("⏎", "bold $primary"), " starts it.")
-        elif question is not None:
-            self._ask(question)
+        elif questions:
+            self._ask()
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
-        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, question))
+        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, questions))
         self.query_one("#commands", Canvas).show(lambda width: commands(plan, width))
         self.query_one("#below", Canvas).show(
             lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
@@ -151,7 +153,7 @@ class ReviewScreen(StepScreen):
     def action_forward(self) -> None:
         if self.wizard.measuring:
             self.wizard.visit("run")
-        elif self._question is not None:
+        elif self._questions:
             self._answer()
         elif self._plan is not None:
             self._begin(self._plan)
@@ -160,9 +162,13 @@ class ReviewScreen(StepScreen):
 
     # A disk that is given up
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self) -> None:
+        """The question for the next device."""
+        question = self._questions[len(self._answers)]
+        many = len(self._questions)
+        number = text((f"{len(self._answers) + 1} of {many}  ", "bold $primary") if many > 1 else "")
         loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
-        self.say(f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
+        self.say(number, f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
                  (question.identifier, "bold"), " and press ", ("⏎", "bold $primary"), ".")  # fmt: skip
         box = self.query_one("#serial", Input)
         box.placeholder = f"{question.kind} of {question.device}"
@@ -172,12 +178,27 @@ class ReviewScreen(StepScreen):
     @on(Input.Submitted, "#serial")
     def _answer(self) -> None:
         typed = self.query_one("#serial", Input).value.strip()
-        if self._question is None or self._plan is None:
+        if not self._questions or self._plan is None:
             return
-        if typed:
+        if not typed:
+            self._ask()
+        elif len(self._questions) == 1:
             self._confirm(self._plan, typed)
+        elif typed not in self._questions[len(self._answers)].identifiers:
+            asked = self._questions[len(self._answers)]
+            self._refused(Refused(f"'{typed}' is not the {asked.kind} of {asked.device}.", ""), typed)
         else:
-            self._ask(self._question)
+            self._accept(self._plan, typed)
+
+    def _accept(self, plan: Plan, typed: str) -> None:
+        """One of several is confirmed."""
+        self._answers.append(typed)
+        if len(self._answers) < len(self._questions):
+            self.query_one("#serial", Input).value = ""
+            self._ask()
+        else:
+            self._confirm(plan, ",".join(self._answers))
+            self._answers = self._answers[:-1]  # asked again, should anything stand against it by now
 
     @work(thread=True, exclusive=True)
     def _confirm(self, plan: Plan, typed: str) -> None:
@@ -189,8 +210,8 @@ class ReviewScreen(StepScreen):
         tell(self, self._begin, confirmed)
 
     def _refused(self, error: FswizardError, typed: str) -> None:
-        asked = self._question
-        if asked is not None and typed != asked.identifier:
+        asked = self._questions[len(self._answers)]
+        if typed.rpartition(",")[2] not in asked.identifiers:
             hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."
             error = Refused(error.message, hint)
         self.complain(error)
@@ -203,16 +224,16 @@ class ReviewScreen(StepScreen):
             self.complain(error)
 
 
-def plan_words(plan: Plan, rights: State, width: int, question: Question | None = None) -> Content:
+def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Question] = ()) -> Content:
     """What will happen, what will be lost, where files go, how long it takes."""
     count = len(plan.candidates)
-    filled = plan.target.size_bytes if plan.target.kind == "image" else 0
-    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + filled
+    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + plan.target.filled_bytes
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
-        ("You lose", _losses(plan, question)),
+        ("You lose", _losses(plan, questions)),
         ("Where", _where(plan)),
         ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
+        *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
         ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
         (
             "Time",
@@ -232,11 +253,11 @@ def plan_words(plan: Plan, rights: State, width: int, question: Question | None 
     return facts(pairs, width, label=11)
 
 
-def _losses(plan: Plan, question: Question | None) -> Content:
+def _losses(plan: Plan, questions: Sequence[Question]) -> Content:
     if not plan.losses:
         return text(("nothing", "bold $success"), ": no disk or partition of yours is formatted")
-    if question is not None and question.empty:
-        return text(("nothing", "bold $success"), ". ", *plan.losses)
+    if questions and all(question.empty for question in questions):
+        return text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
     return text(("; ".join(plan.losses), "bold $error"))
 
 
@@ -244,10 +265,14 @@ def _where(plan: Plan) -> str:
     target = plan.target
     if target.kind == "directory":
         return "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
+    if target.kind == "device" and target.others:
+        paths = ", ".join(member.path for member in target.members)
+        return f"the devices {paths}; left wiped, without a filesystem"
     if target.kind == "device":
         return f"the device {target.path} of {size_text(target.size_bytes)}; left wiped, without a filesystem"
     host = target.host_filesystem or "filesystem not known"
-    return f"a scratch image of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
+    images = f"{len(target.members)} scratch images" if target.others else "a scratch image"
+    return f"{images} of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
 
 
 def commands(plan: Plan, width: int) -> Content:

@@ -1,0 +1,226 @@
+"""A window in which several disks, or a number of scratch images, are chosen for arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from fswizard.model.drive import Drive
+from fswizard.model.layout import Layout
+from fswizard.model.recipe import Recipe
+from fswizard.model.units import size_text
+from fswizard.tui.backend import Place
+from fswizard.tui.drawing import Piece, arrow, cut, fit, lines, paragraphs, radio, text, tick
+from fswizard.tui.targets import first_sentences, losing
+from fswizard.tui.threads import aside, tell
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+
+if TYPE_CHECKING:
+    from fswizard.bench.disk import Offer
+    from fswizard.tui.app import FswizardApp
+
+IMAGES = "images"
+FEWEST, MOST = 2, 12
+USUAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What was chosen: devices by their stable names, or else a number of scratch images."""
+
+    paths: tuple[str, ...] = ()
+    images: int = 1
+    smallest_bytes: int = 0
+    drive: Drive | None = None
+    """The first disk that is given up."""
+
+
+class MembersScreen(ModalScreen[Members | None]):
+    """Dismissed with what was chosen, or None. Disks are looked at only now, as that may wake them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "take these"),
+        Binding("escape", "dismiss", "back"),
+    ]
+
+    def __init__(
+        self, recipe: Recipe, drives: Sequence[Drive], paths: Sequence[str], images: int, place: Place | None
+    ) -> None:
+        """`paths` and `images` as they were chosen before; `place` is where scratch images go, where that is known."""
+        super().__init__()
+        self._recipe = recipe
+        self._drives = [drive for drive in drives if drive.bus != "loop"]
+        self._paths = list(paths)
+        self._images = images if images > 1 else USUAL
+        self._place = place
+        self._offers: dict[str, tuple[Offer, ...]] = {}
+
+    @property
+    def wizard(self) -> FswizardApp:
+        return cast("FswizardApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="window tall") as window:
+            window.border_title = "Several disks or images, for arrays"
+            yield Static(id="said", markup=False)
+            yield Rows(id="members", ticks=True, changes=True)
+            yield Canvas(id="words")
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._fill()
+        self._say()
+        self.query_one(Rows).focus()
+        self.query_one("#words", Canvas).show(self._words)
+        for drive in self._drives:
+            aside(self._look, self.wizard, drive)
+
+    def _look(self, wizard: FswizardApp, drive: Drive) -> None:
+        """In a thread for each disk: one that hangs keeps no other waiting."""
+        offers = wizard.backend.offers(drive, None)
+        tell(self, self._looked, drive, offers, app=wizard)
+
+    def _looked(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
+        self._offers[drive.name] = offers
+        self._fill()
+        self._say()
+
+    # The list
+
+    def _fill(self) -> None:
+        rows = [headline("nothing", "Nothing is lost"), Row(IMAGES, self._images_row)]
+        rows += [gap("gap"), headline("erased", "Erased, for the better measurement")]
+        for drive in self._drives:
+            rows += self._rows_of(drive)
+        self.query_one(Rows).rows = tuple(rows)
+
+    def _rows_of(self, drive: Drive) -> list[Row]:
+        offers = self._offers.get(drive.name)
+        if offers is None:
+            return [Row(f"wait:{drive.name}", _line(drive, "looking at it …"), False)]
+        usable = [offer for offer in offers if offer.refused is None]
+        if not usable:
+            why = next((offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone.")
+            return [Row(f"no:{drive.name}", _line(drive, why, refused=True), False)]
+        return [Row(offer.path, _device(offer, drive, offer.path in self._paths)) for offer in usable]
+
+    def _images_row(self, width: int, on: bool) -> Content:
+        chosen = not self._paths
+        number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
+        size = size_text(self._recipe.image_bytes)
+        words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
+        mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
+        return fit(text(mark, number, cut(words, width - 5 - number.cell_length)), width)
+
+    def _known(self) -> Mapping[str, tuple[Drive, Offer]]:
+        pairs = ((drive, offer) for drive in self._drives for offer in self._offers.get(drive.name, ()))
+        return {offer.path: (drive, offer) for drive, offer in pairs if offer.refused is None}
+
+    @on(Rows.Ticked)
+    def _tick(self, event: Rows.Ticked) -> None:
+        event.stop()
+        if event.key == IMAGES:
+            self._paths = []
+        elif event.key in self._paths:
+            self._paths.remove(event.key)
+        elif event.key in (known := self._known()):
+            disk = known[event.key][0].name  # two places on one disk would fail together
+            others = [path for path in self._paths if path in known and known[path][0].name != disk]
+            self._paths = [*others, event.key][:MOST]
+        self._fill()
+        self._say()
+
+    @on(Rows.Changed)
+    def _turn(self, event: Rows.Changed) -> None:
+        event.stop()
+        if event.key == IMAGES:
+            self._images = max(FEWEST, min(MOST, self._images + event.direction))
+            self._paths = []
+            self._fill()
+            self._say()
+
+    # What it means
+
+    def _say(self, *pieces: Piece) -> None:
+        if not pieces:
+            count = len(self._paths)
+            disks = (f"{count} disk{'s' * (count != 1)}: ", "bold")
+            pieces = (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
+        self.query_one("#said", Static).update(text(*pieces))
+        self.query_one("#words", Canvas).show(self._words)
+
+    def _room(self) -> tuple[Piece, ...]:
+        needed = size_text(self._images * self._recipe.image_bytes)
+        if self._place is not None and self._images * self._recipe.image_bytes > self._place.free_bytes:
+            free = size_text(self._place.free_bytes)
+            return ("✗ ", "bold $error"), f"{needed} of room is needed, and {free} is free: take fewer images."
+        return "To try layouts out without giving up a disk; ", (f"{needed} of room", "bold"), " is needed."
+
+    def _losses(self) -> str:
+        known = self._known()
+        given_up = [known[path][1] for path in self._paths if path in known]
+        lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
+        return f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
+
+    def _words(self, width: int) -> Content:
+        number = len(self._paths) or self._images
+        layouts = [layout for layout in self.wizard.backend.layouts().values() if _fits(layout, number)]
+        names = ", ".join(layout.title for layout in layouts) or "no layout"
+        rule = "The smallest decides how much of each is used. The serial number of each is asked for on the review."
+        what = "disks" if self._paths else "images"
+        return paragraphs([text((f"{number} {what}: ", "bold"), names), (rule if self._paths else "", "$muted")], width)
+
+    def action_accept(self) -> None:
+        known = self._known()
+        paths = tuple(path for path in self._paths if path in known)
+        if len(paths) == 1:
+            self._say(("✗ ", "bold $error"), "One disk is no array: tick another, or untick it.")
+        elif paths:
+            smallest = min(known[path][1].size_bytes for path in paths)
+            self.dismiss(Members(paths, 1, smallest, known[paths[0]][0]))
+        else:
+            self.dismiss(Members((), self._images, self._recipe.image_bytes))
+
+
+def _fits(layout: Layout, number: int) -> bool:
+    return number >= layout.minimum_members and not (layout.pairs and number % 2)
+
+
+def _line(drive: Drive, words: str, *, refused: bool = False) -> Draw:
+    """A disk that cannot be chosen, or not yet."""
+
+    def draw(width: int, on: bool) -> Content:
+        mark = "✗ " if refused else ""
+        head = text(" ", tick(False, enabled=False), " ", (_name(drive.name, drive), "$faint"))
+        room = max(4, width - 24)
+        return fit(text(fit(head, 22), "  ", (mark + first_sentences(words, room - 2), "$faint")), width)
+
+    return draw
+
+
+def _device(offer: Offer, drive: Drive, ticked: bool) -> Draw:
+    def draw(width: int, on: bool) -> Content:
+        mark = text(("▌" if on else " ", "$primary"), tick(ticked), " ")
+        words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
+        first = text(mark, (cut(words, width - 5), "bold"))
+        loss = text(*losing(offer))
+        if first.cell_length + 2 + loss.cell_length <= width:
+            return fit(text(first, "  ", loss), width)
+        return lines((fit(first, width), fit(text("     ", loss), width)))
+
+    return draw
+
+
+def _name(name: str, drive: Drive) -> str:
+    return f"{name}, {size_text(drive.size_bytes)}"

@@ -1,0 +1,227 @@
+"""Several disks or scratch images: chosen as members, compared as layouts, given up one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.errors import UsageError
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import ThisMachine
+from fswizard.tui.layouts import best_first, short_name
+from fswizard.tui.screens.members import IMAGES, MembersScreen
+from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.wishes import Wishes
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, FakeMachine, app
+from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
+from tests.tui.test_screens import LOOKS, after
+
+SIZE = (100, 32)
+TWIN = replace(
+    NEW, name="sdg", serial="WSC0N3W2", stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC0N3W2"
+)  # fmt: skip
+PAIR = (NEW.stable_name, TWIN.stable_name)
+
+
+def machine() -> FakeMachine:
+    return FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD), event_s=0.01)
+
+
+async def the_window(pilot: Pilot[Any]) -> Rows:
+    """Open it, and wait until every disk was looked at."""
+    await at_step(pilot, "drive")
+    await shows(pilot, "a scratch image of")
+    await pilot.press("a")
+    await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
+    await until(pilot, lambda: "looking at it" not in screen_text(pilot.app), "what lies on each disk")
+    return pilot.app.screen.query_one("#members", Rows)
+
+
+async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
+    fake = machine()
+    async with FswizardApp(fake).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "purpose")
+        await pilot.press("enter")
+        await the_window(pilot)
+        await pilot.press("left", "enter")
+        await shows(pilot, "3 scratch images of 5.37 GB")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: wizard(pilot).known.looked, "what can be made here")
+        await until(
+            pilot, lambda: wizard(pilot).wishes.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
+        )
+        assert "10.7 GB" in screen_text(pilot.app), "the room of RAID 5 on three"
+        assert "md:raid6+ext4" not in keys_of(pilot.app, "#candidates"), "three are too few for it"
+        for step in ("filesystems", "workloads", "review"):
+            await at_step(pilot, step)
+            await pilot.press("enter")
+            if step == "workloads":
+                await shows(pilot, "3 scratch images")
+                await shows(pilot, "starts the run")
+        await at_step(pilot, "run")
+        (plan,) = fake.plans
+        assert [member.path for member in plan.target.members] == ["/mnt/archive"] * 3
+        assert plan.candidates[1].array is not None
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: fake.sessions[0].undone, "clean-up")
+
+
+async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
+    fake = machine()
+    async with app("drive", fake, drive=NEW, candidates=()).run_test(size=SIZE) as pilot:
+        rows = await the_window(pilot)
+        for path in PAIR:
+            rows.highlight(path)
+            await pilot.press("space")
+        await shows(pilot, "2 disks: nothing was found there")
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        assert wizard(pilot).wishes.members == PAIR
+        for step in ("drive", "filesystems", "workloads"):
+            await at_step(pilot, step)
+            await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "1 of 2")
+        for typed, told in ((TWIN.serial, "is not the serial number of sde"), (NEW.serial, "2 of 2")):
+            pilot.app.screen.query_one("#serial", Input).value = typed
+            await pilot.press("enter")
+            await shows(pilot, told)
+        assert not fake.sessions, "half of the disks are not enough"
+        await pilot.press("enter")
+        await shows(pilot, "2 of 2")
+        pilot.app.screen.query_one("#serial", Input).value = TWIN.serial
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        target = fake.sessions[0].plan.target
+        assert [(m.path, m.identifier) for m in target.members] == [(PAIR[0], NEW.serial), (PAIR[1], TWIN.serial)]
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: fake.sessions[0].undone, "clean-up")
+
+
+async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> None:
+    async with app("drive", machine(), drive=NEW).run_test(size=SIZE) as pilot:
+        rows = await the_window(pilot)
+        assert "✗ sdb1 is mounted on /mnt/archive." in screen_text(pilot.app)
+        assert not [key for key in keys_of(pilot.app, "#members") if "sdb" in key and not key.startswith("no:")]
+        rows.highlight(PAIR[0])
+        await pilot.press("space", "enter")
+        await shows(pilot, "One disk is no array")
+        await pilot.press("space", "escape")
+        await at_step(pilot, "drive")
+        assert wizard(pilot).wishes.across == 1
+
+
+async def test_the_mouse_ticks_disks_and_turns_the_number_of_images() -> None:
+    async with app("drive", machine(), drive=NEW).run_test(size=SIZE) as pilot:
+        rows = await the_window(pilot)
+        lines = screen_text(pilot.app).splitlines()
+        y = next(n for n, line in enumerate(lines) if "▸ scratch images" in line)
+        await pilot.click(offset=(lines[y].index("▸"), y))
+        await shows(pilot, "◂ 5 ▸")
+        y = next(n for n, line in enumerate(lines) if "] sdg" in line)
+        await pilot.click(offset=(lines[y].index("sdg"), y))
+        await shows(pilot, "1 disk: nothing was found there")
+        rows.highlight(IMAGES)
+        await pilot.press("space")
+        await shows(pilot, "of room is needed")
+
+
+async def test_another_target_puts_the_array_away_and_what_was_ticked_for_it() -> None:
+    async with app("drive", machine(), drive=ARCHIVE, candidates=()).run_test(size=SIZE) as pilot:
+        await the_window(pilot)
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "(•) 4 scratch images")
+        await pilot.press("tab", "home", "space")
+        await until(pilot, lambda: wizard(pilot).wishes.across == 1, "one image")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs"), "the usual candidates")
+
+
+async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:
+    wishes = {"images": 4, "member_bytes": 5 << 30, "candidates": ()}
+    async with app("filesystems", machine(), drive=ARCHIVE, **wishes).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).wishes.candidates, "a proposal")
+        pilot.app.screen.query_one("#candidates", Rows).highlight("md:raid5+ext4")
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
+        options = pilot.app.screen.query_one("#options", Rows)
+        for token in ("chunk=16K", "chunk=64K", "degraded", "noatime"):
+            options.highlight(token)
+            await pilot.press("space")
+        await shows(pilot, "md:raid5,chunk=64K,degraded+ext4:noatime")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert "md:raid5,chunk=64K,degraded+ext4:noatime" in wizard(pilot).wishes.candidates
+        await shows(pilot, "no more disk")
+
+
+async def test_a_layout_that_needs_more_disks_cannot_be_added() -> None:
+    wishes = {"images": 2, "member_bytes": 5 << 30, "candidates": ()}
+    async with app("filesystems", machine(), drive=ARCHIVE, **wishes).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("a", *"md:raid5+xfs", "enter")
+        await shows(pilot, "needs at least 3 devices")
+
+
+def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:
+    fake = machine()
+    for members, expected in (
+        (2, ["ext4", "md:raid1+ext4", "zfs:mirror", "btrfs:raid1"]),
+        (3, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
+        (4, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
+    ):
+        candidates = [fake.parse_candidate(name) for name in fake.layout_candidates(RECIPES[0], members)]
+        assert best_first(candidates, members, 10**9) == expected
+
+
+@pytest.mark.parametrize("name", ["md:raid6,chunk=64K,degraded+xfs:noatime", "zfs:raidz2,degraded", "btrfs:raid1"])
+def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
+    candidate = machine().parse_candidate(name)
+    assert candidate.array is not None
+    words = [f"{key}={value}" for key, value in candidate.array.options.items()]
+    words += ["degraded"] * candidate.array.degraded
+    assert short_name(candidate.filesystem.name, candidate.array, words, candidate.mount_options) == name
+
+
+def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> None:
+    recipe = replace(RECIPES[2], image_bytes=256 << 20)
+    wishes = Wishes("own", directory=str(tmp_path), images=3, member_bytes=256 << 20, recipe=recipe)
+    plan = ThisMachine().make_plan(replace(wishes, candidates=("ext4", "btrfs:raid1")))
+    assert len(plan.target.members) == 3
+    assert plan.candidates[1].array is not None
+    assert plan.candidates[1].array.members == 3
+    with pytest.raises(UsageError, match="at least 4"):
+        ThisMachine().make_plan(replace(wishes, candidates=("ext4", "btrfs:raid10")))
+
+
+STATES: dict[str, tuple[str, dict[str, Any], list[str], str]] = {
+    "window": ("drive", {}, ["a"], "✗ sdb1 is mounted"),
+    "filesystems": ("filesystems", {"images": 4, "member_bytes": 5 << 30, "candidates": ()}, ["down"], "RAID 5"),
+    "review": (
+        "review",
+        {"members": PAIR, "member_bytes": NEW.size_bytes, "candidates": ("ext4", "md:raid1+ext4", "btrfs:raid1")},
+        [*NEW.serial, "enter"],
+        "2 of 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("state", STATES)
+def test_pictures_of_arrays(snap_compare: Callable[..., bool], state: str, look: str) -> None:
+    step, wishes, keys, words = STATES[state]
+    size, light = LOOKS[look]
+    bring = after(*keys, light=light, words=words)
+    fake = FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD))
+    assert snap_compare(app(step, fake, drive=NEW, **wishes), terminal_size=size, run_before=bring)  # type: ignore[arg-type]
