@@ -152,9 +152,11 @@ class Verbs:
         known = mounts.mounts().keys()
 
         def finish(ending: Ending) -> None:
-            volume.hold(volumes.new_mount(volume, known))
+            mounted = volumes.new_mount(volume, known)
             if ending["exit_code"]:  # the kernel alone knows why it would not mount
                 ending["error"] = "\n".join(volumes.new_kernel_errors(volume))
+                mounted = mounted and volumes.take_back(mounted)
+            volume.hold(mounted)
 
         try:
             body = volumes.mount(volume, filesystem, allowed, target, self._person)
@@ -173,6 +175,8 @@ class Verbs:
 
         def finish(ending: Ending) -> None:
             volume.hold(mounts.mounts().get(mounted.id))
+            if volume.mount is None and not volume.is_pool:
+                ending["exit_code"] = 0  # whoever was killed had done it by then
 
         try:
             return self._work(volume, "umount", body, finish)

@@ -170,7 +170,7 @@ def array_of(volume: Volume) -> Group | None:
 def end_array(volume: Volume, group: Group) -> None:
     """Stop the array: it would outlive the helper."""
     if volume.mount is not None:
-        _call([programs.find("umount"), "--no-canonicalize", "--no-mtab", "--internal-only", volume.mount.path])
+        take_back(volume.mount)
     group.take_apart()
 
 
@@ -275,6 +275,12 @@ def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     """The mount of the volume that is not among the `known` IDs; None where there is none."""
     new = (found for found in mounts.mounts().values() if found.id not in known)
     return next((found for found in new if found.source in volume.sources), None)
+
+
+def take_back(mounted: Mount) -> Mount | None:
+    """Unmount what was mounted by a program that was killed before it was done; the mount where that fails."""
+    _call([programs.find("umount"), "--no-canonicalize", "--no-mtab", "--internal-only", mounted.path])
+    return mounts.mounts().get(mounted.id)
 
 
 def umount(volume: Volume, mounted: Mount) -> jobs.Body:

@@ -1,0 +1,173 @@
+"""SIGKILL of the helper at each of its orders, and of each program that a run starts, as soon as it is started."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from fswizard import results
+from fswizard.errors import ExitCode
+from tests.loop.fault_table import fault
+from tests.loop.machine_state import assert_nothing_lives, names_in
+from tests.loop.tiny_run import started
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
+
+HOOKS = """
+import contextlib, json, os, signal, time
+import psutil
+from pathlib import Path
+from fswizard.bench import journal
+from fswizard.bench.helper import Helper, HelperProcess
+from fswizard.bench.journal import Journal
+from fswizard.system import commands
+
+told = []
+
+def tell(*what):
+    told.append(what)
+    Path({report!r}).write_text(json.dumps(told))
+
+def helper():
+    unshare = [child for child in psutil.Process().children() if child.name() == "unshare"]
+    return [process for each in unshare for process in each.children()]
+
+def kill_helper():
+    while not helper():
+        time.sleep(0.01)
+    for process in helper():
+        process.send_signal(signal.SIGKILL)
+
+real_write, real_ask, real_start = Helper._write, Helper.ask, commands.start
+
+def write(self, verb, *arguments, **fields):
+    order = sum(what[0] == "order" for what in told) + 1
+    tell("order", verb)
+    if {order} == order and {when!r} == "before":
+        kill_helper()
+    answer = real_write(self, verb, *arguments, **fields)
+    if {order} == order and {when!r} == "after":
+        kill_helper()
+    return answer
+
+def watched(process, argv):
+    program = sum(what[0] == "program" for what in told) + 1
+    tell("program", argv[0])
+    if {program} == program:
+        as_root = [child.pid for each in helper() for child in each.children()] if not process.pid else []
+        for pid in as_root or [process.pid] * bool(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+async def ask(self, verb, argv=(), /, **fields):
+    answer = await real_ask(self, verb, argv, **fields)
+    if isinstance(answer, HelperProcess):
+        watched(answer, argv)
+    return answer
+
+async def start(argv, **how):
+    process = await real_start(argv, **how)
+    watched(process, argv)
+    return process
+
+Helper._write, Helper.ask, commands.start = write, ask, start
+
+def stepped(owner, name):
+    real = getattr(owner, name)
+    def step(*arguments, **named):
+        alive = [child.name() for child in psutil.Process().children(recursive=True)]
+        tell("step", name, alive)
+        if name == {step!r}:
+            kill_helper()
+        return real(*arguments, **named)
+    setattr(owner, name, step)
+
+for owner, name in ((journal, "_new_entry"), (Journal, "_write"), (Journal, "note_pool"), (journal, "_remove")):
+    stepped(owner, name)
+"""
+
+ORDERS = (
+    "hello", "attach", "wipe", "mkfs", "mount", "run", "umount", "mount", "run", "sync", "sync", "health", "umount",
+)  # fmt: skip
+PROGRAMS = (
+    "fallocate", "dd", "fio", "wipefs", "mkfs.ext4", "mount", "fio", "umount", "mount", "fio", "sync", "sync", "umount",
+)  # fmt: skip
+"""What a round with one candidate orders of the helper, and the programs it starts, in that order."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run with one of its helpers or programs killed, and what it told of its steps."""
+
+    code: int
+    said: str
+    told: list[list[Any]]
+    file: Path
+
+    def named(self, kind: str) -> tuple[str, ...]:
+        return tuple(what[1] for what in self.told if what[0] == kind)
+
+
+def ended(
+    directory: Path, *, candidates: str = "ext4", order: int = 0, when: str = "after", program: int = 0, step: str = ""
+) -> Ended:
+    """Such a run, at its end; nothing of it may be left by then."""
+    place, report = directory / "place", directory / "told.json"
+    place.mkdir()
+    script = HOOKS.format(report=str(report), order=order, when=when, program=program, step=step)
+    run = started(
+        place, directory / "result.jsonl", "--rounds", "1..1", "--candidates", candidates, script=script
+    )  # fmt: skip
+    said = run.end(120)
+    assert_nothing_lives(place, [each for each in psutil.process_iter() if _mentions(each, place)])
+    assert "Traceback" not in said
+    assert names_in(place) == []
+    return Ended(run.process.returncode, said, json.loads(report.read_text()), run.file)
+
+
+def _mentions(process: psutil.Process, place: Path) -> bool:
+    try:
+        return any(str(place) in word for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+@fault("signals", "the helper is killed", "SIGKILL as soon as each of its orders was sent")
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 13], ids=lambda number: ORDERS[number - 1])
+def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
+    run = ended(tmp_path, order=number)
+    assert run.named("order")[:number] == ORDERS[:number]
+    if number == 1:
+        assert run.code == ExitCode.MISSING, run.said
+    else:
+        assert run.code == ExitCode.RUN_FAILED, run.said
+        assert "helper ended" in run.said
+    assert results.load(run.file).outcome == "failed"
+    assert results.load(run.file).failures == (), "no filesystem is to blame"
+
+
+@fault("signals", "a program of a run is killed", "SIGKILL of each program as soon as it was started")
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 8, 10, 11], ids=lambda number: PROGRAMS[number - 1])
+def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> None:
+    run = ended(tmp_path, program=number)
+    assert run.named("program")[:number] == PROGRAMS[:number]
+    assert run.code in (ExitCode.OK, ExitCode.RUN_FAILED), run.said
+    assert results.load(run.file).outcome in ("finished", "failed")
+
+
+@fault("signals", "the helper is killed at a step of the journal", "SIGKILL where a pool's name is written down")
+def test_at_the_steps_of_the_journal_nobody_else_lives_but_where_a_pool_is_noted(tmp_path: Path) -> None:
+    """So a helper or workload can be killed there only, and the run's own death is tried at each of them."""
+    run = ended(tmp_path, candidates="zfs", step="note_pool")
+    alive = [(name, "unshare" in names) for kind, name, *rest in run.told if kind == "step" for names in rest]
+    assert alive == [
+        ("_new_entry", False), ("_write", False), ("_write", False),
+        ("note_pool", True), ("_write", True), ("_remove", False),
+    ]  # fmt: skip
+    assert run.code == ExitCode.RUN_FAILED, run.said
+    assert results.load(run.file).failures == ()
