@@ -11,7 +11,7 @@ from fswizard.privileged.identity import Person
 from fswizard.privileged.protocol import Refusal
 
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:/run/current-system/sw/bin"
-ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C.UTF-8"}
+ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C"}
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
 """Variables that a workload may be given. None of them means anything to the loader or to setpriv."""
