@@ -20,7 +20,8 @@ TITLES = {
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     """A verdict with its evidence and advice, within 80 columns; zones of flash are no shingles."""
     sure = f" ({verdict.confidence} evidence)" if verdict.kind != "unknown" else ""
-    title = TITLES[verdict.kind].replace("shingled", "zones") if flash else TITLES[verdict.kind]
+    zones = {"host-managed": "host-managed zones", "host-aware": "host-aware zones"} if flash else {}
+    title = zones.get(verdict.kind, TITLES[verdict.kind])
     lines = [f"  {title}{sure}"]
     for piece in verdict.evidence:
         lines += evidence_lines(piece, agrees=piece.says == verdict.kind)

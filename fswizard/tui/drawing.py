@@ -107,10 +107,10 @@ def smr_badge(drive: Drive) -> Content:
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Glyph and words for the way of recording; zones of flash are no shingles."""
-    zones = "zones" if flash else "SMR"
+    managed, aware = ("host-managed zones", "host-aware zones") if flash else ("SMR, host-managed", "SMR, host-aware")
     glyph, words, style = {
-        "host-managed": ("◆", f"{zones}, host-managed", "$warning"),
-        "host-aware": ("◆", f"{zones}, host-aware", "$warning"),
+        "host-managed": ("◆", managed, "$warning"),
+        "host-aware": ("◆", aware, "$warning"),
         "drive-managed": ("◆", "SMR, drive-managed", "$warning"),
         "cmr": ("●", "CMR", "$success"),
         "unknown": ("?", "not known", "$muted"),

@@ -180,6 +180,6 @@ def test_markup_in_text_from_outside_stays_text() -> None:
 def test_zones_of_flash_are_not_called_shingles() -> None:
     disk, namespace = make_drive("host-managed"), make_drive("host-managed", kind="nvme", bus="nvme", rpm=None)
     assert smr_badge(disk).plain == "◆ SMR, host-managed"
-    assert smr_badge(namespace).plain == "◆ zones, host-managed"
+    assert smr_badge(namespace).plain == "◆ host-managed zones"
     assert verdict_lines(disk.smr)[0].startswith("  shingled, host-managed")
-    assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  zones, host-managed")
+    assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  host-managed zones")

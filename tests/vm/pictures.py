@@ -6,11 +6,14 @@ import io
 from pathlib import Path
 
 from rich.console import Console
+from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from tests.tui.screenshots import WEB_FONT, draw
-from tests.vm.terminal import SIZE, Terminal
+from tests.vm.terminal import Terminal
 
+SIZE = (110, 40)
+"""Columns and lines."""
 FOLDER = Path(__file__).parents[2] / "build" / "test-machine"
 
 
@@ -22,5 +25,6 @@ def keep(terminal: Terminal, name: str) -> None:
     console = Console(record=True, width=width, height=height, file=io.StringIO())
     console.print(Text.from_ansi(terminal.text(coloured=True)), end="")
     picture = FOLDER / f"{name}.svg"
-    picture.write_text(WEB_FONT.sub("", console.export_svg(title="fswizard")), "utf-8")
+    svg = console.export_svg(title="fswizard").replace(SVG_EXPORT_THEME.background_color.hex, "#000000")
+    picture.write_text(WEB_FONT.sub("", svg), "utf-8")
     draw(picture)

@@ -24,6 +24,12 @@ class Terminal:
         size = ["-x", str(SIZE[0]), "-y", str(SIZE[1])]
         self._tmux("new-session", "-d", *size, "-s", self._name, "sh", "-c", wire)
 
+    def resize(self, size: tuple[int, int]) -> None:
+        """Columns and lines, of the window and for programs that start in the shell from now on."""
+        width, height = size
+        self._tmux("resize-window", "-t", self._name, "-x", str(width), "-y", str(height))
+        self.enter(f"stty rows {height} cols {width}")
+
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", "-t", self._name, *keys)
 

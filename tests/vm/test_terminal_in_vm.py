@@ -10,7 +10,7 @@ from tests.vm import pictures
 from tests.vm.disks import MEASURED, nvme, usb
 from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE, RUN_S, link
-from tests.vm.terminal import PASSWORD, PERSON, PROMPT, Terminal, left, logged_in, started
+from tests.vm.terminal import PASSWORD, PERSON, PROMPT, SIZE, Terminal, left, logged_in, started
 
 pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow]
 
@@ -19,7 +19,7 @@ NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 
 SHOWN = (
     ("shingled", "ST8000AS0002", ("SMR, drive-managed", "Our table of models")),
-    ("zoned", "nvme0n1", ("zones, host-managed", "queue/zoned")),
+    ("zoned", "nvme0n1", ("host-managed zones", "queue/zoned")),
     ("nvme", "nvme1n1", ("NVMe", "flash, not platters")),
     ("usb", "QEMU HARDDISK", ("not known", "46f4:0001")),
     ("virtio", "vdb", ("virtual", "do not show themselves")),
@@ -61,7 +61,7 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
     terminal.press("Enter")
     shown = terminal.shows("ST8000AS0002-1NA17Z")
     assert max(map(len, shown.splitlines())) <= 80
-    for words in ("WDC WD60EFAX", "WDC WD80EFZX", "◆ SMR, drive-managed", "◆ zones, host-managed", "● CMR"):
+    for words in ("WDC WD60EFAX", "WDC WD80EFZX", "◆ SMR, drive-managed", "◆ host-managed zones", "● CMR"):
         terminal.shows(words)
     machine.plug(NEW_CARD)
     terminal.shows("nvme1n1")
@@ -76,6 +76,7 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
 
 def test_what_is_known_of_each_kind_of_disk_stands_on_its_screen(machine: Machine, terminal: Terminal) -> None:
     terminal.shows(PROMPT)
+    terminal.resize(pictures.SIZE)
     terminal.enter("export TERM=xterm-256color")
     started(terminal)
     terminal.press("Enter")
@@ -91,6 +92,7 @@ def test_what_is_known_of_each_kind_of_disk_stands_on_its_screen(machine: Machin
     finally:
         machine.pull(NEW_CARD)
     left(terminal)
+    terminal.resize(SIZE)
     terminal.enter("export TERM=vt220")
 
 
