@@ -9,6 +9,7 @@ from textual.content import Content
 
 from fswizard.model.judgement import Findings, Judgement, Ratio, Summary
 from fswizard.model.recipe import Workload
+from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.content import published_on
 from fswizard.report.figures import figure, seconds_text
 from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
@@ -171,6 +172,12 @@ def doubts(findings: Findings, width: int) -> Content:
     return lines([heading("Doubts", width), *(bullet(("!", "bold $warning"), d.text, width) for d in findings.doubts)])
 
 
+def layouts(findings: Findings, width: int) -> Content:
+    """Over several disks: the room of each candidate, and what a failed disk does."""
+    told = layout_texts(findings.result.plan)
+    return lines([heading(WHEN_A_DISK_FAILS, width), *(bullet(("·", "$muted"), words, width) for words in told)])
+
+
 def published(findings: Findings, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
     baseline = _baseline(findings)
@@ -211,6 +218,8 @@ def whole(findings: Findings, width: int, *, spaced: bool) -> Content:
         parts.append(reasons(findings, width))
     if findings.judgement.by_workload:
         parts.append(by_workload(findings, width))
+    if findings.result.plan.target.others:
+        parts.append(layouts(findings, width))
     if findings.doubts:
         parts.append(doubts(findings, width))
     if findings.published:

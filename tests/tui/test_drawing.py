@@ -76,6 +76,12 @@ def test_an_interval_beyond_the_axis_says_so_with_an_arrow() -> None:
     assert drawn[-1] == "▸"
 
 
+def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
+    (wide,) = ratios(("xfs", 0.93, 0.0002, 11929.0, "undecided"))
+    line = ratio_table([wide], 80, "ext4").plain.splitlines()[-1]
+    assert "  <0.01–>99  " in line
+
+
 def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
     early = (Ratio("xfs", "ext4", "", 1.2, rounds=1),)
     assert "○" in bar(early[0], axis_for(early, 40)).plain

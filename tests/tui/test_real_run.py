@@ -15,6 +15,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import ThisMachine
 from fswizard.tui.places import PlaceRows
 from fswizard.tui.screens.leave import LeaveScreen
+from fswizard.tui.widgets.canvas import Canvas
 from tests.loop.runs import SHORT
 from tests.tui.driving import at_step, question, screen_text, shows, until, wizard
 
@@ -67,6 +68,36 @@ async def test_enter_gets_to_a_recommendation_measured_here(tmp_path: Path) -> N
         assert 1 in rounds, "how many more there are is up to how busy the machine is"
         await pilot.press("enter")
         await shows(pilot, "Ratios to ext4")
+    assert not left_behind(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.btrfs
+async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_path: Path) -> None:
+    async with FswizardApp(SmallMachine()).run_test(size=(120, 36)) as pilot:
+        await at_step(pilot, "purpose")
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        await until(pilot, lambda: bool(wizard(pilot).known.places), "a place for the images", patience_s=20)
+        await pilot.press("d", *str(tmp_path), "enter")
+        await until(pilot, lambda: wizard(pilot).wishes.directory == str(tmp_path), "the directory")
+        await pilot.press("a", "left", "left", "enter")
+        await shows(pilot, "(•) 2 scratch images")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: wizard(pilot).known.looked, "what can be made here", patience_s=20)
+        wizard(pilot).wish(candidates=("ext4", "btrfs:raid1"))
+        await pilot.press("enter", "enter")
+        await shows(pilot, "starts the run", patience_s=20)
+        await pilot.press("enter")
+        await at_step(pilot, "result", patience_s=2 * RUN_S)
+        result = wizard(pilot).result
+        assert result is not None
+        assert result.outcome in ("finished", "time-up")
+        assert {s.candidate for s in result.samples if s.primary and s.round} == {"ext4", "btrfs:raid1"}
+        await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
+        report = pilot.app.screen.query_one("#report", Canvas).render().plain
+        assert "btrfs:raid1: 537 MB of 1.07 GB, any 1 disk may fail" in " ".join(report.split())
     assert not left_behind(tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -49,8 +49,11 @@ def ratio_text(ratio: float) -> str:
 
 
 def interval_text(ratio: Ratio) -> str:
-    """`1.15–1.28`; empty where there is no interval."""
-    return f"{ratio_text(ratio.low)}–{ratio_text(ratio.high)}" if ratio.low and ratio.high else ""
+    """`1.15–1.28`; empty where there is no interval. Of one that says next to nothing, so much: `<0.01–>99`."""
+    if not ratio.low or not ratio.high:
+        return ""
+    low = "<0.01" if ratio.low < 0.01 else ratio_text(ratio.low)
+    return f"{low}–{'>99' if ratio.high >= 99.5 else ratio_text(ratio.high)}"
 
 
 def axis_for(ratios: Sequence[Ratio], width: int) -> Axis:
