@@ -160,7 +160,8 @@ def describe_smr(drive: Drive) -> str:
         return ""
     if verdict.kind == "unknown":
         return "not known whether it is shingled"
-    kind = "CMR" if verdict.kind == "cmr" else f"SMR, {verdict.kind}"
+    zones = f"{verdict.kind} zones" if drive.flash else f"SMR, {verdict.kind}"
+    kind = "CMR" if verdict.kind == "cmr" else zones
     evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if item.says == verdict.kind)
     return f"{kind}, {verdict.confidence}" + (f": {evidence}" if evidence else "")
 
