@@ -140,19 +140,25 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
 
 
 def _usable_defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
-    """Those of the recipe that can be made here; on a `zoned` disk those that can be made there, and on several disks
-    those that the recipe names for that, or every layout that so many disks are enough for."""
+    """Those of the recipe that can be made here; on a `zoned` disk those that can be made there.
+
+    On several disks what the recipe names for that, or every layout that so many are enough for, where there is room.
+    """
     from fswizard.filesystems import layout_candidates, parse_candidates
 
-    names = recipe.candidates or ("ext4", "xfs", "btrfs")
-    if zoned:
-        names = zones.worth_trying(names, target)
-    elif target.others:
-        names = layout_candidates(recipe.array_candidates, len(target.members))
+    names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
     try:
+        if zoned:
+            names = zones.worth_trying(names, target)
+        elif target.others:
+            key = "array_candidates"
+            names = layout_candidates(recipe.array_candidates, len(target.members))
         candidates = parse_candidates("; ".join(names))
     except UsageError as error:
-        raise UsageError(f"{recipe.source}: 'candidates': {error.message}", error.hint) from error
+        raise UsageError(f"{recipe.source}: '{key}': {error.message}", error.hint) from error
+    if target.others:
+        roomy = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
+        candidates = roomy or candidates
     usable = tuple(c for c in candidates if _available(c).usable)
     if not usable:
         first = _available(candidates[0])

@@ -36,12 +36,16 @@ def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
 
 
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
-    """What is compared on so many disks: of `named` what they are enough for, or every layout beside one disk alone."""
+    """What is compared on so many disks: of `named` what they are enough for, or every layout beside one disk alone.
+
+    UsageError where `named` has what is no candidate.
+    """
     usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in _layouts(members)]
     fitting = []
     for name in named or ("ext4", *usual):
+        array = parse_candidate(name).array
         with contextlib.suppress(UsageError):
-            require_members(name, parse_candidate(name).array, members)
+            require_members(name, array, members)
             fitting.append(name)
     return tuple(fitting)
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import fswizard
 from fswizard.errors import FswizardError
+from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
 from fswizard.model.text import safe
@@ -59,6 +60,7 @@ def environment(plan: Plan) -> Environment:
     """What a run of `plan` happens on; time is now."""
     made = () if plan.target.kind == "directory" else plan.candidates
     programs = {candidate.filesystem.mkfs_program for candidate in made}
+    programs |= {"mdadm" for candidate in made if candidate.array and candidate.array.layout.maker == MD}
     engines = {workload.engine for workload in plan.recipe.workloads if workload.weight > 0}
     measured = {command.argv[0] for command in plan.commands} & _MEASURED
     return Environment(

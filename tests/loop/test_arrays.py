@@ -360,18 +360,22 @@ def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: 
 
 @fault("signals", "a run over several images is killed", "SIGKILL in the second round, then clean and resume")
 def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recipe: Path, tmp_path: Path) -> None:
-    output = tmp_path / "result.jsonl"
-    target = f"images:{MEMBERS}x256M@{tmp_path}"
+    output, places = tmp_path / "result.jsonl", [tmp_path / "one", tmp_path / "other"]
+    for place in places:
+        place.mkdir()
+    target = f"images:256M@{places[0]},{places[1]}"
     argv = command("run", recipe, target, "btrfs:raid1; ext4", "--rounds", "3..3", "--output", str(output))
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(output, '"round": 2')
     children = psutil.Process(process.pid).children(recursive=True)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert_nothing_lives(tmp_path, children)
+    for place in places:
+        assert_nothing_lives(place, children)
+        assert list(place.glob("fswizard-*/image*")), "each directory has an image"
     cleaned = fswizard([sys.executable, "-m", "fswizard", "clean"])
     assert cleaned.returncode == 0, cleaned.stderr
-    assert not list(tmp_path.glob("fswizard-*"))
+    assert not [left for place in places for left in place.iterdir()]
     resumed = fswizard([sys.executable, "-m", "fswizard", "run", "--resume", str(output)])
     assert resumed.returncode == 0, resumed.stderr
     assert results.load(output).outcome == "finished"

@@ -7,7 +7,7 @@ import pytest
 
 from fswizard.bench import places
 from fswizard.bench.planning import Choices, TargetChoice, make_plan, parse_target
-from fswizard.errors import Refused, UsageError
+from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
@@ -24,6 +24,7 @@ def everything_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is what is tested here, not which programs this machine has."""
     monkeypatch.setattr("fswizard.bench.planning.find", lambda program: f"/usr/bin/{program}")
     monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True))
+    monkeypatch.setattr("fswizard.bench.planning.layout_availability", lambda _: Availability(True))
 
 
 def plan(directory: Path, candidates: str = "ext4; ext4:noatime", **choices: object) -> Plan:
@@ -112,10 +113,36 @@ def test_directories_are_candidates_of_their_own(tmp_path: Path) -> None:
         ("image:@/mnt/a@b", TargetChoice("image", "/mnt/a@b", 0)),
         ("dir:/a,/b", TargetChoice("directory", "/a,/b")),
         ("device:/dev/disk/by-id/x", TargetChoice("device", "/dev/disk/by-id/x")),
+        ("devices:/dev/a, /dev/b,/dev/c", TargetChoice("device", "/dev/a", others=("/dev/b", "/dev/c"))),
+        ("images:4x2G@/mnt", TargetChoice("image", "/mnt", 2 << 30, others=("/mnt",) * 3)),
+        ("images:2x@/mnt", TargetChoice("image", "/mnt", 0, others=("/mnt",))),
+        ("images:3x1G", TargetChoice("image", "", 1 << 30, others=("", ""))),
+        ("images:2G@/a,/b", TargetChoice("image", "/a", 2 << 30, others=("/b",))),
+        ("images:2x2G@/a,/b", TargetChoice("image", "/a", 2 << 30, others=("/b",))),
     ],
 )
 def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
     assert parse_target(text) == choice
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "hint"),
+    [
+        ("devices:/dev/a", "names 1, and 2 to 12", "devices:/dev/disk/by-id/A"),
+        ("devices:", "names 1", "devices:"),
+        ("images:2G@/a", "names 1", "images:4x2G"),
+        ("images:1x2G@/a", "names 1", "images:4x2G"),
+        ("images:99x2G@/a", "names 99", "images:4x2G"),
+        ("images:-4x2G@/a", "is no number of images", "images:4x2G"),
+        ("images:3x2G@/a,/b", "3 images and 2 directories", "one for each"),
+        ("images:4x2Q@/a", "In the target", "images:4x2G"),
+        ("disks:/dev/a,/dev/b", "is no target", "devices:PATH,PATH"),
+    ],
+)
+def test_a_target_that_is_none_is_refused_with_what_to_write(text: str, why: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=why) as refused:
+        parse_target(text)
+    assert hint in (refused.value.hint or "")
 
 
 def test_the_filesystem_under_a_path_is_named(tmp_path: Path) -> None:
@@ -159,3 +186,91 @@ def test_a_pool_is_shown_with_the_commands_that_people_type(tmp_path: Path) -> N
     argvs = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
     assert "zpool create -o ashift=12 -O atime=off POOL DEVICE" in argvs
     assert "zpool import -d DEVICE POOL" in argvs
+
+
+def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, images: int = 4) -> Plan:
+    target = TargetChoice("image", str(directory), size_bytes, others=(str(directory),) * (images - 1))
+    return plan(directory, candidates, target=target)
+
+
+def test_over_several_images_each_command_names_its_devices(tmp_path: Path) -> None:
+    made = over(tmp_path, "md:raid5,chunk=64K+ext4; zfs:mirror; btrfs:raid1,degraded; ext4")
+    argvs = [" ".join(command.argv) for command in made.commands]
+    assert argvs[0] == "fallocate --length 256M IMAGE-1"
+    assert argvs.count("wipefs --all DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4") == 4
+    create = argvs.index(
+        "mdadm --create /dev/md/ARRAY --run --assume-clean --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
+        "DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4"
+    )
+    assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/md/ARRAY")
+    assert argvs[create + 2] == "mount -t ext4 /dev/md/ARRAY MOUNT"
+    assert "zpool create POOL mirror DEVICE-1 DEVICE-2 mirror DEVICE-3 DEVICE-4" in argvs
+    missing = argvs.index("wipefs --all DEVICE-4")
+    assert argvs[missing + 1] == "mount -t btrfs -o degraded DEVICE-1 MOUNT"
+    assert argvs[-1] == "rm IMAGE-1 IMAGE-2 IMAGE-3 IMAGE-4"
+    roots = {command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs")}
+    assert roots == {True}
+    assert made.baseline == "ext4"
+
+
+def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Path) -> None:
+    made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
+    rooms = [made.target.room_bytes(candidate.array) >> 20 for candidate in made.candidates]
+    assert rooms == [512, 768, 512, 256]
+    smaller = replace(
+        made.target, others=(*made.target.others[:2], replace(made.target.others[2], size_bytes=64 << 20))
+    )
+    assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
+    assert made.target.filled_bytes == 1 << 30
+
+
+def test_copies_and_parity_are_among_the_bytes_written(tmp_path: Path) -> None:
+    once = plan(tmp_path, "ext4").writes_bytes_per_trial
+    assert over(tmp_path, "ext4").writes_bytes_per_trial == once
+    assert over(tmp_path, "ext4; md:raid10+ext4").writes_bytes_per_trial == 2 * once
+
+
+@pytest.mark.parametrize(
+    ("candidates", "images", "why"),
+    [
+        ("md:raid5+ext4", 1, "the target is one"),
+        ("md:raid6+ext4", 3, "at least 4 devices"),
+        ("zfs:mirror", 3, "in pairs"),
+    ],
+)
+def test_layouts_that_so_many_images_are_not_enough_for_are_refused(
+    candidates: str, images: int, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        over(tmp_path, candidates, images=images)
+
+
+def test_images_may_be_smaller_than_the_recipe_where_together_they_are_not(tmp_path: Path) -> None:
+    assert over(tmp_path, "md:raid5+ext4", 128 << 20)
+    with pytest.raises(UsageError, match=r"ext4 has room for 128M on the target, and the recipe .* needs 256M"):
+        over(tmp_path, "md:raid5+ext4; ext4", 128 << 20)
+    with pytest.raises(UsageError, match="too small for the recipe"):
+        over(tmp_path, "md:raid5+ext4", 32 << 20)
+
+
+def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(tmp_path: Path) -> None:
+    def names(images: int, **recipe: object) -> list[str]:
+        target = TargetChoice("image", str(tmp_path), 256 << 20, others=(str(tmp_path),) * (images - 1))
+        made = make_plan(Choices(replace(RECIPE, **recipe), target=target))
+        return [candidate.name for candidate in made.candidates]
+
+    mine = ("md:raid6+ext4", "ext4:noatime", "zfs:mirror")
+    assert names(4, array_candidates=mine) == list(mine)
+    assert names(3, array_candidates=mine) == ["ext4:noatime"]
+    assert names(2) == ["ext4", "md:raid1+ext4", "zfs:mirror", "btrfs:raid1"]
+    assert names(3) == ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]
+    assert set(names(4)) >= {"md:raid5+ext4", "md:raid6+ext4", "md:raid10+ext4", "zfs:raidz2", "btrfs:raid10"}
+    with pytest.raises(UsageError, match=r"mine: 'array_candidates': .*raid7"):
+        names(4, array_candidates=("md:raid7+ext4",), source="mine")
+
+
+def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = Availability(False, "The running kernel makes no RAID 5 (md) (raid456).", "Choose another layout.")
+    monkeypatch.setattr("fswizard.bench.planning.layout_availability", lambda _: missing)
+    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel makes no RAID 5"):
+        over(tmp_path, "md:raid5+ext4")

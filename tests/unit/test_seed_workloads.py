@@ -9,6 +9,7 @@ import pytest
 
 from fswizard import recipes
 from fswizard.bench.workloads import fileserver_worker
+from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.recipe import FileServerJob, FioJob, TreeJob
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -64,6 +65,22 @@ def test_kdiskmark_s_profile_is_exact_and_the_desktop_s_is_shorter() -> None:
         (j.rw, j.block_bytes, j.depth, j.size_bytes) for j in exact
     }
     assert {job.seconds for job in shorter} == {3.0}
+
+
+def test_over_four_disks_the_four_jobs_compare_what_the_publication_compared() -> None:
+    names = recipes.find("four-jobs").array_candidates
+    candidates = [parse_candidate(name).on(4) for name in names]
+    for candidate in candidates:
+        require_members(candidate.name, candidate.array, 4)
+    layouts = [
+        candidate.array.layout.name if candidate.array else candidate.filesystem.name for candidate in candidates
+    ]
+    assert set(layouts) == {
+        "ext4", "md:raid5", "md:raid6", "md:raid10", "zfs", "zfs:mirror", "zfs:raidz", "zfs:raidz2", "btrfs:raid1",
+        "btrfs:raid10",
+    }  # fmt: skip
+    raid6 = candidates[layouts.index("md:raid6")]
+    assert "stride=128,stripe_width=256" in raid6.mkfs_arguments(scratch=False)
 
 
 @pytest.mark.parametrize(
