@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from fswizard.bench.pace import Pace
 from fswizard.bench.workloads import Progress
 from fswizard.model.events import (
     CommandFinished,
     CommandStarted,
+    CourseTaken,
     DoubtRaised,
     Event,
     RatioUpdated,
@@ -26,7 +28,7 @@ from fswizard.model.events import SampleTaken as _SampleTaken
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Trial
 from fswizard.model.recipe import Metric
-from fswizard.model.result import Doubt, Failure, Sample
+from fswizard.model.result import Course, Doubt, Failure, Sample
 from fswizard.system.process import Finished
 
 BEFORE_ROUNDS = Trial(0, "")
@@ -100,6 +102,9 @@ class Narrator:
                 ),
             )
         )
+
+    def course(self, unit: Literal["B/s", "1/s"], rates: tuple[float, ...], *, workload: str) -> None:
+        self._tell(CourseTaken(self.now_s, Course(self.trial.round, self.trial.candidate, workload, unit, rates)))
 
     def failure(self, failure: Failure) -> None:
         self._tell(StepFailed(self.now_s, self.step, failure))

@@ -22,6 +22,7 @@ from fswizard.bench.trial import run_bare, run_trial
 from fswizard.bench.venue import Venue
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.events import (
+    CourseTaken,
     DoubtRaised,
     Event,
     RoundDiscarded,
@@ -125,6 +126,8 @@ class Session:
         result = self._result
         if isinstance(event, SampleTaken):
             self._result = replace(result, samples=(*result.samples, event.sample))
+        elif isinstance(event, CourseTaken):
+            self._result = replace(result, courses=(*result.courses, event.course))
         elif isinstance(event, StepFailed):
             self._result = replace(result, failures=(*result.failures, event.failure))
         elif isinstance(event, DoubtRaised):

@@ -6,6 +6,7 @@ import time
 from contextlib import aclosing
 
 from fswizard.bench import device
+from fswizard.bench.course import Gathering
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.site import Site
 from fswizard.bench.venue import CandidateFailed, Venue
@@ -101,14 +102,17 @@ async def _tell_all(
 
     What the device had counted when the preparation was over, where it counts.
     """
-    text, told_at, counted = workload.title, 0.0, None
+    text, told_at, counted, course = workload.title, 0.0, None, Gathering()
     async with aclosing(run(workload.job, site, seed=seed, bare=bare)) as tellings:
         async for telling in tellings:
             if isinstance(telling, Doing):
-                counted = counted or (_counters(site) if telling.measured else None)
+                if telling.measured:
+                    counted = counted or _counters(site)
+                    course.begin(time.monotonic())
                 text = telling.text
                 narrator.progress(text, Progress(None))
             elif isinstance(telling, Progress):
+                course.take(telling, time.monotonic())
                 if time.monotonic() - told_at >= TELL_EVERY_S:
                     told_at = time.monotonic()
                     narrator.progress(text, telling)
@@ -117,4 +121,6 @@ async def _tell_all(
             elif isinstance(telling, Measured):
                 primary = telling.metric.name == workload.metric.name
                 narrator.sample(telling.metric, telling.value, workload=workload.name, primary=primary)
+    if course.rates:
+        narrator.course(course.unit, course.rates, workload=workload.name)
     return counted

@@ -151,6 +151,8 @@ def _read_literal(known: tuple[Any, ...], data: Any) -> Any:
 def _read_tuple(kinds: tuple[Any, ...], data: Any) -> Any:
     if not isinstance(data, (list, tuple)):
         raise ValueError(": a list was expected")
+    if kinds == (float, ...) and set(map(type, data)) == {float} and min(data) > -LARGEST and max(data) < LARGEST:
+        return tuple(data)
     inner = kinds if kinds[-1] is not Ellipsis else (kinds[0],) * len(data)
     if len(inner) != len(data):
         raise ValueError(f": {len(inner)} items were expected")

@@ -10,7 +10,7 @@ from typing import Literal
 
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Environment, Failure, Outcome, Sample
+from fswizard.model.result import Course, Doubt, Environment, Failure, Outcome, Sample
 
 Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload", "check", "clean"]
 
@@ -90,6 +90,12 @@ class SampleTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class CourseTaken:
+    at_s: float
+    course: Course
+
+
+@dataclass(frozen=True, slots=True)
 class RatioUpdated:
     """After each round: everything that can be said so far."""
 
@@ -151,6 +157,7 @@ Event = (
     | CommandStarted
     | CommandFinished
     | SampleTaken
+    | CourseTaken
     | RatioUpdated
     | DoubtRaised
     | StepSkipped

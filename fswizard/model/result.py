@@ -33,6 +33,18 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """How one workload of one candidate got on in one round, second by second."""
+
+    round: int
+    candidate: str
+    workload: str
+    unit: Literal["B/s", "1/s"]
+    rates: tuple[float, ...]
+    """The mean rate of each second since the measuring began, in three digits; 0 where it got nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A candidate could not do a workload, or could not be made at all."""
 
@@ -95,3 +107,4 @@ class Result:
     outcome: Outcome = "killed"
     """`killed` when the file has no closing line."""
     elapsed_s: float = 0.0
+    courses: tuple[Course, ...] = ()

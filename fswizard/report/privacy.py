@@ -143,7 +143,7 @@ def _texts_of(kind: Any) -> Callable[[Any], tuple[str, ...] | None]:
     hints = typing.get_type_hints(kind)
     texts = [n for n in _field_names(kind) if hints[n] is str or typing.get_origin(hints[n]) is typing.Literal]
     others = [hints[name] for name in _field_names(kind) if name not in texts]
-    if len(texts) < 2 or not set(others) <= {float, int, bool, float | None}:
+    if len(texts) < 2 or not set(others) <= {float, int, bool, float | None, tuple[float, ...]}:
         return lambda value: None
     return operator.attrgetter(*texts)
 

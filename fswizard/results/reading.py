@@ -14,13 +14,13 @@ from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
 from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Failure, Result, Sample
+from fswizard.model.result import Course, Doubt, Failure, Result, Sample
 from fswizard.model.text import safe
 from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
 
 MAXIMUM_BYTES = 64_000_000
 LINES_AT_ONCE = 200
-KEPT = (Sample, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
+KEPT = (Sample, Course, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
 WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."
 
 
@@ -106,6 +106,7 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
     return replace(
         result,
         samples=tuple(found[Sample]),
+        courses=tuple(found[Course]),
         failures=tuple(found[Failure]),
         doubts=tuple(found[Doubt]),
         discarded_rounds=tuple(event.round for event in found[RoundDiscarded]),

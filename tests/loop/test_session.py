@@ -14,6 +14,7 @@ from fswizard.bench.session import Session
 from fswizard.findings import conclude
 from fswizard.model.events import (
     CommandFinished,
+    CourseTaken,
     Event,
     RatioUpdated,
     RunEnded,
@@ -56,6 +57,8 @@ async def test_the_result_file_holds_what_was_told(tmp_path: Path) -> None:
     events = await watch(session)
     loaded = results.load(tmp_path / "result.jsonl")
     assert loaded.samples == tuple(e.sample for e in events if isinstance(e, SampleTaken))
+    assert loaded.courses == tuple(e.course for e in events if isinstance(e, CourseTaken))
+    assert {c.candidate for c in loaded.courses if c.workload == "random-write"} >= {"ext4", "xfs"}
     assert loaded.plan.candidates == plan.candidates
     assert loaded.outcome == "finished"
     findings = conclude(loaded)

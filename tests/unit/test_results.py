@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model.events import (
+    CourseTaken,
     DoubtRaised,
     Event,
     RatioUpdated,
@@ -30,7 +31,7 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.judgement import Judgement
-from fswizard.model.result import Doubt, Failure, Result, Sample
+from fswizard.model.result import Course, Doubt, Failure, Result, Sample
 from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
 from fswizard.results.reading import LINES_AT_ONCE, MAXIMUM_BYTES
 from tests.builders import make_drive, make_plan, make_result
@@ -41,6 +42,7 @@ RESULT = make_result(
     failures=(FAILURE,),
     doubts=(Doubt("busy-machine", "Other programs were running."),),
     discarded_rounds=(3,),
+    courses=(Course(1, "xfs", "write", "B/s", (1.5e8, 0.0, 1.42e8)),),
 )
 
 
@@ -48,6 +50,7 @@ SAMPLE = (
     b'{"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s", '
     b'"better": "higher"}'
 )
+COURSE = b'{"type": "Course", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", "rates": [1.0, 2.5]}'
 
 
 def events_of(result: Result) -> Iterator[Event]:
@@ -56,6 +59,8 @@ def events_of(result: Result) -> Iterator[Event]:
     yield StepStarted(0.5, step)
     for number, sample in enumerate(result.samples, 1):
         yield SampleTaken(float(number), sample)
+    for course in result.courses:
+        yield CourseTaken(15.0, course)
     for failure in result.failures:
         yield StepFailed(20.0, step, failure)
     for doubt in result.doubts:
@@ -191,6 +196,8 @@ def replaced(file: Path, number: int, old: bytes, new: bytes) -> Path:
         (SAMPLE.replace(b"2.5", b"1e30"), "Sample.value: the number 1e.30 is too large"),
         (SAMPLE.replace(b"higher", b"greener"), "Sample.better: 'greener' is none of"),
         (SAMPLE + b", " + SAMPLE, "not JSON"),
+        (COURSE.replace(b"2.5", b"1e30"), "Course.rates.1.: the number 1e.30 is too large"),
+        (COURSE.replace(b"2.5", b'"fast"'), "Course.rates.1.: float was expected"),
         (b'{"a": ' * 100_000, "nested too deeply"),
         (b'{"type": "Ending", "at_s": 1, "outcome": "won"}', "'won' is none of"),
     ],

@@ -259,14 +259,14 @@ async def test_a_program_that_is_done_has_told_that_it_is(job: Job, site: LocalS
     if isinstance(job, TreeJob):
         timed = tree._timed(job, site.directory, site.scratch, "7")
     assert timed is not None
-    subprocess.run(["rm", "-rf", timed.makes], check=True)
     (work,) = timed.works
     assert work.share_done is not None
     # By its end what rsync's other half has written is its own, too.
-    assert 0.95 < share_at_the_end(work, site.directory) < (2.2 if isinstance(job, RsyncJob) else 1.2)
+    assert 0.95 < share_at_the_end(work, site.directory, timed.makes) < (2.2 if isinstance(job, RsyncJob) else 1.2)
 
 
-def share_at_the_end(work: Work, directory: str) -> float:
+def share_at_the_end(work: Work, directory: str, makes: str) -> float:
+    subprocess.run(["rm", "-rf", makes], check=True)
     with subprocess.Popen(work.argv, cwd=directory, stdout=subprocess.DEVNULL) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # the kernel still knows what it has done
         assert work.share_done is not None
