@@ -8,6 +8,7 @@ assembles nothing.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -107,8 +108,23 @@ def stop(array: str, members: Sequence[str]) -> int:
         code = _until_let_go(WITHOUT_CONFIGURATION, "--stop", f"/dev/{array}")
         if code == 0:
             for path in members:
+                _await_free(path)
                 _mdadm(WITHOUT_CONFIGURATION, "--zero-superblock", path)  # one that is missing has none
         return code
+
+
+def _await_free(path: str) -> None:
+    """The kernel lets the members of a stopped array go a moment later."""
+    until = time.monotonic() + BUSY_LIMIT_S
+    while time.monotonic() < until:
+        try:
+            os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                return
+            time.sleep(PAUSE_S)
+        else:
+            return
 
 
 def reclaim(name: str, blocks: Path = BLOCKS) -> None:
