@@ -243,6 +243,23 @@ def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None
         assert share_read(os.getpid()) == 0.25
 
 
+def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"tree/part-{number}/below").mkdir(parents=True)
+    share_walked = tree._share_walked(str(tmp_path / "tree"))
+    checked = tree._share_walked(str(tmp_path / "tree"), begins=0.5)
+    for place, name in enumerate(os.listdir(tmp_path / "tree")):
+        with (tmp_path / f"tree/{name}/below/file").open("w") as file:
+            walker = subprocess.Popen(("sleep", "60"), cwd=tmp_path, stdin=file.fileno())
+        try:
+            assert share_walked(walker.pid) == place / 4
+            assert checked(walker.pid) == 0.5 + place / 8
+        finally:
+            walker.kill()
+            walker.wait()
+    assert share_walked(os.getpid()) == 0
+
+
 @pytest.mark.parametrize(
     "job",
     [

@@ -30,7 +30,7 @@ class Work:
     share_done: Callable[[int], float] | None = None
     """Of its process number; OSError when it has just ended, or when its /proc is closed to us."""
     whole: float = 0.0
-    """What all of it amounts to, in the unit's bytes or files."""
+    """What all of it amounts to, in the unit's bytes or files; 0 where the disk's rate tells more."""
     unit: Literal["B/s", "1/s"] = "B/s"
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -187,7 +187,7 @@ async def _measure(timed: Timed, site: Site, limit_s: float, stalls: _Stalls) ->
         fraction = 1.0 if work is sync else progress.fraction
         if fraction is not None and by_disk:
             fraction = (1 - by_disk) * fraction + by_disk * min(1.0, written_bytes / timed.writes_bytes)
-        if work.share_done is None:
+        if not work.whole:
             return replace(progress, fraction=fraction, rate=rate, rate_unit="B/s")
         return replace(progress, fraction=fraction)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,7 +62,10 @@ def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
         return _changing(job, tree)
     if job.operation == "git-status":
         repository = _repository(job, directory, scratch)
-        status = _git(repository.path, scratch, "asking git what has changed", "status", "--short")
+        status = replace(
+            _git(repository.path, scratch, "asking git what has changed", "status", "--short"),
+            share_done=_share_walked(repository.path, begins=0.5),  # it asks for every known file before it walks
+        )
         return Timed(f"asking git what has changed among {_words(job)}", (status,), (repository,))
     if job.operation == "install":
         path = f"{tree.path}-installed"
@@ -71,8 +74,8 @@ def _timed(job: TreeJob, directory: str, scratch: str, seed: str) -> Timed:
     if job.operation == "read":
         return Timed(f"reading {_words(job)}", (_worker("read", job, tree.path, scratch, seed),), (tree,))
     text = f"looking at {_words(job)}"
-    looking = Work(("du", "--summarize", tree.path), text) if job.operation == "du" else _finding(job, tree.path, text)
-    return Timed(text, (looking,), (tree,))
+    adding_up = Work(("du", "--summarize", tree.path), text, _share_walked(tree.path))
+    return Timed(text, (adding_up if job.operation == "du" else _finding(job, tree.path, text),), (tree,))
 
 
 def _changing(job: TreeJob, tree: LaidOut) -> Timed:
@@ -93,6 +96,27 @@ def _finding(job: TreeJob, tree: str, text: str) -> Work:
     """It asks for every file's size, and by what it has written into nothing it is told how far it is."""
     argv = ("find", tree, "-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{FOUND_BYTES - 1}s\\n")
     return Work(argv, text, timed.share_of("wchar", job.files * FOUND_BYTES), job.files, "1/s")
+
+
+def _share_walked(tree: str, *, begins: float = 0.0) -> Callable[[int], float]:
+    """By the directory that a process has open: those at the top of a tree are walked in the order of their listing.
+
+    The walk begins when `begins` of the whole is done.
+    """
+    name = os.path.basename(tree)
+    order: dict[str, int] = {}
+
+    def share_done(pid: int) -> float:
+        if not order:
+            order.update((top, number) for number, top in enumerate(os.listdir(f"/proc/{pid}/cwd/{name}")))
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(FileNotFoundError):  # closed meanwhile
+                _, _, below = os.readlink(f"/proc/{pid}/fd/{descriptor}").partition(f"/{name}/")
+                if (top := below.split("/")[0]) in order:
+                    return begins + (1 - begins) * order[top] / len(order)
+        return 0.0
+
+    return share_done
 
 
 def _copying(job: TreeJob, tree: str, copy: str) -> Work:
