@@ -11,7 +11,7 @@ import psutil
 
 from fswizard.drives import drive_of
 from fswizard.errors import UsageError
-from fswizard.filesystems import catalogue
+from fswizard.filesystems import mounted_as
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import safe
@@ -76,6 +76,11 @@ def filesystem_type(directory: str) -> str:
     return safe(mounts[max(under, key=len)]) if under else ""
 
 
+def filesystem_name(directory: str) -> str:
+    """Name of the filesystem that `directory` lies on, as the catalogue has it, where it has it."""
+    return _known_as(filesystem_type(directory)).name
+
+
 def directory_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates for existing directories, separated by commas; named after their filesystem and place."""
     directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
@@ -88,8 +93,11 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
 
 def _directory_candidate(directory: str) -> Candidate:
     kind = filesystem_type(directory)
-    known = catalogue().get(kind) or Filesystem(kind, kind, "", "", mount_type=kind)
-    return Candidate(f"{kind}@{safe(directory)}", known, directory=directory)
+    return Candidate(f"{kind}@{safe(directory)}", _known_as(kind), directory=directory)
+
+
+def _known_as(kind: str) -> Filesystem:
+    return mounted_as(kind) or Filesystem(kind, kind, "", "", mount_type=kind)
 
 
 def _writable() -> Iterator[str]:

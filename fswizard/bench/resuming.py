@@ -116,7 +116,7 @@ def _check_target(plan: Plan) -> None:
     if plan.target.kind == "directory":
         for candidate in plan.candidates:
             directory = places.checked_directory(candidate.directory)
-            now = places.filesystem_type(directory)
+            now = places.filesystem_name(directory)
             if now != candidate.filesystem.name:
                 raise UsageError(
                     f"{safe(directory)} is on {now or 'something unknown'} now, not on {candidate.filesystem.name}.",

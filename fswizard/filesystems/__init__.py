@@ -3,7 +3,7 @@
 from fswizard.filesystems.availability import Availability, availability, layout_availability
 from fswizard.filesystems.candidates import parse_candidate, parse_candidates
 from fswizard.filesystems.layouts import layouts, require_members
-from fswizard.filesystems.loader import ORDINARY, catalogue
+from fswizard.filesystems.loader import ORDINARY, catalogue, mounted_as
 from fswizard.filesystems.needs import NEEDS, parse_needs
 from fswizard.filesystems.suggestions import Suggestion, layout_candidates, suggestions
 
@@ -17,6 +17,7 @@ __all__ = [
     "layout_availability",
     "layout_candidates",
     "layouts",
+    "mounted_as",
     "parse_candidate",
     "parse_candidates",
     "parse_needs",

@@ -28,6 +28,12 @@ def catalogue() -> Mapping[str, Filesystem]:
     return MappingProxyType({name: known[name] for name in (*ORDINARY, *sorted(known.keys() - set(ORDINARY)))})
 
 
+def mounted_as(kind: str) -> Filesystem | None:
+    """The filesystem that the kernel calls `kind` where it is mounted, such as `fuse.zfs`; None for an unknown one."""
+    name = kind.removeprefix("fuse.")
+    return catalogue().get(name) or next((known for known in catalogue().values() if known.mount_type == name), None)
+
+
 def _read(file_name: str) -> Filesystem:
     table = _load(file_name)
     generic = [_generic_options()[name] for name in table.get("generic", ())]

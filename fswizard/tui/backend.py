@@ -146,12 +146,12 @@ class ThisMachine:
             return Place(elsewhere.directory, elsewhere.filesystem, elsewhere.free_bytes, elsewhere.drive, remark)
 
     def named_place(self, directory: str) -> Place:
-        from fswizard.bench.places import checked_directory, filesystem_type
+        from fswizard.bench.places import checked_directory, filesystem_name
         from fswizard.drives import drive_of
 
         path = checked_directory(directory)
         below = drive_of(path)
-        return Place(path, filesystem_type(path), shutil.disk_usage(path).free, below.name if below else "")
+        return Place(path, filesystem_name(path), shutil.disk_usage(path).free, below.name if below else "")
 
     def mounted(self) -> tuple[Place, ...]:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""

@@ -143,11 +143,11 @@ def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
     return tokens + [(option.name, option) for option in filesystem.mkfs_options]
 
 
-def option_row(token: str, option: Option, ticked: bool, *, of_layout: bool = False) -> Draw:
+def option_row(token: str, option: Option, ticked: bool, *, of_layout: bool = False, of_pool: bool = False) -> Draw:
     """Tick, name as it is typed, what it does, when it acts, and a mark where it is unsafe."""
 
     def draw(width: int, on: bool) -> Content:
-        kind = "array" if of_layout else "mkfs" if isinstance(option, MkfsOption) else "mount"
+        kind = "array" if of_layout else "zpool" if of_pool else "mkfs" if isinstance(option, MkfsOption) else "mount"
         unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
         mark = text(("▌" if on else " ", "$primary"), tick(ticked))
         name = min(OPTION_NAME, max(8, width - 4 - 8 - 5 - 6))

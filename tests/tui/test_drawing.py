@@ -14,7 +14,9 @@ from textual.theme import Theme
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
+from fswizard.filesystems import catalogue
 from fswizard.model.judgement import Ratio
+from fswizard.tui.candidates import option_row, option_tokens
 from fswizard.tui.console import for_console
 from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
@@ -189,3 +191,9 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
     assert smr_badge(namespace).plain == "◆ host-managed zones"
     assert verdict_lines(disk.smr)[0].startswith("  shingled, host-managed")
     assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  host-managed zones")
+
+
+def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
+    zfs = catalogue()["zfs"]
+    rows = [option_row(token, option, False, of_pool=zfs.pool)(80, False) for token, option in option_tokens(zfs)]
+    assert {row.plain.split()[-1] for row in rows} == {"zpool"}

@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 import tomli
 
-from fswizard.filesystems import NEEDS, catalogue
+from fswizard.filesystems import NEEDS, catalogue, mounted_as
 from fswizard.filesystems.loader import ORDINARY
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.filesystem import Driver, Feature, Filesystem, MkfsOption, MountOption, Zones
@@ -84,3 +84,11 @@ def test_values_worth_comparing_match_their_pattern(filesystem: Filesystem, opti
         assert bool(option.values) <= bool(option.pattern)
         assert all(re.fullmatch(option.pattern, value) for value in option.values)
         assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("ext4", "ext4"), ("fuse.zfs", "zfs"), ("ntfs3", "ntfs"), ("fuse.sshfs", None), ("", None)]
+)
+def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: str | None) -> None:
+    found = mounted_as(kind)
+    assert (found and found.name) == name

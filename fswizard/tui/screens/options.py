@@ -58,7 +58,16 @@ class OptionsScreen(ModalScreen[str | None]):
 
     def _fill(self) -> None:
         self.query_one(Rows).rows = tuple(
-            Row(token, option_row(token, option, token in self._ticked, of_layout=token in self._of_layout))
+            Row(
+                token,
+                option_row(
+                    token,
+                    option,
+                    token in self._ticked,
+                    of_layout=token in self._of_layout,
+                    of_pool=self._filesystem.pool,
+                ),
+            )
             for token, option in self._options.items()
         )
         self.query_one("#name", Static).update(text("compare  ", (self._short_name, "bold $primary")))
