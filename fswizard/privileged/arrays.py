@@ -34,6 +34,7 @@ BITMAPS = ("internal", "none")
 MISSING = "missing"
 """Stands for a member that is not there (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
+"""After what says the mode, which mdadm takes as its first option only."""
 BLOCKS = Path("/sys/block")
 ANSWER_LIMIT_S = 10
 BUSY_LIMIT_S = 10.0
@@ -105,11 +106,11 @@ def stop(array: str, members: Sequence[str]) -> int:
     with contextlib.ExitStack() as undo:
         for path in members:
             _lock(path, undo)
-        code = _until_let_go(WITHOUT_CONFIGURATION, "--stop", f"/dev/{array}")
+        code = _until_let_go("--stop", WITHOUT_CONFIGURATION, f"/dev/{array}")
         if code == 0:
             for path in members:
                 _await_free(path)
-                _mdadm(WITHOUT_CONFIGURATION, "--zero-superblock", path)  # one that is missing has none
+                _mdadm("--zero-superblock", WITHOUT_CONFIGURATION, path)  # one that is missing has none
         return code
 
 
@@ -157,7 +158,7 @@ def _lock(path: str, undo: contextlib.ExitStack) -> None:
 
 
 def _detail(array: str) -> dict[str, str]:
-    argv = [programs.find("mdadm"), WITHOUT_CONFIGURATION, "--detail", "--export", f"/dev/{array}"]
+    argv = [programs.find("mdadm"), "--detail", WITHOUT_CONFIGURATION, "--export", f"/dev/{array}"]
     try:
         done = subprocess.run(
             argv, env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, check=True,

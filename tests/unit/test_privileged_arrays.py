@@ -18,6 +18,7 @@ PATHS = ("/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd")
 DISK = Device("sdx", "sdx", "8:16")
 MDADM = """
 echo "$*" >> {root}/log
+case "$1" in --config*) echo 'mdadm: --config does not set the mode, and so cannot be the first option.' >&2; exit 2 ;; esac
 case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_NAME={name}\\nMD_UUID={uuid}\\n' ;; esac
 """
 
@@ -98,9 +99,9 @@ def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(
     found = kernel_with_an_array(tmp_path, monkeypatch, name=name)
     arrays.reclaim(NAME, found)
     assert ordered(tmp_path) == [
-        "--config=none --stop /dev/md126",
-        "--config=none --zero-superblock /dev/sdy",
-        "--config=none --zero-superblock /dev/sdz",
+        "--stop --config=none /dev/md126",
+        "--zero-superblock --config=none /dev/sdy",
+        "--zero-superblock --config=none /dev/sdz",
     ]
 
 
