@@ -102,6 +102,14 @@ async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does
         await shows(pilot, "no root; nothing is formatted")
 
 
+async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
+    async with app("purpose").run_test(size=SIZE) as pilot:
+        await shows(pilot, "Earlier results")
+        await until(pilot, lambda: "Measures" not in screen_text(pilot.app), "the facts to go")
+        await pilot.resize_terminal(80, 40)
+        await shows(pilot, "root once")
+
+
 def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
     machine = FakeMachine()
     recipe: Recipe = RECIPES[0]

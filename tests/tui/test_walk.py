@@ -310,6 +310,8 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
         await pilot.press("m", *"ST8000AS0002", "enter")
         await until(pilot, lambda: pilot.app.screen.query_one("#drives", Rows).key == "model", "the model")
         assert "SMR" in screen_text(pilot.app)
+        await pilot.press("enter")
+        await shows(pilot, "Nothing can be measured on a model's name")
 
 
 async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:

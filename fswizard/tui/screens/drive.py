@@ -458,6 +458,9 @@ class DriveScreen(StepScreen):
         if drive is None or not drive.name:
             if self.wishes.directory:
                 self.wizard.go_on()
+            elif drive is not None:
+                self.say(("✗ ", "bold $error"), "Nothing can be measured on a model's name: choose one of the disks, "
+                         "or name a directory: ", ("d", "bold $primary"), ".")  # fmt: skip
             return
         device = self._device
         given_up = device is not None or self.wishes.members

@@ -17,7 +17,7 @@ from fswizard.tui.drawing import cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.history import when
 from fswizard.tui.threads import tell
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
 from fswizard.tui.wishes import Purpose, Wishes
 
@@ -72,6 +72,7 @@ class PurposeScreen(StepScreen):
         self._entries: tuple[Entry, ...] = ()
         self._leftovers: tuple[Leftover, ...] = ()
         self._resumable: tuple[Entry, ...] = ()
+        self._brief: Drawing = nothing
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
         self.query_one("#about").border_title = "What this does"
         self.mount(Static(_wordmark(), id="wordmark", markup=False), before="#heading")
@@ -131,7 +132,14 @@ class PurposeScreen(StepScreen):
             pairs = (("Enter", "removes what the run left on the disk. Its figures so far stay in the history."),)
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11))
         brief = [pair for pair in pairs if pair[0] not in BESIDE]
-        self.query_one("#below", Canvas).show(lambda width: facts(brief, width, label=11, gap=False))
+        self._brief = lambda width: facts(brief, width, label=11, gap=False)
+        self.query_one("#below", Canvas).show(self._below)
+
+    def _below(self, width: int) -> Content:
+        """The facts below the list, where there is room for all of them."""
+        drawn = self._brief(width)
+        room = self.query_one("#below").content_size.height
+        return drawn if drawn.plain.count("\n") < room else Content("")
 
     @on(Rows.Clicked, "#purposes")
     def _clicked(self) -> None:
