@@ -20,6 +20,7 @@ from tests.bench.table import Line, Size, at_least, not_measured, told
 from tests.loop.loop_site import loop_site
 
 TITLE = "Generators against C"
+PYTHON = "Python's own work between the calls, and its start"
 BOUNDS = {"tmpfs": 0.85, "ext4": 0.97}
 FILES, MEAN_FILE, MEAN_APPEND = 100, 1_310_720, 16_384
 SIZES: dict[Size, tuple[int, float, int]] = {"full": (7, 2.0, 5000), "short": (3, 1.0, 5000), "tiny": (1, 0.2, 200)}
@@ -44,7 +45,9 @@ def measure(size: Size) -> Iterator[Line]:
                 for side in taken.turns():
                     taken.add(side, _fileserver(side == "ours", loop, where, seconds))
                 remark = f"for each second of processor time {taken.ratio('cpu')}"
-                yield at_least(f"File-server mix, {place}: operations a second", taken.ratio("rate"), bound, remark)
+                yield at_least(
+                    f"File-server mix, {place}: operations a second", taken.ratio("rate"), bound, remark, why=PYTHON
+                )
                 yield from _small_files(Path(folder), where, place, pairs, small)
                 yield _fs_mark(where, place, pairs, small)
 
@@ -110,7 +113,8 @@ def _small_files(folder: Path, where: Path, place: str, pairs: int, small: tuple
             taken.add(side, {"seconds": time.perf_counter() - began, "cpu": children_cpu_s() - before_s})
             shutil.rmtree(directory)
         remark = f"by processor time {taken.inverse('cpu')}"
-        yield at_least(f"Small files, {title} {small[1]:,}, {place}", taken.inverse("seconds"), BOUNDS[place], remark)
+        figure = f"Small files, {title} {small[1]:,}, {place}"
+        yield at_least(figure, taken.inverse("seconds"), BOUNDS[place], remark, why=PYTHON)
 
 
 def _fs_mark(where: Path, place: str, pairs: int, small: tuple[str, int, int]) -> Line:

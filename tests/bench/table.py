@@ -27,23 +27,29 @@ class Line:
         return f"| {self.figure} | {self.bound} | {self.measured} | {self.verdict} | {self.remark} |"
 
 
-def at_least(figure: str, found: Spread, bound: float, remark: str = "") -> Line:
-    """A ratio that has to reach `bound`."""
+def at_least(figure: str, found: Spread, bound: float, remark: str = "", *, why: str = "") -> Line:
+    """A ratio that has to reach `bound`; where it does not, `why` is told."""
     verdict = "holds"
     if found.median < bound:
         short = f"misses by {1 - found.median / bound:.1%}"
         verdict = f"{short}, within the spread" if found.high >= bound else short
+        remark = _explained(remark, why)
     return Line(figure, f"≥ {bound:g}", str(found), verdict, remark)
 
 
-def at_most(figure: str, found: Spread, bound: float, unit: str = "", remark: str = "") -> Line:
-    """A figure or a ratio that may reach `bound`."""
+def at_most(figure: str, found: Spread, bound: float, unit: str = "", remark: str = "", *, why: str = "") -> Line:
+    """A figure or a ratio that may reach `bound`; where it is beyond, `why` is told."""
     verdict = "holds"
     if found.median > bound:
         over = f"misses by {found.median / bound - 1:.1%}"
         verdict = f"{over}, within the spread" if found.low <= bound else over
+        remark = _explained(remark, why)
     unit = unit and f" {unit}"
     return Line(figure, f"≤ {bound:g}{unit}", f"{found}{unit}", verdict, remark)
+
+
+def _explained(remark: str, why: str) -> str:
+    return "; ".join(filter(None, (remark, f"why: {why or 'not known yet'}")))
 
 
 def told(figure: str, measured: str, remark: str = "") -> Line:

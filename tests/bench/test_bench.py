@@ -48,4 +48,7 @@ def test_a_line_says_whether_its_bound_holds_and_by_how_much_not() -> None:
     assert at_least("a", found, 1.0).verdict == "misses by 5.0%, within the spread"
     assert at_least("a", found, 1.9).verdict == "misses by 50.0%"
     assert at_most("a", found, 0.5, "s").verdict == "misses by 90.0%"
+    assert at_most("a", found, 0.5, "s", "seen", why="it is slow").remark == "seen; why: it is slow"
+    assert at_least("a", found, 0.9, "seen", why="it is slow").remark == "seen"
+    assert at_least("a", found, 1.0).remark == "why: not known yet"
     assert table([at_most("a", found, 1.0, "s")]).endswith("| a | ≤ 1 s | 0.95 (0.9 – 1, n = 3) s | holds |  |")
