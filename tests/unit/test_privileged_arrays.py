@@ -18,7 +18,7 @@ PATHS = ("/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd")
 DISK = Device("sdx", "sdx", "8:16")
 MDADM = """
 echo "$*" >> {root}/log
-case "$1" in --config*) echo 'mdadm: --config does not set the mode, and so cannot be the first option.' >&2; exit 2 ;; esac
+case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
 case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_NAME={name}\\nMD_UUID={uuid}\\n' ;; esac
 """
 
