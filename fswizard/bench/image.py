@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fswizard.bench import patience
+from fswizard.bench import scratch_file
 from fswizard.bench.helper import Attached, Helper, HelperFailed
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.site import Site, forget_cell
 from fswizard.bench.venue import CandidateFailed
-from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.model.estimates import filling_s
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import ARRAY, MD
 from fswizard.model.plan import Plan
@@ -31,11 +28,8 @@ from fswizard.system import commands
 from fswizard.system.process import Finished, Process
 
 MKFS_TIME = Metric("mkfs_time", "s", "lower")
-FILL_BLOCK_BYTES = 4 << 20
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
-PROBE_MIB = 16
-"""Written beside the image after an error, to tell a failing disk from a failing candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +205,7 @@ class ImageVenue:
         for image, member in zip(self._layout.images, self._plan.target.members):
             await self._check_image(Path(image), member.size_bytes, reading=reading)
         if reading:
-            await _write_beside(self._layout.scratch)
+            await scratch_file.write_beside(self._layout.scratch)
 
     async def _check_image(self, image: Path, size_bytes: int, *, reading: bool) -> None:
         try:
@@ -227,7 +221,7 @@ class ImageVenue:
                 f"The filesystem under the image ({image.parent.parent}) is full.", "Make room there and run again."
             )
         if reading:
-            await _read_whole(str(image))
+            await scratch_file.read_whole(str(image))
 
     async def _make(self, candidate: Candidate) -> None:
         await self._prepare_blocks()
@@ -260,8 +254,8 @@ class ImageVenue:
     async def _prepare_blocks(self) -> None:
         """A filesystem that discarded blocks has made holes: later writes would have to fill them."""
         for image in self._layout.images:
-            if _is_sparse(image):
-                await _fill(image, self._plan, self._narrator)
+            if scratch_file.is_sparse(image):
+                await scratch_file.fill(image, self._plan, self._narrator)
 
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
@@ -286,8 +280,8 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
         Path(made).mkdir(mode=0o700)
     for image, member in zip(images, members):
         narrator.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
-        await _reserve(image, member.size_bytes, member.host_filesystem, narrator)
-        await _fill(image, plan, narrator)
+        await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, narrator)
+        await scratch_file.fill(image, plan, narrator)
     narrator.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
         parts = [await helper.attach(image) for image in images]
@@ -313,95 +307,3 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
 
 def _image_name(number: int) -> str:
     return "image" if number == 1 else f"image-{number}"
-
-
-async def _reserve(image: str, size_bytes: int, host_filesystem: str, narrator: Narrator) -> None:
-    """Make the image file with all its blocks; without copy-on-write where the filesystem under it would."""
-    os.close(os.open(image, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    steps = [["fallocate", "--posix", "--length", str(size_bytes), image]]
-    if host_filesystem == "btrfs":
-        steps.insert(0, ["chattr", "+C", image])
-    for argv in steps:
-        finished = await patience.finish(argv)
-        narrator.command_ended(finished)
-        if finished.exit_code:
-            raise RunFailed(
-                f"The scratch image could not be reserved ({argv[0]} failed).",
-                "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
-                finished.output,
-            )
-
-
-async def _fill(image: str, plan: Plan, narrator: Narrator) -> None:
-    """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
-    size_bytes = plan.target.size_bytes
-    expected_s = filling_s(size_bytes, plan.drive.kind if plan.drive else "unknown")
-    narrator.begin("fill", "writing the whole scratch image once", expected_s=expected_s)
-    argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
-    argv += ["conv=notrunc,fsync", "status=none"]
-    finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, narrator)
-    if finished.exit_code:  # not every filesystem takes direct I/O
-        finished = await _watch_writing(argv, size_bytes, narrator)
-    if finished.exit_code:
-        raise RunFailed("The scratch image could not be written.", "Its disk may be full or failing.", finished.output)
-
-
-async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrator) -> Finished:
-    narrator.command_begins(tuple(argv))
-    process = await commands.start(argv)
-    ending = asyncio.ensure_future(process.wait())
-    before, silent_s = 0, 0.0
-    try:
-        while not (await asyncio.wait({ending}, timeout=0.25))[0]:
-            written = _written_bytes(process.pid)
-            rate = max(0, written - before) / 0.25
-            silent_s = 0.0 if rate else silent_s + 0.25
-            if silent_s > patience.LIMIT_S:
-                raise patience.no_answer(argv[0])
-            before = written
-            narrator.progress("writing the whole scratch image once", Progress(min(1.0, written / size_bytes), rate))
-    finally:
-        if not ending.done():
-            ending.cancel()
-            await patience.end(process, argv[0])
-    narrator.command_ended(ending.result())
-    return ending.result()
-
-
-def _written_bytes(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("wchar:")), 0)
-
-
-def _is_sparse(image: str) -> bool:
-    status = os.stat(image)
-    return status.st_blocks * 512 < status.st_size
-
-
-async def _read_whole(image: str) -> None:
-    """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
-    finished = await patience.finish(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])
-    if finished.exit_code:
-        raise RunFailed(
-            "The disk under the scratch image cannot be read.",
-            "The disk may be failing: look at its health first.",
-            finished.output,
-        )
-
-
-async def _write_beside(scratch: str) -> None:
-    """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
-    probe = f"{scratch}/probe"
-    argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
-    finished = await patience.finish(argv)
-    with contextlib.suppress(OSError):
-        os.unlink(probe)
-    if finished.exit_code:
-        raise RunFailed(
-            "The disk under the scratch image cannot be written.",
-            "The disk may be failing or full: look at its health first.",
-            finished.output,
-        )

@@ -1,0 +1,114 @@
+"""The file of a scratch image: its room reserved, written once, and looked at where something failed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fswizard.bench import patience
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.workloads import Progress
+from fswizard.errors import RunFailed
+from fswizard.model.estimates import filling_s
+from fswizard.model.plan import Plan
+from fswizard.system import commands
+from fswizard.system.process import Finished
+
+FILL_BLOCK_BYTES = 4 << 20
+PROBE_MIB = 16
+"""Written beside the image after an error, to tell a failing disk from a failing candidate."""
+
+
+async def reserve(image: str, size_bytes: int, host_filesystem: str, narrator: Narrator) -> None:
+    """Make the image file with all its blocks; without copy-on-write where the filesystem under it would."""
+    os.close(os.open(image, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    steps = [["fallocate", "--posix", "--length", str(size_bytes), image]]
+    if host_filesystem == "btrfs":
+        steps.insert(0, ["chattr", "+C", image])
+    for argv in steps:
+        finished = await patience.finish(argv)
+        narrator.command_ended(finished)
+        if finished.exit_code:
+            raise RunFailed(
+                f"The scratch image could not be reserved ({argv[0]} failed).",
+                "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
+                finished.output,
+            )
+
+
+async def fill(image: str, plan: Plan, narrator: Narrator) -> None:
+    """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
+    size_bytes = plan.target.size_bytes
+    expected_s = filling_s(size_bytes, plan.drive.kind if plan.drive else "unknown")
+    narrator.begin("fill", "writing the whole scratch image once", expected_s=expected_s)
+    argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
+    argv += ["conv=notrunc,fsync", "status=none"]
+    finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, narrator)
+    if finished.exit_code:  # not every filesystem takes direct I/O
+        finished = await _watch_writing(argv, size_bytes, narrator)
+    if finished.exit_code:
+        raise RunFailed("The scratch image could not be written.", "Its disk may be full or failing.", finished.output)
+
+
+async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrator) -> Finished:
+    narrator.command_begins(tuple(argv))
+    process = await commands.start(argv)
+    ending = asyncio.ensure_future(process.wait())
+    before, silent_s = 0, 0.0
+    try:
+        while not (await asyncio.wait({ending}, timeout=0.25))[0]:
+            written = _written_bytes(process.pid)
+            rate = max(0, written - before) / 0.25
+            silent_s = 0.0 if rate else silent_s + 0.25
+            if silent_s > patience.LIMIT_S:
+                raise patience.no_answer(argv[0])
+            before = written
+            narrator.progress("writing the whole scratch image once", Progress(min(1.0, written / size_bytes), rate))
+    finally:
+        if not ending.done():
+            ending.cancel()
+            await patience.end(process, argv[0])
+    narrator.command_ended(ending.result())
+    return ending.result()
+
+
+def _written_bytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("wchar:")), 0)
+
+
+def is_sparse(image: str) -> bool:
+    status = os.stat(image)
+    return status.st_blocks * 512 < status.st_size
+
+
+async def read_whole(image: str) -> None:
+    """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
+    finished = await patience.finish(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])
+    if finished.exit_code:
+        raise RunFailed(
+            "The disk under the scratch image cannot be read.",
+            "The disk may be failing: look at its health first.",
+            finished.output,
+        )
+
+
+async def write_beside(scratch: str) -> None:
+    """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
+    probe = f"{scratch}/probe"
+    argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
+    finished = await patience.finish(argv)
+    with contextlib.suppress(OSError):
+        os.unlink(probe)
+    if finished.exit_code:
+        raise RunFailed(
+            "The disk under the scratch image cannot be written.",
+            "The disk may be failing or full: look at its health first.",
+            finished.output,
+        )
