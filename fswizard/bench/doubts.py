@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from fswizard.drives import persistent_cache_bytes
+from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
 from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
@@ -53,7 +53,7 @@ def _over_several(plan: Plan) -> Iterator[Doubt]:
     members = plan.target.members
     if not plan.target.others:
         return
-    if plan.target.kind == "image" and len({os.stat(member.path).st_dev for member in members}) < len(members):
+    if plan.target.kind == "image" and len({_disk_under(member.path) for member in members}) < len(members):
         yield Doubt(
             "members-on-one-disk",
             f"The {len(members)} scratch images share a disk, which does the work of all: layouts are compared by what "
@@ -66,6 +66,11 @@ def _over_several(plan: Plan) -> Iterator[Doubt]:
             "Arrays were made without their first synchronisation (--assume-clean), to measure them as they are when "
             "that is over. It takes hours on large disks, in which an array is slower.",
         )
+
+
+def _disk_under(directory: str) -> str:
+    drive = place_of(directory)
+    return drive.name if drive else str(os.stat(directory).st_dev)
 
 
 def _drivers(plan: Plan) -> Iterator[Doubt]:

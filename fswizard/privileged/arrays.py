@@ -139,7 +139,7 @@ def reclaim(name: str, blocks: Path = BLOCKS) -> None:
             continue
         if told.get("MD_UUID") != uuid_of(name):
             raise Refusal("refused", f"{block.name} does not bear the mark of a run")
-        if stop(block.name, [f"/dev/{member}" for member in members]):
+        if stop(block.name, [f"/dev/{member.replace('!', '/')}" for member in members]):
             raise Refusal("failed", f"{block.name} cannot be stopped")
 
 
@@ -149,10 +149,10 @@ def _members(block: Path) -> list[str]:
 
 def _lock(path: str, undo: contextlib.ExitStack) -> None:
     """Of the whole disk; whoever holds the lock already, the helper itself above all, keeps it."""
-    directory = Path("/sys/class/block", os.path.basename(path)).resolve()
+    directory = Path("/sys/class/block", path.removeprefix("/dev/").replace("/", "!")).resolve()
     disk = directory.parent.name if (directory / "partition").exists() else directory.name
     with contextlib.suppress(OSError):
-        lock = os.open(f"/dev/{disk}", os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(f"/dev/{disk.replace('!', '/')}", os.O_RDONLY | os.O_CLOEXEC)
         undo.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fswizard.bench import doubts, quiet
 from fswizard.cli.run import plan_text
-from fswizard.model.plan import Plan, Target
+from fswizard.filesystems import parse_candidates
+from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import FioJob, TreeJob
 from fswizard.system import host
 from tests.builders import DURATION, make_drive, make_plan, make_workload
@@ -92,3 +95,28 @@ def test_a_time_too_short_for_three_rounds_is_said_beforehand_with_what_would_fi
         make_plan(five, time_limit_s=20, seconds_per_trial=10, preparation_s=5)
     )
     assert "is short for" not in plan_text(make_plan(five, time_limit_s=200, seconds_per_trial=10, preparation_s=5))
+
+
+def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:
+    first, *others = (Member(directory, 2 << 30, "ext4") for directory in directories)
+    target = Target("image", first.path, first.size_bytes, "ext4", others=tuple(others))
+    spread = tuple(candidate.on(len(directories)) for candidate in parse_candidates(candidates))
+    return replace(plan(target=target), candidates=spread)
+
+
+def test_images_that_share_a_disk_tell_what_layouts_cost_and_not_what_several_disks_bring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = said(over_images(str(tmp_path), str(tmp_path)))
+    assert "The 2 scratch images share a disk" in alike["members-on-one-disk"]
+    assert "images:SIZE@DIRECTORY,DIRECTORY" in alike["members-on-one-disk"]
+    monkeypatch.setattr(doubts, "place_of", lambda path: make_drive(name=path.replace("/", "")))
+    assert "members-on-one-disk" not in said(over_images("/first", "/second"))
+    assert "members-on-one-disk" in said(over_images("/first", "/second", "/first"))
+
+
+def test_an_array_of_md_was_not_synchronised_and_others_need_not_be(tmp_path: Path) -> None:
+    directory = str(tmp_path)
+    assert "not-synchronised" not in said(over_images(directory, directory))
+    text = said(over_images(directory, directory, directory, candidates="md:raid5+ext4"))["not-synchronised"]
+    assert "--assume-clean" in text
