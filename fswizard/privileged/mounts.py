@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from fswizard.privileged import system_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,16 @@ def open_root(mount: Mount) -> int:
         os.close(descriptor)
         raise OSError(f"{mount.path} was moved while it was looked at")
     return descriptor
+
+
+def unmount(path: str) -> int:
+    """0, or the number of the error, which is told on standard error. Never lazily."""
+    try:
+        system_calls.unmount(path)
+    except OSError as error:
+        print(f"umount: {path}: {error.strerror}", file=sys.stderr)
+        return error.errno or 1
+    return 0
 
 
 def users(mount: Mount) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fswizard.privileged import processes, programs, stage, system_calls
+from fswizard.privileged import mounts, processes, programs, stage, system_calls
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Body
 from fswizard.privileged.mounts import Mount
@@ -123,7 +123,7 @@ def mount(pool: Pool, directory: int, person: Person) -> Body:
         if code == 0:
             code = _mount(pool, directory, person)
             if code:
-                _umount(stage.MOUNT)
+                mounts.unmount(stage.MOUNT)
                 _export(pool)
         if code:
             _stop()
@@ -134,7 +134,7 @@ def mount(pool: Pool, directory: int, person: Person) -> Body:
 
 def umount(pool: Pool, path: str) -> int:
     """Unmount, export, and forget everything that is cached of it; the exit code."""
-    code = _umount(path) or _export(pool)
+    code = mounts.unmount(path) or _export(pool)
     if code == 0:
         _stop()
         for device in pool.devices.values():
@@ -206,7 +206,7 @@ def note_errors(pool: Pool) -> None:
 def end(pool: Pool, mounted: Mount | None) -> None:
     """Destroy a pool of the kernel's module: it would outlive the helper."""
     if mounted is not None:
-        _umount(mounted.path)
+        mounts.unmount(mounted.path)
     with contextlib.suppress(OSError):
         discard(pool)
 
@@ -245,10 +245,6 @@ def _mount(pool: Pool, directory: int, person: Person) -> int:
     os.chmod(stage.MOUNT, 0o700)
     stage.move(directory)
     return 0
-
-
-def _umount(path: str) -> int:
-    return _call("umount", "--no-canonicalize", "--no-mtab", "--internal-only", path)
 
 
 def _export(pool: Pool) -> int:

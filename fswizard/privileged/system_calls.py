@@ -11,7 +11,7 @@ CLONE_NEWPID = 0x20000000
 PR_SET_PDEATHSIG = 1
 BLKFLSBUF = 0x1261
 MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_MOVE = 2, 4, 32, 4096, 8192
-MNT_DETACH = 2
+MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -39,6 +39,11 @@ def die_with_parent() -> None:
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
     """mount(2)."""
     _check(_libc.mount(*map(os.fsencode, (source, target, kind)), ctypes.c_ulong(flags), os.fsencode(data)))
+
+
+def unmount(target: str) -> None:
+    """umount2(2): OSError EBUSY while anything uses it."""
+    _check(_libc.umount2(os.fsencode(target), UMOUNT_NOFOLLOW))
 
 
 def detach_mount(target: str) -> None:

@@ -279,21 +279,17 @@ def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
 
 def take_back(mounted: Mount) -> Mount | None:
     """Unmount what was mounted by a program that was killed before it was done; the mount where that fails."""
-    _call([programs.find("umount"), "--no-canonicalize", "--no-mtab", "--internal-only", mounted.path])
+    mounts.unmount(mounted.path)
     return mounts.mounts().get(mounted.id)
 
 
 def umount(volume: Volume, mounted: Mount) -> jobs.Body:
     """Never lazily: a filesystem that is in use stays mounted, and its users are named."""
-    program = programs.find("umount")
 
     def body() -> int:
         if mounted.kind == cleaner.NILFS2:
             cleaner.end()
-        if volume.is_pool:
-            code = pools.umount(volume.pool, mounted.path)
-        else:
-            code = _call([program, "--no-canonicalize", "--no-mtab", "--internal-only", mounted.path])
+        code = pools.umount(volume.pool, mounted.path) if volume.is_pool else mounts.unmount(mounted.path)
         if code:
             print(*mounts.users(mounted), sep="\n", file=sys.stderr)
         elif mounted.kind == "fuseblk":
