@@ -18,11 +18,11 @@ ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 
 SHOWN = (
-    ("shingled", "ST8000AS0002", ("SMR, drive-managed", "Our table of models")),
-    ("zoned", "nvme0n1", ("host-managed zones", "queue/zoned")),
-    ("nvme", "nvme1n1", ("NVMe", "flash, not platters")),
-    ("usb", "QEMU HARDDISK", ("not known", "46f4:0001")),
-    ("virtio", "vdb", ("virtual", "do not show themselves")),
+    ("shingled", "sda       ST8000AS0002", ("SMR, drive-managed", "Our table of models")),
+    ("zoned", "nvme0n1   QEMU", ("host-managed zones", "queue/zoned")),
+    ("nvme", "nvme1n1   QEMU", ("NVMe", "flash, not platters")),
+    ("usb", "sde       QEMU", ("● virtual", "46f4:0001")),
+    ("virtio", "vda       no model", ("virtual", "do not show themselves")),
 )
 """Disks by the picture's name: what stands in their row, and what is said of them."""
 
