@@ -80,9 +80,9 @@ def borg(site: LoopSite, *arguments: str) -> float:
     return timed(site, "borg", *arguments, env={**os.environ, "BORG_BASE_DIR": f"{site.scratch}/by-hand"})
 
 
-def removing(name: str, *, ours: str = "") -> Callable[[LoopSite], object]:
+def removing(name: str) -> Callable[[LoopSite], object]:
     """Room for what is made by hand: under the same name as ours, for ext4 places directories by their names."""
-    return lambda site: run("rm", "-rf", *(f"{site.directory}/{path}" for path in (name, ours) if path))
+    return lambda site: run("rm", "-rf", f"{site.directory}/{name}")
 
 
 def borg_before(site: LoopSite) -> None:
@@ -91,8 +91,8 @@ def borg_before(site: LoopSite) -> None:
 
 
 def sqlite_before(site: LoopSite) -> None:
-    removing("sqlite-wal-200.part", ours="sqlite-wal-200")(site)
-    run("mkdir", f"{site.directory}/sqlite-wal-200.part")
+    removing("sqlite-wal-200")(site)
+    run("mkdir", f"{site.directory}/sqlite-wal-200")
 
 
 PAIRS = {
@@ -101,28 +101,26 @@ PAIRS = {
     "cp": Pair(
         TreeJob("copy", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy.part"),
-        removing(f"{TREE}-copy.part", ours=f"{TREE}-copy"),
+        lambda site: timed(site, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy"),
+        removing(f"{TREE}-copy"),
     ),
     "rm": Pair(
         TreeJob("delete", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "rm", "-rf", f"{TREE}-copy.part"),
-        lambda site: run(
-            "cp", "-a", "--reflink=never", f"{site.directory}/{TREE}", f"{site.directory}/{TREE}-copy.part"
-        ),
+        lambda site: timed(site, "rm", "-rf", f"{TREE}-copy"),
+        lambda site: run("cp", "-a", "--reflink=never", f"{site.directory}/{TREE}", f"{site.directory}/{TREE}-copy"),
     ),
     "tar": Pair(
         TreeJob("tar", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "tar", "-cf", f"{TREE}.tar.part", "-C", TREE, "."),
-        removing(f"{TREE}.tar.part", ours=f"{TREE}.tar"),
+        lambda site: timed(site, "tar", "-cf", f"{TREE}.tar", "-C", TREE, "."),
+        removing(f"{TREE}.tar"),
     ),
     "rsync": Pair(
         RsyncJob("onto", "mixed", 500, 32 * MIB),
         "duration",
-        lambda site: timed(site, "rsync", "-a", f"{site.scratch}/{SYNCED}/", f"{SYNCED}.part"),
-        removing(f"{SYNCED}.part", ours=SYNCED),
+        lambda site: timed(site, "rsync", "-a", f"{site.scratch}/{SYNCED}/", SYNCED),
+        removing(SYNCED),
     ),
     "borg": Pair(
         ARCHIVED,
@@ -133,7 +131,7 @@ PAIRS = {
     "sqlite3": Pair(
         SqliteJob("wal", 200),
         "duration",
-        lambda site: timed(site, "sqlite3", "sqlite-wal-200.part/database", f".read {site.scratch}/sqlite-wal-200.sql"),
+        lambda site: timed(site, "sqlite3", "sqlite-wal-200/database", f".read {site.scratch}/sqlite-wal-200.sql"),
         sqlite_before,
     ),
 }
