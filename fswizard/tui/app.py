@@ -42,6 +42,8 @@ SCREENS: dict[StepName, str] = {
     "result": "fswizard.tui.screens.result:ResultScreen",
 }
 """Imported when they are shown, so that the first picture comes quickly."""
+PLACES = "fswizard.tui.screens.places:PlacesScreen"
+"""What the second step is where existing directories are compared."""
 DEAF_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
@@ -129,7 +131,7 @@ class FswizardApp(App[int]):
     def visit(self, step: StepName) -> None:
         """Show a step."""
         self._visited.add(step)
-        screen = _screen(step)
+        screen = _screen(PLACES if step == "drive" and self.wishes.comparing else SCREENS[step])
         if isinstance(self.screen, StepScreen):
             self.switch_screen(screen)
         else:
@@ -306,8 +308,8 @@ class FswizardApp(App[int]):
             self.exit(int(ExitCode.OK))
 
 
-def _screen(step: StepName) -> StepScreen:
-    screen: StepScreen = pkgutil.resolve_name(SCREENS[step])()
+def _screen(name: str) -> StepScreen:
+    screen: StepScreen = pkgutil.resolve_name(name)()
     return screen
 
 

@@ -9,17 +9,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui.backend import Place
 from fswizard.tui.drawing import Piece, lines
 from fswizard.tui.drives import best_for, contents, drive_header, drive_row, explain
-from fswizard.tui.places import PlaceRows, explain_place
 from fswizard.tui.scout import Scout
-from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.members import Members, MembersScreen
+from fswizard.tui.screens.naming import NamingScreen
 from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.targets import (
     DEVICE,
@@ -45,10 +43,11 @@ if TYPE_CHECKING:
 WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
-class DriveScreen(StepScreen):
+class DriveScreen(NamingScreen):
     """The disks, what is known of the highlighted one, and where to measure."""
 
     STEP = "drive"
+    LIST = "#drives"
     HELP = (
         "The list shows every disk with its way of recording. SMR (shingled) disks write slowly once their cache "
         "is full; the evidence for the verdict stands beside it, so that you can check it.\n\n"
@@ -73,19 +72,9 @@ class DriveScreen(StepScreen):
     ]
 
     def question(self) -> str:
-        if self.wishes.comparing:
-            return "Which places are to be compared?"
         return "Is this disk shingled?" if self.wishes.purpose == "smr" else "Which disk is it about?"
 
     def body(self) -> ComposeResult:
-        if self.wishes.comparing:
-            with Horizontal(classes="split"):
-                with VerticalScroll(classes="left", can_focus=False):
-                    yield Box(placeholder="another directory, such as /srv/data", id="directory")
-                    yield PlaceRows(id="places", keeps=True)
-                    yield Canvas(id="below", classes="narrow-only")
-                yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
-            return
         yield Rows(id="drives", keeps=True)
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
@@ -103,43 +92,13 @@ class DriveScreen(StepScreen):
         self._looked_at: object = None
         self._about: object = None
         self._explained = ""
-        self.query_one("#directory").display = False
+        self._names_model = False
         self.query_one(".panel").border_title = "What is known of it"
-        if self.wishes.comparing:
-            self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
-            self.query_one(PlaceRows).focus()
-            self._look_for_places()
-            return
         if self.wizard.known.drives is None:
             self.say("Looking for disks …")
         self._learnt()
         self._scout()
         self.query_one("#drives").focus()
-
-    # Places to compare
-
-    @work(thread=True, exclusive=True, group="look")
-    def _look_for_places(self) -> None:
-        places = self.wizard.backend.mounted()
-        tell(self, self._show_places, places)
-
-    def _show_places(self, places: tuple[Place, ...]) -> None:
-        chosen = self.wishes.places or tuple(place.directory for place in places)
-        self.query_one(PlaceRows).offer(places, chosen)
-        if len(places) < 2:
-            found = "Only one mounted filesystem" if places else "No mounted filesystem"
-            self.say(("! ", "bold $warning"), f"{found} that you can write to was found, and two are needed: mount "
-                     "another and come back, or name a directory on it: ", ("d", "bold $primary"), ".")  # fmt: skip
-
-    @on(Rows.Chosen, "#places")
-    def _explain_place(self) -> None:
-        rows = self.query_one(PlaceRows)
-        place = next((place for place in rows.places if place.directory == rows.key), None)
-        if place is None:
-            return
-        filesystem = self.wizard.known.catalogue.get(place.filesystem)
-        for canvas in self.query("#about, #below").results(Canvas):
-            canvas.show(lambda width: explain_place(place, filesystem, width))
 
     # Disks
 
@@ -323,7 +282,7 @@ class DriveScreen(StepScreen):
     def action_several(self) -> None:
         """Choose several disks or scratch images."""
         recipe, drives = self.wishes.recipe, self.wizard.known.drives
-        if recipe is None or drives is None or self.wishes.comparing:
+        if recipe is None or drives is None:
             return
         place = self.wizard.known.places.get(self._drive.name) if self._drive else None
         where = place if isinstance(place, Place) and not self.wishes.directory else None
@@ -369,27 +328,18 @@ class DriveScreen(StepScreen):
     # Typing
 
     def action_directory(self) -> None:
-        self._type("directory to put the scratch image into, such as ~/scratch", self.wishes.directory)
+        self._names_model = False
+        self.open_box("directory to put the scratch image into, such as ~/scratch", self.wishes.directory)
 
     def action_model(self) -> None:
-        self._type("model name of a disk, such as ST8000AS0002", "")
+        self._names_model = True
+        self.open_box("model name of a disk, such as ST8000AS0002")
 
-    def _type(self, placeholder: str, value: str) -> None:
-        box = self.query_one("#directory", Input)
-        box.placeholder = placeholder
-        box.value = value
-        box.display = True
-        box.focus()
-
-    @on(Input.Submitted)
-    def _typed(self, event: Input.Submitted) -> None:
-        typed = event.value.strip()
-        if not typed:
-            self._close_box()
-        elif event.input.placeholder.startswith("model"):
+    def was_typed(self, typed: str) -> None:
+        if self._names_model:
             self._judge(typed)
         else:
-            self._check_directory(typed)
+            super().was_typed(typed)
 
     @work(thread=True, exclusive=True, group="type")
     def _judge(self, model: str) -> None:
@@ -398,57 +348,29 @@ class DriveScreen(StepScreen):
 
     def _judged(self, drive: Drive) -> None:
         self._model = drive
-        self._close_box()
+        self.close_box()
         self._fill()
         self.query_one("#drives", Rows).highlight("model")
 
-    @work(thread=True, exclusive=True, group="type")
-    def _check_directory(self, directory: str) -> None:
-        try:
-            place = self.wizard.backend.named_place(directory)
-        except FswizardError as error:
-            tell(self, self.complain, error)
-            return
-        tell(self, self._directory_is, place)
-
-    def _directory_is(self, place: Place) -> None:
-        if self.wishes.comparing:
-            self.query_one(PlaceRows).add(place)
-        else:
-            if self.wishes.members:
-                self._alone()
-            self.wizard.wish(directory=place.directory, device="")
-            self._say_what(self._target_key)
-            self._draw()
-        self._close_box()
-
-    def _close_box(self) -> None:
-        self.query_one("#directory").display = False
-        self.query_one(PlaceRows if self.wishes.comparing else "#drives").focus()
+    def directory_is(self, place: Place) -> None:
+        if self.wishes.members:
+            self._alone()
+        self.wizard.wish(directory=place.directory, device="")
+        self._say_what(self._target_key)
+        self._draw()
 
     # On
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("rescan", "model", "other_list", "several"):
-            return not self.wishes.comparing
         if action == "probe":
-            drive = None if self.wishes.comparing or not self.is_mounted else self._drive
+            drive = self._drive if self.is_mounted else None
             return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
         return super().check_action(action, parameters)
 
     def action_other_list(self) -> None:
         self.focus_next()
 
-    def action_back(self) -> None:
-        if self.query_one("#directory").display:
-            self._close_box()
-        else:
-            super().action_back()
-
     def action_forward(self) -> None:
-        if self.wishes.comparing:
-            self._compare()
-            return
         targets = self.query_one("#targets", Rows)
         settled = targets.key == self._target_key and targets.key in ("named", "several")
         if targets.has_focus and not settled and not self._choose(targets.key):
@@ -477,15 +399,6 @@ class DriveScreen(StepScreen):
             self.wizard.wish(candidates=())  # what suits another disk is chosen anew
         elsewhere = place is not None and bool(place.remark)
         self.wizard.wish(drive=drive, elsewhere=elsewhere)
-        self.wizard.go_on()
-
-    def _compare(self) -> None:
-        chosen = self.query_one(PlaceRows).chosen
-        if len(chosen) < 2:
-            self.say(("✗ ", "bold $error"), "Tick at least two places: ", ("space", "bold $primary"), " ticks, ",
-                     ("d", "bold $primary"), " names another directory.")  # fmt: skip
-            return
-        self.wizard.wish(places=chosen)
         self.wizard.go_on()
 
 
