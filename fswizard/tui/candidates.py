@@ -94,14 +94,14 @@ def _version(filesystem: Filesystem, available: Availability | None) -> str:
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
     cells = []
-    across = 2 if width >= 38 else 1
-    half = (width - 2) // 2 if across == 2 else width
+    across = 2 if width >= 37 else 1
+    half = (width - 1) // 2 if across == 2 else width
     for feature in filesystem.features:
         glyph, style = _mark(feature)
         value = "" if feature.value in ("yes", "no") else f": {feature.value}"
         words = text((feature.name, "" if feature.value != "no" else "$muted"), (value, "$muted"))
         cells.append(fit(text((f"{glyph} ", style), words), half))
-    rows = [Content("  ").join(cells[i : i + across]) for i in range(0, len(cells), across)]
+    rows = [Content(" ").join(cells[i : i + across]) for i in range(0, len(cells), across)]
     return lines(rows)
 
 

@@ -102,6 +102,14 @@ async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does
         await shows(pilot, "no root; nothing is formatted")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_an_earlier_run_that_was_cut_off_is_called_so_however_long_its_disk_is_named(
+    size: tuple[int, int],
+) -> None:
+    async with app("purpose").run_test(size=size) as pilot:
+        await shows(pilot, "not finished")
+
+
 async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
     async with app("purpose").run_test(size=SIZE) as pilot:
         await shows(pilot, "Earlier results")

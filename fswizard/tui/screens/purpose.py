@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -239,14 +240,15 @@ def _purpose(name: Purpose) -> Draw:
 def _entry(entry: Entry, remark: str = "") -> Draw:
     def draw(width: int, on: bool) -> Content:
         leaders = remark or (", ".join(entry.ending.leaders) if entry.ending else "")
+        end = cut(leaders or "not finished", max(8, width // 2))
         head = entry.header
-        words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - len(leaders)))
+        words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
         return fit(
             text(
                 ("▌ " if on else "  ", "$primary"),
                 (when(head.started), "$muted"),
                 f"  {words}",
-                (f"  {leaders}" if leaders else "  not finished", "$success" if leaders else "$muted"),
+                (f"  {end}", "$success" if leaders else "$muted"),
             ),
             width,
         )
