@@ -18,13 +18,13 @@ ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 
 SHOWN = (
-    ("shingled", "sda       ST8000AS0002", ("SMR, drive-managed", "Our table of models")),
-    ("zoned", "nvme0n1   QEMU", ("host-managed zones", "queue/zoned")),
-    ("nvme", "nvme1n1   QEMU", ("NVMe", "flash, not platters")),
-    ("usb", "sde       QEMU", ("● virtual", "46f4:0001")),
-    ("virtio", "vda       no model", ("virtual", "do not show themselves")),
+    ("shingled", "ST8000AS0002-1NA17Z  ", ("SMR, drive-managed", "Our table of models")),
+    ("zoned", "nvme0n1  ", ("host-managed zones", "queue/zoned")),
+    ("nvme", "nvme1n1  ", ("NVMe", "flash, not platters")),
+    ("usb", "QEMU QEMU HARDDISK  ", ("● virtual", "46f4:0001")),
+    ("virtio", "no model name  ", ("virtual", "do not show themselves")),
 )
-"""Disks by the picture's name: what stands in their row, and what is said of them."""
+"""Disks by the picture's name: what stands in their row, with the blanks after it, and what is said of them."""
 
 
 @pytest.fixture(scope="module")
