@@ -60,6 +60,7 @@ class _Machine(FakeMachine):
 async def _take_all() -> None:
     for name in ("purpose", "drive", "filesystems", "workloads", "review"):
         await _take(name, app(name, _Machine()))
+    await _take("arrays", app("filesystems", images=4, member_bytes=5 << 30, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
