@@ -20,9 +20,9 @@ NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 SHOWN = (
     ("shingled", "ST8000AS0002-1NA17Z  ", ("SMR, drive-managed", "Our table of models")),
     ("zoned", "nvme0n1  ", ("host-managed zones", "queue/zoned")),
-    ("nvme", "nvme1n1  ", ("NVMe", "flash, not platters")),
+    ("nvme", "nvme1n1  ", ("NVMe", "It is an NVMe device")),
     ("usb", "QEMU QEMU HARDDISK  ", ("● virtual", "46f4:0001")),
-    ("virtio", "no model name  ", ("virtual", "do not show themselves")),
+    ("virtio", "no model name  ", ("virtual", "It stands for disks")),
 )
 """Disks by the picture's name: what stands in their row, with the blanks after it, and what is said of them."""
 
