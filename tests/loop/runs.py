@@ -28,7 +28,7 @@ COPY_TREE = Workload(
     "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 200, 2 << 20), DURATION, seconds=0.5,
     writes_bytes=4 << 20,
 )  # fmt: skip
-SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 512 << 20, 5.0, ("ext4", "xfs"))
+SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 320 << 20, 5.0, ("ext4", "xfs"))
 
 
 def short_plan(directory: Path, candidates: str = "ext4; xfs", recipe: Recipe = SHORT, **fields: Any) -> Plan:

@@ -8,12 +8,13 @@ import pty
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tests.loop.tiny_run import FSWIZARD
 
 
 @dataclass
@@ -63,7 +64,7 @@ def terminal(
     """`fswizard` on a terminal of its own; `before` is a shell command line that starts it, such as nohup."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    argv = [*before.split(), sys.executable, "-m", "fswizard", *arguments]
+    argv = [*before.split(), *FSWIZARD, *arguments]
     process = subprocess.Popen(
         argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", **(env or {})},

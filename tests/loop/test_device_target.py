@@ -37,6 +37,7 @@ from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.runs import SHORT, watch
 from tests.loop.test_run_command import RECIPE, wait_for
+from tests.loop.tiny_run import FSWIZARD
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
 
@@ -57,7 +58,7 @@ def recipe(tmp_path: Path) -> Path:
 
 
 def command(verb: str, recipe: Path, case: Case, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "fswizard", verb, str(recipe), "--target", f"device:{case.path}", *arguments]
+    return [*FSWIZARD, verb, str(recipe), "--target", f"device:{case.path}", *arguments]
 
 
 def fswizard(verb: str, recipe: Path, case: Case, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.loop.tiny_run import FSWIZARD
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
 
@@ -21,7 +22,7 @@ name = "short"
 title = "Short"
 why = "For tests."
 minutes = 3
-image = "512M"
+image = "320M"
 candidates = ["ext4", "xfs"]
 
 [[workload]]
@@ -44,7 +45,7 @@ def recipe(tmp_path: Path) -> Path:
 
 
 def start(recipe: Path, directory: Path, *arguments: str) -> subprocess.Popen[str]:
-    argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--target", f"image:512M@{directory}"]
+    argv = [*FSWIZARD, "run", str(recipe), "--target", f"image:320M@{directory}"]
     return subprocess.Popen(
         [*argv, "--output", str(directory / "result.jsonl"), *arguments],
         stdin=subprocess.DEVNULL,
@@ -64,9 +65,7 @@ def wait_for(path: Path, words: str) -> None:
 
 
 def fswizard(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fswizard", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
+    return subprocess.run([*FSWIZARD, *arguments], capture_output=True, text=True, check=False, timeout=60)
 
 
 def loops_on(directory: Path) -> list[str]:
@@ -143,7 +142,7 @@ def test_directories_are_compared_without_formatting_anything(recipe: Path, tmp_
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "precious").write_text("mine")
-    argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--rounds", "3..3"]
+    argv = [*FSWIZARD, "run", str(recipe), "--rounds", "3..3"]
     argv += ["--target", f"dir:{tmp_path / 'first'},{tmp_path / 'second'}", "--output", str(tmp_path / "result.jsonl")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -153,7 +152,7 @@ def test_directories_are_compared_without_formatting_anything(recipe: Path, tmp_
 
 
 def test_plan_shows_the_exact_commands_and_changes_nothing(recipe: Path, tmp_path: Path) -> None:
-    done = fswizard("plan", str(recipe), "--target", f"image:512M@{tmp_path}", "--candidates", "xfs:noatime")
+    done = fswizard("plan", str(recipe), "--target", f"image:320M@{tmp_path}", "--candidates", "xfs:noatime")
     assert done.returncode == 0, done.stderr
     assert "# mkfs.xfs -q -f -K DEVICE" in done.stdout
     assert "# mount -t xfs -o noatime DEVICE MOUNT" in done.stdout

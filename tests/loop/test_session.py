@@ -96,7 +96,7 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
 
 async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_path: Path) -> None:
     too_much = replace(RANDOM_WRITE, name="big", job=FioJob("write", 1 << 20, 500 << 20))
-    recipe = replace(SHORT, workloads=(too_much,))
+    recipe = replace(SHORT, workloads=(too_much,), image_bytes=512 << 20)
     plan = short_plan(tmp_path, "ext4; btrfs", recipe, minimum_rounds=1, maximum_rounds=1)
     events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
     failures = {event.failure.candidate: event.failure for event in events if isinstance(event, StepFailed)}
