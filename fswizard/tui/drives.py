@@ -8,7 +8,7 @@ from textual.content import Content
 
 from fswizard.model.drive import Drive, Evidence
 from fswizard.model.units import size_text
-from fswizard.tui.drawing import bullet, columns, cut, heading, lines, smr_badge, text, verdict_badge
+from fswizard.tui.drawing import bullet, columns, cut, heading, lines, smr_badge, text, verdict_badge, wrap
 from fswizard.tui.widgets.partitions import partition_map
 from fswizard.tui.widgets.rows import Draw
 from fswizard.tui.wishes import Purpose
@@ -68,13 +68,13 @@ def explain(drive: Drive, width: int) -> Content:
     rows.append(head)
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
-        rows.append(text((f"… {drive.pending}", "$muted")))
+        rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))
     if verdict.advice:
         rows += [Content(""), heading("Good to know", width)]
         rows += [bullet(("›", "$primary"), advice, width) for advice in verdict.advice]
     facts = _facts(drive)
     if facts:
-        rows += [Content(""), text((facts, "$muted"))]
+        rows += [Content(""), *wrap((facts, "$muted"), width)]
     return lines(rows)
 
 

@@ -12,7 +12,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
-from fswizard.tui.drawing import Piece, cut, cut_left, fit, lines, radio, text
+from fswizard.tui.drawing import Piece, cut_left, fit, lines, radio, text, wrap
 from fswizard.tui.widgets.rows import Draw
 from fswizard.tui.wishes import Wishes
 
@@ -42,7 +42,7 @@ def image_row(recipe: Recipe | None, place: Place | FswizardError | None, chosen
             rows = [text(mark, words.removesuffix(" in "), ("  nothing is lost", "$success"))]
             rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
         if place.remark:
-            rows.append(text(("     ! on another disk: nothing on this one is mounted and writable", "$warning")))
+            rows += _below(("! on another disk: nothing on this one is mounted and writable", "$warning"), width)
         return lines(fit(row, width) for row in rows)
 
     return draw
@@ -58,6 +58,11 @@ def directory_row(directory: str, chosen: bool) -> Draw:
     return draw
 
 
+def _below(words: Piece, width: int) -> list[Content]:
+    """What is said about a row, in lines of their own."""
+    return [fit(text("     ", line), width) for line in wrap(words, width - 5)]
+
+
 def several_row(wishes: Wishes, chosen: bool) -> Draw:
     """Several disks or scratch images, for candidates that are spread over them."""
 
@@ -68,7 +73,7 @@ def several_row(wishes: Wishes, chosen: bool) -> Draw:
         elif wishes.images > 1:
             words, meaning = several_words(wishes), ("  nothing is lost", "$success")
         else:
-            words, meaning = "several disks or scratch images, for arrays (a)", ("", "")
+            words, meaning = "several disks or images, for arrays (a)", ("", "")
         return fit(text(mark, words, meaning), width)
 
     return draw
@@ -102,7 +107,7 @@ def device_row(offer: Offer, chosen: bool) -> Draw:
         meaning = text(*_meaning(offer, width - 7))
         if head.cell_length + 2 + meaning.cell_length <= width:
             return fit(text(head, "  ", meaning), width)
-        return lines((fit(head, width), fit(text("     ", meaning), width)))
+        return lines((fit(head, width), *_below(meaning, width)))
 
     return draw
 
@@ -121,10 +126,10 @@ def losing(offer: Offer) -> tuple[Piece, ...]:
 
 
 def first_sentences(words: str, width: int) -> str:
-    """As many whole sentences as fit; the beginning of the first where not even that fits."""
+    """As many whole sentences as fit, and the first in any case."""
     while cell_len(words) > width and ". " in words:
         words = words[: words.rindex(". ") + 1]
-    return cut(words, width)
+    return words
 
 
 def device_words(offer: Offer) -> tuple[Piece, ...]:

@@ -12,7 +12,7 @@ from fswizard.tui.backend import Place
 from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.rows import Rows
-from tests.fakes.wizard import ARCHIVE, RECIPES, SSD, FakeMachine, app, chosen
+from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
 SIZE = (80, 24)
@@ -72,6 +72,12 @@ async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
         assert "Measure on" not in screen_text(pilot.app), "it stands below, as something to do afterwards"
         await pilot.press("tab")
         await shows(pilot, "Measure on")
+
+
+@pytest.mark.parametrize("width", [60, 80, 110, 120])
+async def test_the_serial_number_of_a_disk_stands_there_whole(width: int) -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(width, 40)) as pilot:
+        await shows(pilot, NEW.serial)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
