@@ -8,6 +8,7 @@ import pty
 import select
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping
@@ -64,7 +65,8 @@ def terminal(
     """`fswizard` on a terminal of its own; `before` is a shell command line that starts it, such as nohup."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    argv = [*before.split(), *FSWIZARD, *arguments]
+    program = FSWIZARD if "run" in arguments else (sys.executable, "-m", "fswizard")
+    argv = [*before.split(), *program, *arguments]
     process = subprocess.Popen(
         argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", **(env or {})},
