@@ -10,7 +10,7 @@ from tests.bench.__main__ import PARTS
 from tests.bench.pairs import Pairs, spread
 from tests.bench.table import at_least, at_most, table
 
-LINES = {"fio_jobs": 6, "by_hand": 4, "generators": 8, "startup": 3, "running": 4, "large": 3, "decision_time": 6}
+LINES = {"fio_jobs": 6, "by_hand": 4, "generators": 8, "startup": 3, "running": 5, "large": 3, "decision_time": 6}
 NEEDS = {"fio_jobs": ("loop", "fio"), "by_hand": ("loop", "fio"), "generators": ("loop",)}
 
 

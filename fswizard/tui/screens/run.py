@@ -17,14 +17,14 @@ from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
 
-FRAME_S = 0.25
-"""Programs tell of themselves about as often, and nobody reads faster."""
+FRAME_S = 0.1
+"""As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
 SPINNER_S = 0.5
 """Without news the picture moves on so often, to show that it is not frozen."""
 
 
 class RunScreen(StepScreen):
-    """Draws the newest snapshot four times a second, and only what changed."""
+    """Draws the newest snapshot up to ten times a second, and only what changed."""
 
     STEP = "run"
     HELP = (
