@@ -43,6 +43,9 @@ def image_row(recipe: Recipe | None, place: Place | FswizardError | None, chosen
             rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
         if place.remark:
             rows += _below(("! on another disk: nothing on this one is mounted and writable", "$warning"), width)
+        if recipe and place.free_bytes < recipe.image_bytes:
+            words = f"✗ too large: {size_text(place.free_bytes)} are free there. Name another directory: d"
+            rows += _below((words, "$error"), width)
         return lines(fit(row, width) for row in rows)
 
     return draw

@@ -11,6 +11,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Place
 from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.targets import image_row
 from fswizard.tui.widgets.rows import Rows
 from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
@@ -122,6 +123,13 @@ async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
         await until(pilot, lambda: "Measures" not in screen_text(pilot.app), "the facts to go")
         await pilot.resize_terminal(80, 40)
         await shows(pilot, "root once")
+
+
+@pytest.mark.parametrize(("free_bytes", "fits"), [(10**9, False), (10**12, True)])
+def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free_bytes: int, fits: bool) -> None:
+    place = Place("/home/ada", "ext2", free_bytes, "vda")
+    drawn = image_row(RECIPES[0], place, chosen=True)(60, False).plain
+    assert ("too large: 1.00 GB are free there" in drawn) is not fits
 
 
 def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
