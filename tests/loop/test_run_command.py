@@ -58,7 +58,7 @@ def start(recipe: Path, directory: Path, *arguments: str) -> subprocess.Popen[st
 
 def wait_for(path: Path, words: str) -> None:
     """Until the result file says `words`."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not (path.exists() and words in path.read_text()):
         assert time.monotonic() < deadline, f"{words} never came"
         time.sleep(0.05)

@@ -118,7 +118,7 @@ def test_a_disturbed_probe_proves_nothing(tmp_path: Path) -> None:
 def test_the_command_probes_a_scratch_file_and_leaves_nothing(tmp_path: Path) -> None:
     point = tmp_path / "mounted"
     point.mkdir()
-    quick = ShingledDisk(cache_bytes=1 << 40, write_mib_s=0.002, stall_s=LONG_STALL_S)
+    quick = ShingledDisk(size_bytes=1 << 30, cache_bytes=1 << 40, write_mib_s=0.002, stall_s=LONG_STALL_S)
     with attached(quick, tmp_path) as device:
         options = "lazy_itable_init=1,lazy_journal_init=1"
         subprocess.run(["mkfs.ext4", "-q", "-E", options, device], check=True, timeout=120)
