@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,6 +23,12 @@ REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 # No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
 settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL)
 settings.load_profile("fswizard")
+
+# A shell without job control starts what it puts in the background with SIGINT ignored, as nohup does with SIGHUP, and
+# programs pass that on. The programs under test start as in a terminal all the same; ignored signals have their own test.
+for _number, _usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}.items():
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 
 @dataclass(frozen=True)
