@@ -38,7 +38,7 @@ from tests.builders import make_plan
 TITLE = "The same fio job, bare and through us"
 MEMORY = Path("/dev/shm")
 FILE_BYTES = 128 << 20
-PAIRS_AND_SECONDS: dict[Size, tuple[int, float]] = {"full": (7, 1.5), "short": (3, 0.5), "tiny": (1, 0.3)}
+PAIRS_AND_SECONDS: dict[Size, tuple[int, float]] = {"full": (7, 1.0), "short": (3, 0.5), "tiny": (1, 0.3)}
 IOPS_FOR_CPU = "operations for each second of processor time"
 TELLS_MEANWHILE = "--status-interval"
 TELLING = "fio tells how far it is four times a second, and somebody reads it"
