@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fswizard.advice.choice import Choice
 from fswizard.advice.words import distinctions, has, label, listing, rounds_text, span
 from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import three_digits
@@ -109,7 +110,8 @@ def _only_one(plan: Plan, judgement: Judgement, choice: Choice) -> str:
     if not choice.beyond_speed:
         return f"{name} for want of others: no other candidate has figures to compare."
     own = judgement.of(choice.names[0])
-    why = f"the only one measured that {has(plan.needs)}" if choice.lacking else "the only safe one measured"
+    whole = "the only one measured with all its disks" if _lack_a_disk(choice) else "the only safe one measured"
+    why = f"the only one measured that {has(plan.needs)}" if choice.lacking else whole
     compared = ""
     if own is not None and own.baseline != own.candidate:
         compared = f", {three_digits(own.ratio)} × {own.baseline}{span(own)}, {rounds_text(own.rounds)}"
@@ -120,4 +122,11 @@ def _nobody_fits(plan: Plan, choice: Choice) -> str:
     if choice.lacking:
         safely = " and is safe" if choice.unsafe else ""
         return f"No candidate that was measured {has(plan.needs)}{safely}. Compare others, or ask for less."
+    if _lack_a_disk(choice):
+        return "Every layout was measured with a disk missing, to see what a failure costs: none is recommended."
     return "Every candidate that was measured has an option by which a crash may lose data: none is recommended."
+
+
+def _lack_a_disk(choice: Choice) -> bool:
+    """Whoever is ruled out as unsafe is so for a disk that was taken away."""
+    return all(DEGRADED in options for _, options in choice.unsafe)

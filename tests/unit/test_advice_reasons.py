@@ -151,6 +151,15 @@ def test_a_failed_disk_is_measured_and_never_recommended() -> None:
     ]
 
 
+def test_where_only_one_layout_or_none_has_all_its_disks_the_headline_says_so() -> None:
+    missing = {"md:raid5,degraded+ext4": (900.0,) * 3, "btrfs:raid1,degraded": (300.0,) * 3}
+    assert conclude(over_four_disks(missing)).advice.headline == (
+        "Every layout was measured with a disk missing, to see what a failure costs: none is recommended."
+    )
+    beside = conclude(over_four_disks({**missing, "md:raid5+ext4": (950.0,) * 3})).advice
+    assert beside.headline.startswith("ext4 on RAID 5 (md): the only one measured with all its disks, ")
+
+
 def test_an_array_that_is_advised_is_made_of_disks_by_their_stable_names_and_synchronised() -> None:
     create, mkfs, fstab = conclude(
         over_four_disks({"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3})
