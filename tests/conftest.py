@@ -25,7 +25,7 @@ settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL)
 settings.load_profile("fswizard")
 
 # A shell without job control starts what it puts in the background with SIGINT ignored, as nohup does with SIGHUP, and
-# programs pass that on. The programs under test start as in a terminal all the same; ignored signals have their own test.
+# programs pass that on. The programs under test start as in a terminal all the same.
 for _number, _usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}.items():
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
