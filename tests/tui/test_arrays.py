@@ -20,7 +20,7 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.rows import Rows
 from fswizard.tui.wishes import Wishes
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, FakeMachine, app
-from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
 from tests.tui.test_screens import LOOKS, after
 
 SIZE = (100, 32)
@@ -90,11 +90,13 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
             await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "1 of 2")
+        assert "next disk" in footer(pilot.app) and "erase and start" not in footer(pilot.app)
         for typed, told in ((TWIN.serial, "is not the serial number of sde"), (NEW.serial, "2 of 2")):
             pilot.app.screen.query_one("#serial", Input).value = typed
             await pilot.press("enter")
             await shows(pilot, told)
         assert not fake.sessions, "half of the disks are not enough"
+        assert "erase and start" in footer(pilot.app)
         await pilot.press("enter")
         await shows(pilot, "2 of 2")
         pilot.app.screen.query_one("#serial", Input).value = TWIN.serial

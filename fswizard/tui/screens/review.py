@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.reactive import reactive
 from textual.widgets import Input
 
 from fswizard.errors import FswizardError, Refused
@@ -46,11 +47,20 @@ class SerialBox(Box):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "erase and start"),
+        Binding("enter", "go_on", "next disk"),
         Binding("up", "screen.line(-1)", "scroll", key_display="↑"),
         Binding("down", "screen.line(1)", "scroll", key_display="↓"),
         Binding("pageup", "screen.page(-1)", "scroll", key_display="PgUp"),
         Binding("pagedown", "screen.page(1)", "scroll", key_display="PgDn"),
     ]
+    last: reactive[bool] = reactive(True, bindings=True)
+    """No other disk is asked about after this one."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        return {"submit": self.last, "go_on": not self.last}.get(action, True)
+
+    async def action_go_on(self) -> None:
+        await self.action_submit()
 
 
 class ReviewScreen(StepScreen):
@@ -170,7 +180,8 @@ class ReviewScreen(StepScreen):
         loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
         self.say(number, f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
                  (question.identifier, "bold"), " and press ", ("⏎", "bold $primary"), ".")  # fmt: skip
-        box = self.query_one("#serial", Input)
+        box = self.query_one("#serial", SerialBox)
+        box.last = len(self._answers) + 1 == many
         box.placeholder = f"{question.kind} of {question.device}"
         box.display = True
         box.focus()
