@@ -16,7 +16,7 @@ from fswizard.model.estimates import expected_s, room, writes_bytes
 from fswizard.model.recipe import TreeJob, TreeOperation, TreeShape
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.recipes import DEEPEST
+from fswizard.recipes.parsing import DEEPEST
 
 STEPS = 128
 """Between the quantiles of the sizes: the distribution is kept to a 128th."""

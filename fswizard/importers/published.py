@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
-import fswizard
 from fswizard.advice import beside
 from fswizard.errors import UsageError
 from fswizard.importers import table
 from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
+from fswizard.recipes import shipped_directory
 
 
 @cache
 def published() -> Mapping[str, Result]:
     """All published figures, by name."""
-    package = Path(fswizard.__file__).parent
-    shipped = package / "shipped_recipes"
-    directory = (shipped if shipped.is_dir() else package.parent / "recipes") / "published"
-    found = (table.parse(path.read_text("utf-8"), path.name) for path in sorted(directory.glob("*.toml")))
+    paths = sorted((shipped_directory() / "published").glob("*.toml"))
+    found = (table.parse(path.read_text("utf-8"), path.name) for path in paths)
     return {result.plan.recipe.name: result for result in found}
 
 

@@ -1,0 +1,91 @@
+"""Recipes: what is measured, read from TOML files. They are data: nothing in them names a path or a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fswizard.errors import FswizardError, UsageError
+from fswizard.model.recipe import Recipe
+from fswizard.model.text import safe
+from fswizard.recipes.keys import nearest
+from fswizard.recipes.parsing import LONGEST_FILE_BYTES, parse
+
+__all__ = ["SHIPPED", "available", "broken", "find", "load", "parse", "shipped_directory"]
+
+SHIPPED = "shipped with fswizard"
+"""Source of a recipe of the program's own."""
+
+
+def available() -> tuple[Recipe, ...]:
+    """Every recipe that can be used, shipped ones first; a person's own stands in for a shipped one of its name."""
+    return tuple(found for found in _read_all().values() if isinstance(found, Recipe))
+
+
+def broken() -> tuple[FswizardError, ...]:
+    """What is wrong with the recipes that cannot be used."""
+    return tuple(found for found in _read_all().values() if isinstance(found, FswizardError))
+
+
+def find(name_or_path: str) -> Recipe:
+    """The recipe of that name, or in that file; UsageError where there is none, or where it cannot be used."""
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        return load(Path(name_or_path))
+    known = _read_all()
+    found = known.get(name_or_path)
+    if isinstance(found, FswizardError):
+        raise found
+    if found is None:
+        usable = [name for name, recipe in known.items() if isinstance(recipe, Recipe)]
+        hint = f"There are {', '.join(usable)}; or name a file that ends with .toml."
+        raise UsageError(f"There is no recipe '{safe(name_or_path)}'{nearest(name_or_path, known)}.", hint)
+    return found
+
+
+def load(path: Path) -> Recipe:
+    """Read a recipe's file; UsageError where it cannot be read or used."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "this is not a file's name"
+        raise UsageError(f"{safe(str(path))}: {reason}.", "`fswizard recipes` lists what there is.") from error
+    if len(data) > LONGEST_FILE_BYTES:
+        raise UsageError(f"{safe(str(path))}: over 1 MB is no recipe.")
+    try:
+        return parse(data.decode("utf-8-sig"), str(path))  # some editors begin a file with a mark
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{safe(str(path))}: this is not text in UTF-8.") from error
+
+
+def shipped_directory() -> Path:
+    """Where the program's own recipes lie, and published figures below it."""
+    package = Path(__file__).parents[1]
+    shipped = package / "shipped_recipes"
+    return shipped if shipped.is_dir() else package.parent / "recipes"
+
+
+def _directories() -> Iterator[tuple[Path, bool]]:
+    """Where recipes lie, and whether they are the program's own."""
+    yield shipped_directory(), True
+    configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    base = configured if configured.is_absolute() else Path.home() / ".config"
+    yield base / "fswizard" / "recipes", False
+
+
+def _read_all() -> Mapping[str, Recipe | FswizardError]:
+    found: dict[str, Recipe | FswizardError] = {}
+    for directory, shipped in _directories():
+        for path in sorted(directory.glob("*.toml")):
+            try:
+                recipe = load(path)
+                other = found.get(recipe.name)
+                if isinstance(other, Recipe) and other.source != SHIPPED:
+                    text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}', too."
+                    raise UsageError(text, "Give each a name of its own.")
+                found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else recipe
+            except UsageError as error:
+                found[safe(path.name if path.stem in found else path.stem)] = error
+    return dict(sorted(found.items(), key=lambda item: (item[0] != "quick", item[0])))
