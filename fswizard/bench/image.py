@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard.bench import scratch_file
-from fswizard.bench.helper import Attached, Helper, HelperFailed
+from fswizard.bench.channel import HelperFailed
+from fswizard.bench.helper import Attached, Helper
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.site import Site, forget_cell

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fswizard import results
-from fswizard.bench import helper, journal
+from fswizard.bench import channel, journal
 from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.quiet import Clocks
 from fswizard.bench.session import Session
@@ -131,8 +131,8 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fio, "_limit_s", lambda job: 12.0)
-    monkeypatch.setattr(helper, "KILL_LIMIT_S", 1.0)
-    monkeypatch.setattr(helper, "END_LIMIT_S", 1.0)
+    monkeypatch.setattr(channel, "KILL_LIMIT_S", 1.0)
+    monkeypatch.setattr(channel, "END_LIMIT_S", 1.0)
     monkeypatch.setattr(journal, "REMOVAL_S", 2.0)
     recipe = replace(SHORT, workloads=(RANDOM_WRITE,), image_bytes=128 << 20)
     with failing_host(tmp_path, "--filter=delay") as host:

@@ -23,7 +23,8 @@ import contextlib, json, os, signal, time
 import psutil
 from pathlib import Path
 from fswizard.bench import journal
-from fswizard.bench.helper import Helper, HelperProcess
+from fswizard.bench.channel import HelperProcess
+from fswizard.bench.helper import Helper
 from fswizard.bench.journal import Journal
 from fswizard.system import commands
 

@@ -15,7 +15,8 @@ import pytest_asyncio
 
 from fswizard import privileged
 from fswizard.bench import privilege
-from fswizard.bench.helper import Attached, Helper, HelperFailed
+from fswizard.bench.channel import HelperFailed
+from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
 from fswizard.privileged import loop_device
