@@ -29,30 +29,13 @@ from tests.loop.devices import Bench, Case, run
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.test_run_command import wait_for
+from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
 
 MEMBERS = 4
 MEMBER_BYTES = 256 << 20
-RECIPE = """
-schema = 1
-name = "short"
-title = "Short"
-why = "For tests."
-minutes = 3
-image = "160M"
-candidates = ["ext4", "btrfs"]
-
-[[workload]]
-name = "write"
-title = "Writing in order"
-engine = "fio"
-metric = "throughput"
-rw = "write"
-block = "1M"
-size = "32M"
-seconds = 0.5
-"""
+RECIPE = writing("160M", "32M", 0.5, rw="write", minutes=3, candidates=("ext4", "btrfs"))
 
 
 @pytest.fixture

@@ -13,28 +13,11 @@ import psutil
 import pytest
 
 from tests.loop.tiny_run import FSWIZARD
+from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs]
 
-RECIPE = """
-schema = 1
-name = "short"
-title = "Short"
-why = "For tests."
-minutes = 3
-image = "320M"
-candidates = ["ext4", "xfs"]
-
-[[workload]]
-name = "random-write"
-title = "Random writes"
-engine = "fio"
-metric = "iops"
-rw = "randwrite"
-block = "4K"
-size = "32M"
-seconds = 0.5
-"""
+RECIPE = writing("320M", "32M", 0.5, minutes=3, candidates=("ext4", "xfs"))
 
 
 @pytest.fixture

@@ -15,26 +15,9 @@ from typing import IO, Any
 import psutil
 
 from tests.loop.machine_state import process_named, wait_until
+from tests.recipe_texts import writing
 
-RECIPE = """
-schema = 1
-name = "tiny"
-title = "Tiny"
-why = "For tests."
-minutes = 0.3
-image = "128M"
-candidates = ["ext4", "ext4:noatime"]
-
-[[workload]]
-name = "random-write"
-title = "Random writes"
-engine = "fio"
-metric = "iops"
-rw = "randwrite"
-block = "4K"
-size = "8M"
-seconds = 0.6
-"""
+RECIPE = writing("128M", "8M", 0.6, minutes=0.3, candidates=("ext4", "ext4:noatime"))
 
 AT_ONCE = "from fswizard.bench import session; session.LONGEST_WAIT_S = 0.0"
 """Other programs are not waited for: a test machine is busy, and these figures compare nothing."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from fswizard.system.process import Finished
 from tests.vm.disks import SLOT, Disk
-from tests.vm.root import Root, build
+from tests.vm.root import SUITE, Root, build
 
 CHECKOUT = Path(__file__).parents[2]
 BOOT_S = 900.0
@@ -163,13 +163,13 @@ class Machine:
 
 @contextlib.contextmanager
 def booted(
-    directory: Path, disks: Sequence[Disk] = (), *, zfs: bool = False, keeps_root: bool = False
+    directory: Path, disks: Sequence[Disk] = (), *, suite: str = SUITE, zfs: bool = False, keeps_root: bool = False
 ) -> Iterator[Machine]:
     """A machine with these disks, their files and its console below `directory`; its power is cut at the end.
 
     What is written to its root is forgotten then, unless it `keeps_root`, in `directory` as well.
     """
-    root = build(zfs=zfs)
+    root = build(suite, zfs=zfs)
     compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
     with contextlib.ExitStack() as undo:
         monitor, monitor_end = (undo.enter_context(end) for end in socket.socketpair())

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fswizard-vm"
-SUITE = "bookworm"
+SUITE, NEWER = "bookworm", "trixie"
+"""What all tests use, and what has the kernel that a few of them need."""
 ROOM = "4G"
 """Size of the root filesystem; sparse."""
 PACKAGES = (
@@ -71,20 +72,22 @@ class Root:
         return next(self.directory.glob("boot/initrd.img-*"))
 
 
-def build(*, zfs: bool = False) -> Root:
+def build(suite: str = SUITE, *, zfs: bool = False) -> Root:
     """The root of this recipe, from the cache where it is there. Roots of other recipes are removed."""
-    root = _root(zfs)
+    command = _command(suite, zfs)
+    root = _root(command)
     if not root.directory.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         with (CACHE / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not root.directory.exists():
-                _make(root, _command(zfs))
+                _make(root, command)
     return root
 
 
 def _make(root: Root, command: Sequence[str]) -> None:
-    for old in {*CACHE.glob("*/")} - {_root(False).directory, _root(True).directory}:
+    known = {_root(_command(*recipe)).directory for recipe in ((SUITE, False), (SUITE, True), (NEWER, False))}
+    for old in {*CACHE.glob("*/")} - known:
         shutil.rmtree(old)
     new = Root(CACHE / "new")
     new.directory.mkdir()
@@ -93,18 +96,18 @@ def _make(root: Root, command: Sequence[str]) -> None:
     new.directory.rename(root.directory)
 
 
-def _root(zfs: bool) -> Root:
-    return Root(CACHE / hashlib.sha256("\0".join((*_command(zfs), ROOM)).encode()).hexdigest()[:16])
+def _root(command: Sequence[str]) -> Root:
+    return Root(CACHE / hashlib.sha256("\0".join((*command, ROOM)).encode()).hexdigest()[:16])
 
 
-def _command(zfs: bool) -> tuple[str, ...]:
-    return tuple(_words(zfs))
+def _command(suite: str, zfs: bool) -> tuple[str, ...]:
+    return tuple(_words(suite, zfs))
 
 
-def _words(zfs: bool) -> Iterable[str]:
+def _words(suite: str, zfs: bool) -> Iterable[str]:
     packages = PACKAGES + (ZFS_PACKAGES if zfs else ())
     yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
     yield f"--components={'main,contrib' if zfs else 'main'}"
     yield from (f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)
     yield from (f"--{stage}-hook={hook}" for stage, hooks in _HOOKS.items() for hook in hooks)
-    yield from (SUITE, "root.ext2")
+    yield from (suite, "root.ext2")

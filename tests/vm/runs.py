@@ -8,31 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from fswizard.system.process import Finished
+from tests.recipe_texts import writing
 from tests.vm.disks import Disk
 from tests.vm.machine import Machine, Running
 
 RUN_S = 1800.0
 """Far more than a run takes, since other work may go on beside it."""
 RECIPE_PATH, RESULT_PATH = "/root/short.toml", "/root/result.jsonl"
-RECIPE = """
-schema = 1
-name = "short"
-title = "Short"
-why = "For tests."
-minutes = 60
-image = "512M"
-candidates = ["ext4", "xfs"]
-
-[[workload]]
-name = "random-write"
-title = "Random writes"
-engine = "fio"
-metric = "iops"
-rw = "randwrite"
-block = "4K"
-size = "16M"
-seconds = 1
-
+SEEN = "/run/seen"
+WATCHER = f'while sleep 0.2; do grep --no-filename --fixed-strings " $1 " /proc/[0-9]*/mountinfo >> {SEEN}; done'
+RECIPE = f"""{writing("512M", "16M", 1, candidates=("ext4", "xfs"))}
 [[workload]]
 name = "copy-small-files"
 title = "Copying small files"
@@ -107,6 +92,19 @@ def await_words(machine: Machine, running: Running, words: str) -> None:
         assert time.monotonic() < deadline, told[-2000:]
         assert running.alive, running.wait().output
         time.sleep(1)
+
+
+def watch_mounts(machine: Machine, disk: Disk) -> None:
+    """From now on, in whatever namespace it is mounted."""
+    device = machine.run("readlink", "--canonicalize", link(disk)).stdout.decode().strip()
+    machine.start("timeout", "1h", "sh", "-c", WATCHER, "sh", device)
+
+
+def mounts_seen(machine: Machine, kernel_name: str) -> list[set[str]]:
+    """Mount options, as the kernel showed them, of each filesystem of that name that was seen."""
+    lines = [line.split() for line in machine.run("cat", SEEN).stdout.decode().splitlines()]
+    found = [words for words in lines if words[words.index("-") + 1] == kernel_name]
+    return [set(f"{words[5]},{words[-1]}".split(",")) for words in found]
 
 
 def report(machine: Machine) -> dict[str, Any]:

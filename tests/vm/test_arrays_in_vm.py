@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import MEMBERS
 from tests.vm.machine import PATIENCE_S, Machine, booted
@@ -29,24 +30,7 @@ WHOLE = (
     "ext4",
 )
 DEGRADED = ("md:raid5,degraded+ext4", "zfs:raidz,degraded", "btrfs:raid1,degraded")
-RECIPE = """
-schema = 1
-name = "four"
-title = "Four disks"
-why = "For tests."
-minutes = 60
-image = "512M"
-
-[[workload]]
-name = "random-write"
-title = "Random writes"
-engine = "fio"
-metric = "iops"
-rw = "randwrite"
-block = "4K"
-size = "16M"
-seconds = 1
-"""
+RECIPE = writing("512M", "16M", 1)
 
 
 def assert_measured(run: Run, *candidates: str) -> None:

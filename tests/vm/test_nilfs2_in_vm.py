@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import ARCHIVE
 from tests.vm.machine import Machine
@@ -13,26 +14,8 @@ pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
 CLEANED, UNCLEANED = "nilfs2:pp=0", "nilfs2:nogc"
 """The cleaner leaves nothing alone, so that a short run sees it; and no cleaner at all."""
-REWRITING = """
-schema = 1
-name = "rewriting"
-title = "Rewriting"
-why = "A third of a small volume is written over and over again."
-minutes = 60
-image = "256M"
-candidates = ["ext4"]
-
-[[workload]]
-name = "random-write"
-title = "Writing over and over"
-engine = "fio"
-metric = "throughput"
-rw = "write"
-block = "1M"
-size = "96M"
-seconds = 30
-"""
-LARGE = REWRITING.replace("seconds = 30", "seconds = 10")
+REWRITING, LARGE = writing("256M", "96M", 30, rw="write"), writing("256M", "96M", 10, rw="write")
+"""A third of a small volume is written over and over again."""
 
 
 def outcome(run: Run, candidate: str) -> str:

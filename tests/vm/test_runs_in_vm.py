@@ -7,7 +7,7 @@ import pytest
 from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
-from tests.vm.runs import Run, link, on_disk
+from tests.vm.runs import Run, link, mounts_seen, on_disk, watch_mounts
 
 pytestmark = pytest.mark.vm
 
@@ -24,8 +24,6 @@ TUNED = {
     "fuseblk": ("ntfs-3g:noatime", "noatime"),
 }
 """By the kernel's name for a filesystem: a candidate, and what the kernel shows of its mount options."""
-SEEN = "/run/seen"
-WATCHER = f'while sleep 0.2; do grep --no-filename --fixed-strings " $1 " /proc/[0-9]*/mountinfo >> {SEEN}; done'
 
 
 def assert_whole(run: Run, *candidates: str) -> None:
@@ -59,13 +57,11 @@ def test_whole_runs_at_the_speed_of_the_disk(machine: Machine) -> None:
 
 @pytest.mark.slow
 def test_mount_options_reach_the_kernel(machine: Machine) -> None:
-    device = machine.run("readlink", "--canonicalize", link(MEASURED)).stdout.decode().strip()
-    machine.start("timeout", "1h", "sh", "-c", WATCHER, "sh", device)
+    watch_mounts(machine, MEASURED)
     candidates = "; ".join(candidate for candidate, *_ in TUNED.values())
     run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1")
     assert run.finished.exit_code == 0, run.finished.output
-    lines = [line.split() for line in machine.run("cat", SEEN).stdout.decode().splitlines()]
     for name, (candidate, *options) in TUNED.items():
-        shown = [f"{words[5]},{words[-1]}".split(",") for words in lines if words[words.index("-") + 1] == name]
-        assert any(set(options) <= set(found) for found in shown), (candidate, lines)
+        shown = mounts_seen(machine, name)
+        assert any(set(options) <= found for found in shown), (candidate, shown)
         table.note(candidate.partition(":")[0], "mount options", ",".join(options))

@@ -9,6 +9,7 @@ import pytest
 
 from fswizard.drives import formatting_advice, unsuitable
 from fswizard.model.drive import SmrVerdict
+from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import VIRTIO, ZONED
 from tests.vm.machine import Machine
@@ -28,24 +29,7 @@ SHINGLED = "zbc=host-managed dev_size_mb=640 zone_size_mb=4 zone_nr_conv=8 zone_
 """A SCSI disk of the kernel's, in memory, that names itself as host-managed hard disks do (VPD page B6)."""
 SINGLE = "btrfs:metadata=single"
 """mkfs.btrfs 6.2 breaks off where it has to write metadata twice into zones of 4 MiB."""
-RECIPE = """
-schema = 1
-name = "zones"
-title = "Zones"
-why = "For tests."
-minutes = 60
-image = "256M"
-
-[[workload]]
-name = "random-write"
-title = "Random writes"
-engine = "fio"
-metric = "iops"
-rw = "randwrite"
-block = "4K"
-size = "16M"
-seconds = 1
-"""
+RECIPE = writing("256M", "16M", 1)
 
 
 def sh(machine: Machine, script: str) -> str:

@@ -1,0 +1,39 @@
+"""What the usual kernel leaves out: NTFS through the kernel's own driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fswizard.filesystems import catalogue
+from tests.vm import table
+from tests.vm.disks import MEASURED
+from tests.vm.machine import Machine, booted
+from tests.vm.root import NEWER
+from tests.vm.runs import mounts_seen, on_disk, watch_mounts
+
+pytestmark = [pytest.mark.vm, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def newer_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with booted(tmp_path_factory.mktemp("machine"), [MEASURED], suite=NEWER) as machine:
+        yield machine
+
+
+def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_machine: Machine) -> None:
+    filesystem = catalogue()["ntfs"]
+    mounted = {f"ntfs:{option.name}": option.name for option in filesystem.mount_options}
+    made = [f"ntfs:{option.name}" for option in filesystem.mkfs_options]
+    names = ["ntfs", *mounted, "ntfs:noatime", *made]
+    watch_mounts(newer_machine, MEASURED)
+    run = on_disk(newer_machine, MEASURED, "; ".join(["ext4", *names]), "--rounds", "1..1")
+    assert run.finished.exit_code == 0, run.finished.output
+    for name in names:
+        assert run.rounds(name) == {1}, (name, run.finished.output)
+    shown = mounts_seen(newer_machine, filesystem.mount_type)
+    for option in (*mounted.values(), "noatime"):
+        assert any(option in found for found in shown), (option, shown)
+    table.note("ntfs (ntfs3)", "whole run", f"1 round, {run.ratio('ntfs'):.2f} times ext4")
+    table.note("ntfs (ntfs3)", "mount options", ",".join([*mounted.values(), "noatime"]))
