@@ -10,6 +10,8 @@ from tests.vm import table
 from tests.vm.disks import MEASURED, MEMBERS, USUAL
 from tests.vm.machine import Machine, booted
 
+FOUND = "found"
+
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
@@ -25,7 +27,17 @@ def zfs_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         yield machine
 
 
+@pytest.fixture(autouse=True)
+def _noted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test notes goes with its report, which also comes from tests that run in a process of their own."""
+    yield
+    request.node.user_properties += [(FOUND, tuple(found)) for found in table.taken()]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if found := list(table.lines()):
+    told = [one for kind in terminalreporter.stats.values() for one in kind if isinstance(one, pytest.TestReport)]
+    properties = [named for report in told if report.when == "teardown" for named in report.user_properties]
+    found = [table.Found(*value) for name, value in properties if name == FOUND]
+    if shown := list(table.lines(found)):
         terminalreporter.section("in the test machine")
-        terminalreporter.write("\n".join([*found, ""]))
+        terminalreporter.write("\n".join([*shown, ""]))

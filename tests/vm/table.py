@@ -1,27 +1,44 @@
-"""What the tests of this room found out about each filesystem, for the table that they print at their end."""
+"""What the tests of this room found out about each filesystem, for the table that is printed at their end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 COLUMNS = ("whole run", "mount options", "cleaner or fill", "crash recovery")
 
-_found: dict[str, dict[str, str]] = {}
+
+class Found(NamedTuple):
+    """Something that was shown to be so."""
+
+    filesystem: str
+    column: str
+    text: str
+
+
+_noted: list[Found] = []
 
 
 def note(filesystem: str, column: str, text: str) -> None:
     """Something that was shown to be so, in a few words; beside what was noted before."""
     assert column in COLUMNS
-    cells = _found.setdefault(filesystem, {})
-    cells[column] = f"{cells[column]}; {text}" if column in cells else text
+    _noted.append(Found(filesystem, column, text))
 
 
-def lines() -> Iterator[str]:
+def taken() -> list[Found]:
+    """What was noted since this was last asked."""
+    found = list(_noted)
+    _noted.clear()
+    return found
+
+
+def lines(found: Iterable[Found]) -> Iterator[str]:
     """The table, a line a filesystem; nothing where nothing was found out."""
-    rows = [
-        ("", *COLUMNS),
-        *((name, *(cells.get(column, "-") for column in COLUMNS)) for name, cells in _found.items()),
-    ]
+    cells: dict[str, dict[str, list[str]]] = {}
+    for filesystem, column, text in found:
+        cells.setdefault(filesystem, {}).setdefault(column, []).append(text)
+    rows = [("", *COLUMNS)]
+    rows += [(name, *("; ".join(row.get(column, ["-"])) for column in COLUMNS)) for name, row in cells.items()]
     if len(rows) > 1:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
