@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,10 +96,15 @@ def await_words(machine: Machine, running: Running, words: str) -> None:
         time.sleep(1)
 
 
-def watch_mounts(machine: Machine, disk: Disk) -> None:
-    """From now on, in whatever namespace it is mounted."""
+@contextmanager
+def watched_mounts(machine: Machine, disk: Disk) -> Iterator[None]:
+    """For `mounts_seen`, in whatever namespace the disk is mounted meanwhile."""
     device = machine.run("readlink", "--canonicalize", link(disk)).stdout.decode().strip()
-    machine.start("timeout", "1h", "sh", "-c", WATCHER, "sh", device)
+    watching = machine.start("sh", "-c", WATCHER, "sh", device)
+    try:
+        yield
+    finally:
+        watching.kill()
 
 
 def mounts_seen(machine: Machine, kernel_name: str) -> list[set[str]]:

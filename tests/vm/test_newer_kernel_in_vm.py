@@ -11,7 +11,7 @@ from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine, booted
 from tests.vm.root import NEWER
-from tests.vm.runs import mounts_seen, on_disk, watch_mounts
+from tests.vm.runs import mounts_seen, on_disk, watched_mounts
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -27,8 +27,8 @@ def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_
     mounted = {f"ntfs:{option.name}": option.name for option in filesystem.mount_options}
     made = [f"ntfs:{option.name}" for option in filesystem.mkfs_options]
     names = ["ntfs", *mounted, "ntfs:noatime", *made]
-    watch_mounts(newer_machine, MEASURED)
-    run = on_disk(newer_machine, MEASURED, "; ".join(["ext4", *names]), "--rounds", "1..1")
+    with watched_mounts(newer_machine, MEASURED):
+        run = on_disk(newer_machine, MEASURED, "; ".join(["ext4", *names]), "--rounds", "1..1")
     assert run.finished.exit_code == 0, run.finished.output
     for name in names:
         assert run.rounds(name) == {1}, (name, run.finished.output)

@@ -7,7 +7,7 @@ import pytest
 from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
-from tests.vm.runs import Run, link, mounts_seen, on_disk, watch_mounts
+from tests.vm.runs import Run, link, mounts_seen, on_disk, watched_mounts
 
 pytestmark = pytest.mark.vm
 
@@ -57,9 +57,9 @@ def test_whole_runs_at_the_speed_of_the_disk(machine: Machine) -> None:
 
 @pytest.mark.slow
 def test_mount_options_reach_the_kernel(machine: Machine) -> None:
-    watch_mounts(machine, MEASURED)
     candidates = "; ".join(candidate for candidate, *_ in TUNED.values())
-    run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1")
+    with watched_mounts(machine, MEASURED):
+        run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1")
     assert run.finished.exit_code == 0, run.finished.output
     for name, (candidate, *options) in TUNED.items():
         shown = mounts_seen(machine, name)
