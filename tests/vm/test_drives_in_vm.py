@@ -131,9 +131,12 @@ def test_a_disk_appears_when_it_is_plugged_in_and_goes_when_it_is_pulled(machine
 
 
 def test_whoever_watches_is_told(machine: Machine) -> None:
-    machine.start("python3", "-c", WATCHER)
-    await_newest(machine, lambda serials: ARCHIVE.serial in serials)
-    machine.plug(NEWCOMER)
-    await_newest(machine, lambda serials: NEWCOMER.serial in serials)
-    machine.pull(NEWCOMER)
-    await_newest(machine, lambda serials: NEWCOMER.serial not in serials)
+    watching = machine.start("python3", "-c", WATCHER)
+    try:
+        await_newest(machine, lambda serials: ARCHIVE.serial in serials)
+        machine.plug(NEWCOMER)
+        await_newest(machine, lambda serials: NEWCOMER.serial in serials)
+        machine.pull(NEWCOMER)
+        await_newest(machine, lambda serials: NEWCOMER.serial not in serials)
+    finally:
+        watching.kill()
