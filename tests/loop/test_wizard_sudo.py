@@ -32,7 +32,7 @@ def asked() -> Iterator[Person]:
     with person("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
         with_packages(made)
         quick = made.home / "recipes" / "quick.toml"
-        quick.write_text(RECIPE.replace('name = "tiny"', 'name = "quick"'))
+        quick.write_text(RECIPE.replace('name = "short"', 'name = "quick"'))
         yield made
 
 
