@@ -8,8 +8,11 @@ from statistics import fmean, median
 
 STALL_LATENCIES = 6.0
 """A stall takes so many times the median latency; some 14 times it does on the published disks."""
-MINIMUM_PERIOD = 20
+MINIMUM_PERIOD = 50
 """In writes. Anything shorter is part of ordinary work."""
+SPREADS = (0.0, 0.025)
+"""By such a part of their distance, and one write, stalls may come early or late: a filesystem's journal writes to the
+disk now and then, too, and the disk counts that."""
 MINIMUM_STALLS = 5
 """So many stalls at equal distances, one after the other; more where there are many stalls to choose from."""
 CHANCE = 1e-4
@@ -43,8 +46,8 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     """
     if len(latencies_s) < MINIMUM_PERIOD * MINIMUM_STALLS:
         return None
-    usual = median(latencies_s)
-    row = _row(stalls(latencies_s), len(latencies_s))
+    usual, stalled = median(latencies_s), stalls(latencies_s)
+    row = max((_row(stalled, len(latencies_s), spread) for spread in SPREADS), key=len)
     if not row:
         return None
     period = round((row[-1] - row[0]) / (len(row) - 1))
@@ -56,23 +59,36 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     return Sign("periodic-stall", text)
 
 
-def _row(stalled: Sequence[int], writes: int) -> list[int]:
-    """The longest row of stalls at equal distances, give or take one write; empty where chance may have made it."""
-    known = set(stalled)
+def _row(stalled: Sequence[int], writes: int, spread: float) -> list[int]:
+    """The longest row of stalls at equal distances, give or take `spread`; empty where chance may have made it."""
     best: list[int] = []
     pairs = 0
     for position, first in enumerate(stalled):
         for second in stalled[position + 1 :]:
-            period = second - first
-            if period < MINIMUM_PERIOD or first + (MINIMUM_STALLS - 1) * period > writes:
-                continue
-            pairs += 1
-            row = [first, second]
-            while near := known & {row[-1] + period + step for step in (-1, 0, 1)}:
-                row.append(min(near))
-            best = max(best, row, key=len)
-    by_chance = pairs * min(1.0, 3 * len(stalled) / writes) ** max(0, len(best) - 2)
-    return best if len(best) >= MINIMUM_STALLS and by_chance < CHANCE else []
+            if second - first >= MINIMUM_PERIOD and first + (MINIMUM_STALLS - 1) * (second - first) <= writes:
+                pairs += 1
+                best = max(best, _continued([first, second], stalled, spread), key=len)
+    if len(best) < MINIMUM_STALLS:
+        return []
+    places = 2 * _near(best[1] - best[0], spread) + 1
+    by_chance = len(SPREADS) * pairs * min(1.0, places * len(stalled) / writes) ** (len(best) - 2)
+    return best if by_chance < CHANCE else []
+
+
+def _continued(row: list[int], stalled: Sequence[int], spread: float) -> list[int]:
+    """The row with every further stall that comes where its first two let expect it."""
+    period = row[1] - row[0]
+    while True:
+        expected = row[-1] + period
+        nearest = min(stalled, key=lambda number: abs(number - expected))
+        if abs(nearest - expected) > _near(period, spread):
+            return row
+        row = [*row, nearest]
+
+
+def _near(period: int, spread: float) -> int:
+    """In writes."""
+    return 1 + round(spread * period)
 
 
 def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:

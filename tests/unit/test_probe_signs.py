@@ -1,0 +1,91 @@
+"""What is taken for a sign of shingling, and what is not, in latencies made at the speed of the published disks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fswizard.drives.probe_signs import cliff, periodic_stall
+
+WRITE_S, STALL_S, LISTEN_S = 0.021, 0.3, 81.0
+JOURNAL_S = 5.0
+"""ext4 writes its journal so often."""
+BLOCK_BYTES = 1 << 20
+SEEDS = range(10)
+
+Stalls = Callable[[float, int], bool]
+"""Whether it stalls now, given the seconds and the number of the disk's write."""
+
+
+def latencies(seed: int, stalls: Stalls, journal: tuple[int, ...] = (0,)) -> Iterator[float]:
+    """Random writes with the probe's pauses, and some of a journal between them."""
+    chance = random.Random(seed)
+    now, number, next_journal, written = 0.0, 0, chance.uniform(0, JOURNAL_S), 0
+    while now < LISTEN_S:
+        now += random.Random(written // 40).choice((0.0, 0.5, 1.5)) * WRITE_S
+        seconds, written = WRITE_S * chance.uniform(0.8, 1.3), written + 1
+        further = 1
+        if now >= next_journal:
+            further += chance.choice(journal)
+            next_journal += JOURNAL_S
+        for _ in range(further):
+            number += 1
+            seconds += STALL_S * stalls(now, number)
+        now += seconds
+        yield seconds
+
+
+def by_count(_seconds: float, number: int) -> bool:
+    return number % 240 == 0
+
+
+def by_clock(every_s: float) -> Stalls:
+    due = every_s
+
+    def stalls(seconds: float, _number: int) -> bool:
+        nonlocal due
+        if seconds < due:
+            return False
+        due += every_s
+        return True
+
+    return stalls
+
+
+def by_chance(seed: int) -> Stalls:
+    chance = random.Random(seed)
+    return lambda _seconds, _number: chance.random() < 1 / 50
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_stalls_at_a_fixed_count_of_writes_are_found(seed: int) -> None:
+    sign = periodic_stall(list(latencies(seed, by_count)))
+    assert sign is not None
+    assert "it stalls after 240 writes, for 3" in sign.text
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_they_are_found_too_where_a_journal_writes_in_between(seed: int) -> None:
+    assert periodic_stall(list(latencies(seed, by_count, journal=(2, 3, 4)))) is not None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("every_s", [1.0, 2.0, 5.0, 10.0])
+def test_stalls_by_the_clock_are_no_sign(seed: int, every_s: float) -> None:
+    assert periodic_stall(list(latencies(seed, by_clock(every_s), journal=(2, 3, 4)))) is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_stalls_by_chance_are_no_sign(seed: int) -> None:
+    assert periodic_stall(list(latencies(seed, by_chance(seed)))) is None
+
+
+def test_a_rate_that_falls_and_stays_down_is_a_cliff_and_one_long_hang_is_none() -> None:
+    quick, slow = [0.02] * 200, [0.1] * 60
+    sign = cliff(quick + slow, BLOCK_BYTES)
+    assert sign is not None
+    assert sign.text == "After 0.2 GB of random writes the rate fell from 50 to 10.0 MiB/s."
+    assert cliff([*quick, 20.0, *quick], BLOCK_BYTES) is None
+    assert cliff(quick + slow + quick, BLOCK_BYTES) is None
