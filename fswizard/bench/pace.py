@@ -18,6 +18,10 @@ class Pace:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._expected = {workload.name: workload.seconds for workload in plan.recipe.workloads}
+        self._workload_s = dict(self._expected)
+        """How long each workload takes, as it looks now."""
+        self._beside_s = max(0.0, plan.seconds_per_trial - math.fsum(self._expected.values()))
+        """How long a trial takes beside its workloads, as it looks now."""
         self._taken: defaultdict[str, list[float]] = defaultdict(list)
         """How long each workload took, in the trials so far."""
         self._beside: list[float] = []
@@ -39,7 +43,7 @@ class Pace:
     @property
     def trial_s(self) -> float:
         """Expected duration of a trial."""
-        return self._beside_s + math.fsum(map(self._workload_s, self._expected))
+        return self._beside_s + math.fsum(self._workload_s.values())
 
     def step_begins(self, now_s: float, expected_s: float, workload: str = "") -> None:
         """`workload` is its name, where the step is one in a trial."""
@@ -55,6 +59,7 @@ class Pace:
         self._workload_ends(now_s)
         self._in_trial = False
         self._beside.append(now_s - self._trial_began - self._in_workloads_s)
+        self._beside_s = statistics.median(self._beside)
         self._least_trials = max(0, self._least_trials - 1)
         if self._likely_trials is not None:
             self._likely_trials = max(0, self._likely_trials - 1)
@@ -91,35 +96,26 @@ class Pace:
 
     def _rest_of_trial_s(self, now_s: float) -> float:
         ahead = [name for name in self._expected if name not in self._done and name != self._workload]
-        rest_s = math.fsum(map(self._workload_s, ahead))
+        rest_s = math.fsum(self._workload_s[name] for name in ahead)
         if self._workload:
-            rest_s += max(0.0, self._workload_s(self._workload) - (now_s - self._step_began))
+            rest_s += max(0.0, self._workload_s[self._workload] - (now_s - self._step_began))
         beside_s = (
             now_s - self._trial_began - self._in_workloads_s - (now_s - self._step_began if self._workload else 0)
         )
         return rest_s + max(0.0, self._beside_s - beside_s)
 
-    def _workload_s(self, name: str) -> float:
-        """How long a workload takes: what it took, or what is expected by how those before it did."""
-        if taken := self._taken.get(name):
-            return statistics.median(taken)
-        return self._expected[name] * self._factor
-
-    @property
-    def _factor(self) -> float:
-        taken = [(statistics.median(taken), self._expected[name]) for name, taken in self._taken.items()]
-        return (SCALE_S + sum(took for took, _ in taken)) / (SCALE_S + sum(expected for _, expected in taken))
-
-    @property
-    def _beside_s(self) -> float:
-        if self._beside:
-            return statistics.median(self._beside)
-        return max(0.0, self._plan.seconds_per_trial - math.fsum(self._expected.values()))
-
     def _workload_ends(self, now_s: float) -> None:
         if self._workload:
             took_s = now_s - self._step_began
             self._taken[self._workload].append(took_s)
+            self._workload_s = self._corrected()
             self._in_workloads_s += took_s
             self._done.add(self._workload)
             self._workload = ""
+
+    def _corrected(self) -> dict[str, float]:
+        """What workloads took; where one was not measured yet, what is expected by how the others did."""
+        took = {name: statistics.median(taken) for name, taken in self._taken.items()}
+        expected_s = math.fsum(self._expected[name] for name in took)
+        factor = (SCALE_S + math.fsum(took.values())) / (SCALE_S + expected_s)
+        return {name: took.get(name, factor * seconds) for name, seconds in self._expected.items()}

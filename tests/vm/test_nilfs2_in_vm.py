@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
 CLEANED, UNCLEANED = "nilfs2:pp=0", "nilfs2:nogc"
 """The cleaner leaves nothing alone, so that a short run sees it; and no cleaner at all."""
-REWRITING, LARGE = writing("256M", "96M", 30, rw="write"), writing("256M", "96M", 10, rw="write")
+REWRITING, LARGE = writing("256M", "96M", 20, rw="write"), writing("256M", "96M", 10, rw="write")
 """A third of a small volume is written over and over again."""
 
 
@@ -37,10 +37,10 @@ def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
 
 
 def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: Machine) -> None:
-    run = on_disk(machine, ARCHIVE, f"btrfs; {CLEANED}; {UNCLEANED}", "--rounds", "3..3", recipe=LARGE)
+    run = on_disk(machine, ARCHIVE, f"btrfs; {CLEANED}; {UNCLEANED}", "--rounds", "1..1", recipe=LARGE)
     assert run.finished.exit_code == 0, run.finished.output
     assert run.report["plan"]["target"]["size_bytes"] == ARCHIVE.size_bytes
     for name in (CLEANED, UNCLEANED):
-        assert run.rounds(name) == {1, 2, 3}
+        assert run.rounds(name) == {1}
         assert run.failures(name) == set()
         table.note(f"{name} on 8 TB", "cleaner or fill", f"{run.ratio(name):.2f} times btrfs")

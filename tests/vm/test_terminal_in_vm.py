@@ -39,7 +39,7 @@ def room(machine: Machine, terminal: Terminal) -> Iterator[str]:
     recipes = f"/home/{PERSON}/.config/fswizard/recipes"
     make = f"mkfs.ext4 -q {link(MEASURED)} && mkdir -p {ROOM} {recipes} && mount {link(MEASURED)} {ROOM}"
     assert machine.run("sh", "-c", make).exit_code == 0
-    machine.write(f"{recipes}/quick.toml", RECIPE.replace('"short"', '"quick"').replace("minutes = 60", "minutes = 4"))
+    machine.write(f"{recipes}/quick.toml", RECIPE.replace('"short"', '"quick"').replace("minutes = 60", "minutes = 2"))
     assert machine.run("chown", "--recursive", f"{PERSON}:", ROOM, f"/home/{PERSON}").exit_code == 0
     yield ROOM
     assert machine.run("sh", "-c", f"umount {ROOM} && wipefs --all {link(MEASURED)}").exit_code == 0
