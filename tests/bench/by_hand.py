@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).with_suffix(".sh")
 WORKER = Path(tree.__file__).with_name(tree.WORKER)
 FILESYSTEMS = ("ext4", "xfs", "btrfs")
 PAIRS_ROUNDS_AND_IMAGE: dict[Size, tuple[int, int, str]] = {
-    "full": (2, 3, "3G"), "short": (1, 1, "3G"), "tiny": (1, 1, "512M")
+    "full": (2, 2, "3G"), "short": (1, 1, "3G"), "tiny": (1, 1, "512M")
 }  # fmt: skip
 STARTS = "each program is started in a namespace of its own, which takes some 5 ms, and a remount takes twice as long"
 BESIDE = f"{STARTS}; the program and its helper start, and the machine is watched for 0.25 s before each round"
