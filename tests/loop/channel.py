@@ -33,7 +33,7 @@ class Channel:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(60)
         self.process.stdout.close()
 
     @property

@@ -10,8 +10,23 @@ from pathlib import Path
 
 import psutil
 
+from fswizard.system.host import pressure_total_s
+
 LIMIT_S = 2.0
 """So soon after a kill nothing may be left."""
+BUSY_FACTOR = 10
+"""On a busy machine a limit is at most so many times as long."""
+
+
+def lasting(limit_s: float) -> Callable[[], bool]:
+    """Whether so much time has not passed yet; that in which programs waited for a processor does not count."""
+    began, waited_s = time.monotonic(), pressure_total_s("cpu")
+
+    def lasts() -> bool:
+        gone_s = time.monotonic() - began
+        return gone_s - (pressure_total_s("cpu") - waited_s) < limit_s and gone_s < BUSY_FACTOR * limit_s
+
+    return lasts
 
 
 def loops_on(directory: Path) -> list[str]:
@@ -33,10 +48,17 @@ def descendants(pid: int) -> list[psutil.Process]:
         return []
 
 
+def lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() not in ("zombie", "dead")
+    except psutil.NoSuchProcess:
+        return False
+
+
 def process_named(name: str, ancestor: int, limit_s: float = 20.0) -> int:
     """The first process of that name below `ancestor`, waited for."""
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
+    lasts = lasting(limit_s)
+    while lasts():
         for process in descendants(ancestor):
             try:
                 if process.name() == name:
@@ -48,9 +70,9 @@ def process_named(name: str, ancestor: int, limit_s: float = 20.0) -> int:
 
 
 def wait_until(condition: Callable[[], object], limit_s: float, what: str) -> None:
-    deadline = time.monotonic() + limit_s
+    lasts = lasting(limit_s)
     while not condition():
-        assert time.monotonic() < deadline, f"not within {limit_s:g} s: {what}"
+        assert lasts(), f"not within {limit_s:g} s: {what}"
         time.sleep(0.02)
 
 
@@ -58,11 +80,11 @@ def assert_nothing_lives(directory: Path, pids: list[psutil.Process]) -> None:
     """Within two seconds no process, no loop device and no mount of a run is left."""
 
     def left() -> list[str]:
-        alive = [f"{p.pid} {p.name()}" for p in pids if p.is_running() and p.status() not in ("zombie", "dead")]
+        alive = [f"{process.pid} {process.name()}" for process in pids if lives(process)]
         return [*alive, *loops_on(directory), *mounts_in(directory)]
 
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
+    lasts = lasting(LIMIT_S)
+    while lasts():
         try:
             if not left():
                 return

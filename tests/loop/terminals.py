@@ -40,7 +40,7 @@ class Terminal:
                 self.shown += data
         return self.shown.decode("utf-8", "replace")
 
-    def await_text(self, text: str, limit_s: float = 30.0) -> None:
+    def await_text(self, text: str, limit_s: float = 120.0) -> None:
         deadline = time.monotonic() + limit_s
         while text not in self.read(0.1):
             assert time.monotonic() < deadline, f"never showed {text!r}: {self.read(0)[-2000:]}"

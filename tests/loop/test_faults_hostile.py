@@ -19,7 +19,7 @@ CONTROL = {chr(number) for number in range(32)} - {"\n"} | {"\x7f", "\u202e", "\
 
 def fswizard(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "fswizard", *arguments], capture_output=True, text=True, check=False, timeout=30,
+        [sys.executable, "-m", "fswizard", *arguments], capture_output=True, text=True, check=False, timeout=120,
         stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})},
     )  # fmt: skip
 

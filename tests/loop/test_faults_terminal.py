@@ -11,13 +11,15 @@ import pytest
 
 from fswizard import results
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, wait_until
+from tests.loop.machine_state import assert_nothing_lives, descendants, lives, names_in, wait_until
 from tests.loop.terminals import terminal
 from tests.loop.tiny_run import RECIPE, clean, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 ESCAPE = "\x1b"
+FULL_SCREEN = f"{ESCAPE}[?1049h"
+"""How a terminal is told to put another screen in the place of its lines."""
 
 
 def run_arguments(directory: Path, *more: str) -> list[str]:
@@ -31,10 +33,10 @@ def run_arguments(directory: Path, *more: str) -> list[str]:
 def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, "--rounds", "12..12")) as shown:
         file = tmp_path / "result.jsonl"
-        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 40, "the first round has begun")
+        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 60, "the first round has begun")
         below = descendants(shown.process.pid)
         shown.cut()
-        assert shown.process.wait(20) == 130
+        assert shown.process.wait(60) == 130
         assert_nothing_lives(tmp_path / "place", below)
         assert names_in(tmp_path / "place") == []
         assert results.load(file).outcome == "cancelled"
@@ -44,7 +46,7 @@ def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) ->
 def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup") as shown:
         file = tmp_path / "result.jsonl"
-        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 40, "the first round has begun")
+        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), 60, "the first round has begun")
         shown.cut()
         shown.process.wait(60)
         assert results.load(file).outcome == "finished"
@@ -70,7 +72,7 @@ def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> 
 def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: dict[str, str]) -> None:
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), env=env) as shown:
         text = shown.read(60)
-        assert shown.process.wait(10) == 0, text
+        assert shown.process.wait(60) == 0, text
         assert ESCAPE not in text
         assert "formatting with mkfs.ext4" in text
         assert "Traceback" not in text
@@ -79,8 +81,8 @@ def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: di
 @fault("terminal", "TERM=dumb", "the wizard on a pty: it says what to use instead")
 def test_a_dumb_terminal_is_told_what_to_use_instead() -> None:
     with terminal(env={"TERM": "dumb"}) as shown:
-        text = shown.read(10)
-        assert shown.process.wait(10) == 2
+        text = shown.read(60)
+        assert shown.process.wait(60) == 2
         assert "cannot show the wizard" in text and "fswizard run" in text
         assert ESCAPE not in text and "Traceback" not in text
 
@@ -90,18 +92,20 @@ def test_a_dumb_terminal_is_told_what_to_use_instead() -> None:
 @fault("terminal", "20x5, 1x1, NO_COLOR", "the wizard on a pty, left with Ctrl-Q")
 def test_the_wizard_opens_and_closes(size: tuple[int, int], env: dict[str, str]) -> None:
     with terminal(size=size, env=env) as shown:
-        shown.read(2.5)
+        shown.await_text(FULL_SCREEN)
+        shown.read(1)
         assert shown.process.poll() is None, shown.read(0)
         shown.type("\x11")
-        text = shown.read(5)
-        shown.process.wait(5)
+        text = shown.read(60)
+        shown.process.wait(60)
         assert "Traceback" not in text and "Error" not in text
 
 
 @fault("terminal", "resize storm", "the wizard on a pty that changes its size a hundred times a second")
 def test_a_resize_storm_leaves_the_wizard_usable() -> None:
     with terminal() as shown:
-        shown.read(2)
+        shown.await_text(FULL_SCREEN)
+        shown.read(1)
         for columns, rows in itertools.islice(itertools.cycle([(20, 5), (200, 60), (3, 2), (80, 24)]), 200):
             shown.resize(columns, rows)
             shown.read(0.01)
@@ -109,25 +113,26 @@ def test_a_resize_storm_leaves_the_wizard_usable() -> None:
         shown.read(1)
         assert shown.process.poll() is None, shown.read(0)[-2000:]
         shown.type("\x11")
-        text = shown.read(5)
-        shown.process.wait(5)
+        text = shown.read(60)
+        shown.process.wait(60)
         assert "Traceback" not in text
 
 
 @fault("terminal", "closed terminal", "the wizard on a pty whose other side is closed")
 def test_when_its_terminal_is_closed_the_wizard_is_gone() -> None:
     with terminal() as shown:
-        shown.read(2)
+        shown.await_text(FULL_SCREEN)
+        shown.read(1)
         below = descendants(shown.process.pid)
         shown.cut()
-        shown.process.wait(10)
-        assert not [process for process in below if process.is_running() and process.status() != "zombie"]
+        shown.process.wait(60)
+        wait_until(lambda: not any(map(lives, below)), 2, "what it started is gone")
     assert "Nothing was left behind" in clean()
 
 
 @fault("terminal", "no terminal", "the wizard with its output in a pipe")
 def test_without_a_terminal_the_wizard_says_what_to_do_instead() -> None:
-    done = subprocess.run([sys.executable, "-m", "fswizard"], capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run([sys.executable, "-m", "fswizard"], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     assert "fswizard run" in done.stderr
     assert "Traceback" not in done.stderr

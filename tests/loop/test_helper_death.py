@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
+from tests.loop.machine_state import LIMIT_S, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 2.0
 
 CLIENT = """
 import asyncio, sys
@@ -98,10 +98,8 @@ def alive(pids: set[int]) -> list[str]:
     return found
 
 
-def assert_nothing_is_left(run: Run, pids: set[int], since: float) -> None:
-    while (left := alive(pids) + loop_devices_of(run.image)) and time.monotonic() < since + LIMIT_S:
-        time.sleep(0.02)
-    assert not left
+def assert_nothing_is_left(run: Run, pids: set[int]) -> None:
+    wait_until(lambda: not alive(pids) + loop_devices_of(run.image), LIMIT_S, "all is gone")
     assert str(run.image.parent) not in Path("/proc/mounts").read_text()
 
 
@@ -111,10 +109,10 @@ def test_when_the_client_is_killed_all_goes_with_it(
     start: Callable[[str], Run], stage: str, number: signal.Signals
 ) -> None:
     run = start(stage)
-    pids, since = run.everybody(), time.monotonic()
+    pids = run.everybody()
     assert str(run.image.parent / "mount") not in Path("/proc/mounts").read_text(), "the host sees the mount"
     run.client.send_signal(number)
-    assert_nothing_is_left(run, pids, since)
+    assert_nothing_is_left(run, pids)
 
 
 @pytest.mark.parametrize("victim", ["namespaces", "helper"])
@@ -123,9 +121,9 @@ def test_when_the_helper_is_killed_all_but_the_client_goes_with_it(
     start: Callable[[str], Run], stage: str, victim: str
 ) -> None:
     run = start(stage)
-    pids, since = run.everybody() - {run.client.pid}, time.monotonic()
+    pids = run.everybody() - {run.client.pid}
     os.kill(getattr(run, victim), signal.SIGKILL)
-    assert_nothing_is_left(run, pids, since)
+    assert_nothing_is_left(run, pids)
 
 
 def test_when_a_workload_is_killed_the_helper_goes_on(start: Callable[[str], Run]) -> None:

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.loop.machine_state import assert_nothing_lives, loops_on, wait_until
 from tests.loop.tiny_run import FSWIZARD
 from tests.recipe_texts import writing
 
@@ -41,20 +41,11 @@ def start(recipe: Path, directory: Path, *arguments: str) -> subprocess.Popen[st
 
 def wait_for(path: Path, words: str) -> None:
     """Until the result file says `words`."""
-    deadline = time.monotonic() + 180
-    while not (path.exists() and words in path.read_text()):
-        assert time.monotonic() < deadline, f"{words} never came"
-        time.sleep(0.05)
+    wait_until(lambda: path.exists() and words in path.read_text(), 180, f"the result says {words}")
 
 
 def fswizard(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*FSWIZARD, *arguments], capture_output=True, text=True, check=False, timeout=60)
-
-
-def loops_on(directory: Path) -> list[str]:
-    argv = ["losetup", "--list", "--noheadings", "--output", "BACK-FILE"]
-    listed = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [line for line in listed.stdout.splitlines() if str(directory) in line]
 
 
 def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_path: Path) -> None:
@@ -80,7 +71,7 @@ def test_a_signal_ends_the_run_in_good_order(recipe: Path, tmp_path: Path, numbe
     process = start(recipe, tmp_path, "--rounds", "12..12")
     wait_for(tmp_path / "result.jsonl", '"round": 2')
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "xfs" in stdout, "what was measured is reported"
@@ -94,12 +85,8 @@ def test_after_sigkill_nothing_is_mounted_and_clean_removes_the_image(recipe: Pa
     children = psutil.Process(process.pid).children(recursive=True)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    _, alive = psutil.wait_procs(children, timeout=2)
-    assert children and not alive, [child.cmdline() for child in alive]
-    deadline = time.monotonic() + 2
-    while loops_on(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert loops_on(tmp_path) == []
+    assert children
+    assert_nothing_lives(tmp_path, children)
     assert "fswizard-" not in Path("/proc/self/mounts").read_text()
 
     report = fswizard("report", str(tmp_path / "result.jsonl"))

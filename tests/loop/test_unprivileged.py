@@ -73,7 +73,7 @@ def start(made: Person, *arguments: str) -> subprocess.Popen[str]:
 
 def run(made: Person, *arguments: str) -> subprocess.CompletedProcess[str]:
     process = start(made, *arguments)
-    stdout, stderr = process.communicate(timeout=90)
+    stdout, stderr = process.communicate(timeout=240)
     return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
 
 
@@ -190,7 +190,7 @@ def test_with_sudo_workloads_are_the_persons_and_have_no_capability(trusted: Per
     assert {int(told[name], 16) for name in CAPABILITIES} == {0}
     assert told["NoNewPrivs"] == "1"
     assert status(process.pid)["Uid"].split() == [str(trusted.uid)] * 4
-    stdout, stderr = process.communicate(timeout=90)
+    stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 0, stderr
     assert re.search(r"ext4", stdout)
     assert results.load(trusted.home / "result.jsonl").outcome == "finished"

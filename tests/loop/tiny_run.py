@@ -42,7 +42,7 @@ class Run:
                 return
         raise AssertionError(f"never said {pattern}: {''.join(self.said)}")
 
-    def end(self, limit_s: float = 30.0) -> str:
+    def end(self, limit_s: float = 120.0) -> str:
         """Wait for the end; all that it said on standard error."""
         _, rest = self.process.communicate(timeout=limit_s)
         self.said.append(rest)
@@ -90,7 +90,7 @@ def tiny_run(directory: Path, *arguments: str, file: Path | None = None, **how: 
 
 def clean() -> str:
     argv = [sys.executable, "-m", "fswizard", "clean"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
     return done.stdout + done.stderr
 
 
