@@ -81,7 +81,7 @@ class HelperProcess:
         with contextlib.suppress(FswizardError):
             await self._channel.ask("kill", job=self._number)
         try:
-            await asyncio.wait_for(self._over.wait(), KILL_LIMIT_S)
+            await patience.within(KILL_LIMIT_S, self._over.wait())
         except asyncio.TimeoutError:
             self._channel.waits_for_disk = patience.no_answer(self._argv[0])
             raise self._channel.waits_for_disk from None
@@ -148,7 +148,7 @@ class Channel:
             raise self.gone()
         answer = self._write(verb, argv, **fields)
         try:
-            return await asyncio.wait_for(answer, ANSWER_LIMIT_S)
+            return await patience.within(ANSWER_LIMIT_S, answer)
         except asyncio.TimeoutError:
             raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
 
@@ -166,7 +166,7 @@ class Channel:
 
     async def _greet(self) -> None:
         try:
-            hello = await asyncio.wait_for(self.ask("hello"), START_LIMIT_S)
+            hello = await patience.within(START_LIMIT_S, self.ask("hello"))
         except (RunFailed, asyncio.TimeoutError):
             raise Missing(
                 "The privileged helper could not be started.",
@@ -185,7 +185,7 @@ class Channel:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), END_LIMIT_S)
+            await patience.within(END_LIMIT_S, self._process.wait())
         except asyncio.TimeoutError:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._process.pid, signal.SIGKILL)

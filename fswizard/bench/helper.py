@@ -169,7 +169,7 @@ class Helper(Channel):
             raise self.waits_for_disk
         job: HelperProcess = await self.ask(verb, argv, **fields)
         try:
-            return await asyncio.wait_for(job.wait(), limit_s)
+            return await patience.within(limit_s, job.wait())
         except asyncio.TimeoutError:
             await job.kill()
             raise HelperFailed(f"{argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from fswizard.errors import RunFailed
 from fswizard.system import commands
 from fswizard.system.process import Finished, Process
+
+T = TypeVar("T")
 
 LIMIT_S = 900.0
 """For one piece of work beside the workloads, which have limits of their own."""
 KILL_S = 90.0
 """A program that was killed and is still there after so long waits, in the kernel, for a disk that does not answer;
 shingled disks have been seen to stall for more than a minute."""
+
+
+async def within(limit_s: float, work: Awaitable[T]) -> T:
+    """What `work` gives. Raises asyncio.TimeoutError where it takes longer; it is cancelled then.
+
+    Before Python 3.12 asyncio.wait_for forgets that it was cancelled where `work` ends at the same moment
+    (https://github.com/python/cpython/issues/86296): a run that somebody has ended would go on.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=limit_s)
+        if task.done():
+            return task.result()
+        raise asyncio.TimeoutError
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # asyncio complains of one that nobody has looked at
 
 
 def no_answer(program: str) -> RunFailed:
@@ -28,7 +51,7 @@ async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S) -> Finished:
     """Run a program of this machine to its end; RunFailed where it does not come to it in time."""
     process = await commands.start(argv)
     try:
-        return await asyncio.wait_for(process.wait(), limit_s)
+        return await within(limit_s, process.wait())
     except asyncio.TimeoutError:
         await end(process, argv[0])
         raise RunFailed(f"{argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
@@ -40,6 +63,6 @@ async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S) -> Finished:
 async def end(process: Process, program: str) -> None:
     """Kill a program; RunFailed where not even that ends it."""
     try:
-        await asyncio.wait_for(process.kill(), KILL_S)
+        await within(KILL_S, process.kill())
     except asyncio.TimeoutError:
         raise no_answer(program) from None

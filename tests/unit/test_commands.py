@@ -61,7 +61,7 @@ def test_system_programs_are_found_without_being_on_the_path(monkeypatch: pytest
 
 
 async def test_a_started_program_is_read_while_it_runs_and_then_told_whole() -> None:
-    process = await commands.start(["sh", "-c", "echo one; sleep 0.3; echo two; echo three >&2; exit 4"])
+    process = await commands.start(["sh", "-c", "echo one; sleep 1; echo two; echo three >&2; exit 4"])
     started, arrived = time.monotonic(), []
     async for chunk in process.chunks():
         arrived.append((chunk, time.monotonic() - started))
@@ -69,7 +69,7 @@ async def test_a_started_program_is_read_while_it_runs_and_then_told_whole() -> 
     assert b"".join(chunk for chunk, _ in arrived) == b"one\ntwo\n"
     assert arrived[-1][1] - arrived[0][1] > 0.1
     assert (finished.exit_code, finished.stdout, finished.stderr) == (4, b"", b"three\n")
-    assert 0.3 < finished.wall_s < 30
+    assert 1 < finished.wall_s < 30
 
 
 async def test_killing_a_started_program_ends_what_it_started() -> None:

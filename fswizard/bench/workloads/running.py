@@ -70,7 +70,7 @@ class Running:
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         try:
-            return await asyncio.wait_for(answer, max(0.0, self._deadline - time.monotonic()))
+            return await patience.within(max(0.0, self._deadline - time.monotonic()), answer)
         except asyncio.TimeoutError as error:
             text = f"{self._program} did not end within {duration_text(self._limit_s)}."
             raise WorkloadFailed("timed-out", text) from error
@@ -88,7 +88,7 @@ async def running(
     finally:
         if watched.finished is None:
             try:
-                await asyncio.wait_for(process.kill(), KILL_S)
+                await patience.within(KILL_S, process.kill())
             except asyncio.TimeoutError:  # not the filesystem's fault
                 raise patience.no_answer(programs.name(argv)) from None
 
