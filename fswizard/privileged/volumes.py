@@ -36,8 +36,9 @@ EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
 KERNEL_ERROR = 3
 """Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
-NO_FAULT = "operation not supported error"
-"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c)."""
+NO_FAULT = ("operation not supported error", "workqueue: Failed to create a rescuer kthread")
+"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c); and
+a mount that was killed while it began (kernel/workqueue.c)."""
 MAXIMUM_LOG_LINES = 100
 NTFS_3G = "mount.ntfs-3g"
 END_LIMIT_S = 20.0
