@@ -11,7 +11,7 @@ from fswizard.model.units import duration_text
 from fswizard.report.figures import figure, seconds_text
 from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
 from fswizard.tui.runstate import STAGES, Command, Entry, Note, RunState
-from fswizard.tui.widgets.graph import graph, nice_top
+from fswizard.tui.widgets.graph import chart, graph, nice_top
 from fswizard.tui.widgets.ratios import ratio_table
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -102,17 +102,10 @@ def now(state: RunState, width: int, *, height: int) -> Content:
     if height <= 1:
         words = f"  median {median}  worst {worst}" if width >= 52 else ""
         room = max(4, width - 11 - cell_len(words))
-        curve = graph(state.rates, room, 1, style=style) if state.rates else fit(("", ""), room)
-        return text(fit((rate, "bold"), 11), curve, (words, "$muted"))
+        return text(fit((rate, "bold"), 11), (graph(state.rates, room, 1)[0], style), (words, "$muted"))
     top = nice_top(max(state.rates, default=0.0))
-    axis = 11
-    picture = graph(state.rates, max(4, width - axis), height, top=top, style=style).split("\n")
-    marks = ["", *([""] * (height - 2)), "0" if state.rates else ""]
-    marks[0] = _rate(top, state.rate_unit) if state.rates else ""
-    rows = [
-        text(fit((mark, "$faint"), axis - 2, "right"), ("┤" if mark else "│", "$line"), " ", row)
-        for mark, row in zip(marks, picture)
-    ]
+    label = _rate(top, state.rate_unit) if state.rates else ""
+    rows = chart(state.rates, width, height, top=top, label=label, style=style)
     third = max(8, width // 3)
     widths = (third - 2, third + 4, third - 2)
     names = [fit((name, "$muted"), wide) for name, wide in zip(("now", "median latency", "worst"), widths)]

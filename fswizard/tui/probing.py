@@ -10,7 +10,7 @@ from textual.content import Content
 
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.drawing import Piece, bullet, facts, fit, lines, meter, text, wrap
-from fswizard.tui.widgets.graph import graph, nice_top, resample
+from fswizard.tui.widgets.graph import AXIS, chart, nice_top, resample
 
 if TYPE_CHECKING:
     from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
@@ -21,7 +21,6 @@ STAGES = {
     "press": ("pressing", "writes here and there without a pause, until the rate falls for good or the time is up"),
 }
 """A word for below the curve, and what happens."""
-AXIS = 11
 CLIFF = " cliff ▲"
 
 
@@ -61,12 +60,7 @@ def _curve(told: Sequence[ProbeProgress], width: int, height: int, sign: str) ->
     room = max(8, width - AXIS)
     rates = [each.rate_bytes_s for each in told]
     top = nice_top(max(rates, default=0.0))
-    marks = [f"{size_text(top)}/s", *([""] * (height - 2)), "0"]
-    curve = graph(rates, room, height, top=top).split("\n")
-    rows = [
-        text(fit((mark, "$faint"), AXIS - 2, "right"), ("┤" if mark else "│", "$line"), " ", row)
-        for mark, row in zip(marks, curve)
-    ]
+    rows = chart(rates, room + AXIS, height, top=top, label=f"{size_text(top)}/s", style="$primary")
     stalled = [0.0, *(float(later.stalls > sooner.stalls) for sooner, later in pairwise(told))]
     found = "".join("▲" if mark else " " for mark in resample(stalled, room)).rjust(room)
     if sign == "write-cliff":

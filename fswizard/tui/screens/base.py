@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.tui.drawing import Piece, text
+from fswizard.tui.widgets.kept import Kept, KeptStatic, KeptVertical
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.stepbar import TITLES, StepBar
 from fswizard.tui.wishes import StepName, Wishes
@@ -35,7 +36,7 @@ class WizardScreen(Screen[None]):
         return self.wizard.wishes
 
 
-class StepScreen(WizardScreen):
+class StepScreen(Kept, WizardScreen):
     """One step: one question."""
 
     STEP: ClassVar[StepName]
@@ -50,13 +51,13 @@ class StepScreen(WizardScreen):
     ]
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="page"):
+        with KeptVertical(id="page"):
             titles = {**TITLES, "drive": "Places"} if self.wishes.comparing else TITLES
             yield StepBar(self.wishes.steps, self.STEP, self.wizard.reachable, titles)
-            with Vertical(id="heading"):
-                yield Static(self.question(), id="question", markup=False)
-                yield Static("", id="remark", markup=False)
-            with Vertical(id="body"):
+            with KeptVertical(id="heading"):
+                yield KeptStatic(self.question(), id="question", markup=False)
+                yield KeptStatic("", id="remark", markup=False)
+            with KeptVertical(id="body"):
                 yield from self.body()
         yield KeyBar()
 

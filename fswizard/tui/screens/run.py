@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
@@ -16,6 +15,7 @@ from fswizard.tui.running import Running
 from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
+from fswizard.tui.widgets.kept import KeptVertical
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
@@ -48,7 +48,7 @@ class RunScreen(StepScreen):
 
     def body(self) -> ComposeResult:
         yield LiveCanvas(id="progress")
-        with Container(id="measuring"):
+        with KeptVertical(id="measuring"):
             yield Canvas(id="standing")
             yield LiveCanvas(id="now")
         yield LiveCanvas(id="tail")

@@ -9,7 +9,8 @@ from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.strip import Strip
-from textual.widget import Widget
+
+from fswizard.tui.widgets.kept import Kept
 
 Drawing = Callable[[int], Content]
 """Content for a width in cells."""
@@ -20,7 +21,7 @@ def nothing(width: int) -> Content:
     return Content("")
 
 
-class Canvas(Widget):
+class Canvas(Kept):
     """Shows what its function draws; drawn anew when the width changes or another function is given."""
 
     ALLOW_SELECT = True

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from textual.content import Content
 
+from fswizard.tui.drawing import fit, text
+
 BARS = " ▁▂▃▄▅▆▇█"
+AXIS = 11
+"""Cells at the left of a chart."""
 
 
 def resample(values: Sequence[float], width: int) -> list[float]:
@@ -19,16 +23,27 @@ def resample(values: Sequence[float], width: int) -> list[float]:
     return [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
 
 
-def graph(
-    values: Sequence[float], width: int, height: int, *, top: float | None = None, style: str = "$primary"
-) -> Content:
+def chart(values: Sequence[float], width: int, height: int, *, top: float, label: str, style: str) -> list[Content]:
+    """A curve of `height` lines with an axis, whose top is called `label`; without a label it has no marks at all."""
+    marks = [label, *([""] * (height - 2)), "0" if label else ""]
+    return [
+        _chart_line(mark, row, style) for mark, row in zip(marks, graph(values, max(4, width - AXIS), height, top=top))
+    ]
+
+
+@lru_cache(maxsize=256)
+def _chart_line(mark: str, row: str, style: str) -> Content:
+    """Many lines of a curve that moves on stay as they are."""
+    return text(fit((mark, "$faint"), AXIS - 2, "right"), ("┤" if mark else "│", "$line"), " ", (row, style))
+
+
+def graph(values: Sequence[float], width: int, height: int, *, top: float | None = None) -> list[str]:
     """`height` lines of `width` cells from the zero line up to `top`; the newest value stands at the right."""
     points = resample(values, max(1, width))
     highest = top if top is not None else max(points, default=0.0)
     eighths = [round(max(0.0, point) / highest * height * 8) if highest > 0 else 0 for point in points]
-    missing = " " * (width - len(eighths))
     rows = zip(*(_column(min(height * 8, max(1, level)), height) for level in eighths)) if eighths else [()] * height
-    return Content("\n").join(Content(missing) + Content.styled("".join(row), style) for row in rows)
+    return ["".join(row).rjust(width) for row in rows]
 
 
 @cache

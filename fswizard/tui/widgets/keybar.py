@@ -8,14 +8,15 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
-from textual.widgets import Static
+
+from fswizard.tui.widgets.kept import KeptStatic
 
 RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
 LAST = {"f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}
 NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": "F1", "f2": "F2", "tab": "tab"}
 
 
-class KeyBar(Static, can_focus=False):
+class KeyBar(KeptStatic, can_focus=False):
     """Keys that work right now; a click does what the key does."""
 
     ALLOW_SELECT = False

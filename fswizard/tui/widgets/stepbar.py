@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from textual import events
 from textual.content import Content
 from textual.style import Style
-from textual.widgets import Static
 
 from fswizard.tui.drawing import text
+from fswizard.tui.widgets.kept import KeptStatic
 from fswizard.tui.wishes import StepName
 
 Titles = Mapping[StepName, str]
@@ -24,7 +24,7 @@ TITLES: Titles = {
 }
 
 
-class StepBar(Static, can_focus=False):
+class StepBar(KeptStatic, can_focus=False):
     """Steps on one line; a step that can be returned to can be clicked."""
 
     ALLOW_SELECT = False
