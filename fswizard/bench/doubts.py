@@ -23,11 +23,12 @@ def before(plan: Plan) -> Iterator[Doubt]:
             f"Measured inside a scratch image on {plan.target.host_filesystem or 'another filesystem'}: "
             "ratios carry over to the bare disk, absolute figures less so.",
         )
-    yield Doubt(
-        "fresh-only",
-        "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
-        "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
-    )
+    if plan.target.kind != "directory":
+        yield Doubt(
+            "fresh-only",
+            "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
+            "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
+        )
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)

@@ -43,6 +43,10 @@ def test_on_a_disk_of_its_own_only_the_age_of_the_filesystem_is_doubtful() -> No
     assert "measure again in a year, or with a fill recipe" in text
 
 
+def test_filesystems_that_are_mounted_are_not_called_new() -> None:
+    assert "fresh-only" not in said(plan(target=Target("directory", "/home", 64 << 30, "ext4")))
+
+
 @pytest.mark.parametrize(("host_filesystem", "code"), [("btrfs", "image-on-btrfs"), ("", "image-on-unknown")])
 def test_an_image_is_named_after_the_filesystem_below_it(host_filesystem: str, code: str) -> None:
     told = said(plan(target=Target("image", "/var/tmp", 64 << 30, host_filesystem)))

@@ -101,7 +101,7 @@ class WorkloadsScreen(StepScreen):
             elif key == "time":
                 canvas.show(lambda width: lines(wrap(TIME_WORDS, width)))
             else:
-                canvas.show(_recipe_words(recipe, brief))
+                canvas.show(_recipe_words(recipe, brief, self.wishes.comparing))
 
     @on(Rows.Changed, "#weights")
     def _change(self, event: Rows.Changed) -> None:
@@ -185,11 +185,11 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
     return lines(rows)
 
 
-def _recipe_words(recipe: Recipe, brief: bool) -> Drawing:
+def _recipe_words(recipe: Recipe, brief: bool, comparing: bool) -> Drawing:
     pairs = [
-        ("Image", f"{size_text(recipe.image_bytes)} of room"),
+        ("Room" if comparing else "Image", size_text(recipe.image_bytes)),
         ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
-        ("Candidates", ", ".join(recipe.candidates)),
+        *([] if comparing else [("Candidates", ", ".join(recipe.candidates))]),
         ("From", recipe.source),
     ]
 

@@ -158,7 +158,7 @@ def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
 
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:
     longest = max((cell_len(r.candidate) for r in ratios), default=4)
-    name = min(longest, max(8, width // 4))
+    name = min(longest, max(8, 2 * width // 7))
     figure, interval, word = 5, 11, 10
     if width < 46:
         return (max(6, width - figure - word - 4), 0, figure, 0, word)
