@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from fswizard.model.judgement import Summary
 from fswizard.model.recipe import Metric
@@ -13,7 +14,8 @@ from fswizard.model.result import Result, Sample
 WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
 """Bytes that the device wrote for each byte that the program wrote."""
 
-_Key = tuple[str, str, str]
+_Group = dict[int, Sample]
+"""By round; where a figure was taken twice, the later one stands."""
 
 
 def summarise(result: Result) -> tuple[Summary, ...]:
@@ -21,16 +23,17 @@ def summarise(result: Result) -> tuple[Summary, ...]:
     names = {candidate.name for candidate in result.plan.candidates}
     ok = [s for s in result.samples if s.status == "ok" and math.isfinite(s.value)]
     bare = {(s.workload, s.metric): s.value for s in ok if not s.candidate}
-    cells = [s for s in ok if s.candidate in names and s.round not in result.discarded_rounds]
-    groups: dict[_Key, dict[int, Sample]] = {}
-    for sample in (*cells, *_write_amplification(cells)):
-        groups.setdefault((sample.candidate, sample.workload, sample.metric), {})[sample.round] = sample
-    return tuple(_summary(list(rounds.values()), bare) for rounds in groups.values())
+    groups: defaultdict[tuple[str, str, str], _Group] = defaultdict(dict)
+    for s in ok:
+        if s.candidate in names and s.round not in result.discarded_rounds:
+            groups[s.candidate, s.workload, s.metric][s.round] = s
+    measured = (
+        _summary(next(iter(group.values())), [s.value for s in group.values()], bare) for group in groups.values()
+    )
+    return (*measured, *_write_amplification(groups))
 
 
-def _summary(samples: list[Sample], bare: Mapping[tuple[str, str], float]) -> Summary:
-    first = samples[0]
-    values = [sample.value for sample in samples]
+def _summary(first: Sample, values: list[float], bare: Mapping[tuple[str, str], float]) -> Summary:
     median = statistics.median(values)
     limit = bare.get((first.workload, first.metric), 0.0)
     share = None
@@ -43,13 +46,17 @@ def _summary(samples: list[Sample], bare: Mapping[tuple[str, str], float]) -> Su
     )  # fmt: skip
 
 
-def _write_amplification(cells: Iterable[Sample]) -> Iterator[Sample]:
-    written = {(s.round, s.candidate, s.workload): s.value for s in cells if s.metric == "bytes_written"}
-    for s in cells:
-        if s.metric != "device_written":
+def _write_amplification(groups: Mapping[tuple[str, str, str], _Group]) -> Iterator[Summary]:
+    metric = WRITE_AMPLIFICATION
+    for (candidate, workload, name), device in groups.items():
+        if name != "device_written":
             continue
-        program = written.get((s.round, s.candidate, s.workload), 0.0)
-        if program > 0:
-            metric = WRITE_AMPLIFICATION
-            value = s.value / program
-            yield Sample(s.round, s.candidate, s.workload, metric.name, value, metric.unit, metric.better)
+        program = groups.get((candidate, workload, "bytes_written"), {})
+        values = [
+            s.value / program[s.round].value
+            for s in device.values()
+            if s.round in program and program[s.round].value > 0
+        ]
+        if values:
+            first = Sample(0, candidate, workload, metric.name, 0.0, metric.unit, metric.better)
+            yield _summary(first, values, {})
