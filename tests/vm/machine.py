@@ -26,8 +26,14 @@ CHECKOUT = Path(__file__).parents[2]
 BOOT_S = 900.0
 PATIENCE_S = 600.0
 """Both are far more than anything takes, since other work may go on beside it."""
-KERNEL = "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check panic=-1 psi=0"
-"""It counts no pressure: an emulated processor is always busy, and each run would wait a minute for it to be quiet."""
+KERNEL = " ".join((
+    "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check panic=-1 psi=0",
+    *(f"systemd.mask={unit}.service" for unit in ("e2scrub_reap", "getty-static")),
+))  # fmt: skip
+"""It counts no pressure: an emulated processor is always busy, and each run would wait a minute for it to be quiet.
+Two units without use here would take a third of the time of booting."""
+PROCESSOR = "qemu64"
+"""The plainest: five levels of page tables, and what else newer ones have, cost a quarter more to emulate."""
 _POLL_S = 0.2
 _AGENT_PORT = "org.qemu.guest_agent.0"
 _NOTHING: Mapping[str, Any] = {}
@@ -196,7 +202,7 @@ def _command(
     root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int, *, keeps_root: bool
 ) -> list[str]:
     argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
-    argv += ["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "2G"]
+    argv += ["-machine", "q35,accel=tcg", "-cpu", PROCESSOR, "-smp", "2", "-m", "2G"]
     argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
     argv += ["-append", KERNEL]
     argv += ["-serial", f"file:{directory / 'console.log'}"]
