@@ -48,7 +48,10 @@ class DirectorySite:
         return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def remount(self) -> None:
-        await asyncio.to_thread(_drop_pages, self.directory)
+        done = await patience.finish(["sync", "--file-system", self.directory])
+        if done.exit_code:
+            raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
+        await asyncio.to_thread(_forget_pages, self.directory)
 
     async def used_bytes(self) -> None:
         return None
@@ -99,13 +102,12 @@ async def _remove(directory: Path) -> None:
     await patience.finish(["rm", "-rf", "--one-file-system", str(directory)])
 
 
-def _drop_pages(directory: str) -> None:
-    """Write back and forget the file contents below `directory`; only root could forget the names as well."""
+def _forget_pages(directory: str) -> None:
+    """Forget the contents of files below `directory`, all written back; only root could forget the names as well."""
     for folder, _, files in os.walk(directory):
         for name in files:
             descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
             try:
-                os.fdatasync(descriptor)
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(descriptor)
