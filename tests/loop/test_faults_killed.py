@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -51,6 +52,10 @@ def assert_cleaned(run: Run) -> None:
     clean()
     assert names_in(run.place) == []
     assert "Nothing was left behind" in clean()
+
+
+def is_gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid)
 
 
 @fault("signals", "the run is killed", "SIGKILL at the beginning of each stage")
@@ -102,7 +107,7 @@ def test_killing_a_workload(run: Run, times: int) -> None:
     for _ in range(times):
         victim = process_named("fio", helper)
         os.kill(victim, signal.SIGKILL)
-        wait_until(lambda pid=victim: not psutil.pid_exists(pid), 20, "fio is gone")  # type: ignore[misc]
+        wait_until(partial(is_gone, victim), 20, "fio is gone")
     said = run.end()
     assert run.process.returncode == 0, said
     assert "tried once more" in said
