@@ -45,7 +45,7 @@ def measure(size: Size) -> Iterator[Line]:
         yield at_most(f"Loading and reporting {what}", whole, 0.3, "s", f"of it loading {read:.3f} s", why=OBJECTS)
         weights = itertools.count(2)
         again = _timed(lambda: conclude(result, weights={"work-1": float(next(weights))}), repeats)
-        yield at_most("Ranking it anew with other weights", again, 0.05, "s")
+        yield at_most("Ranking it anew with other weights", again, 0.05, "s", why=OBJECTS)
     with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
         with mock.patch.dict(os.environ, {"XDG_STATE_HOME": folder}):
             results.results_directory().mkdir(parents=True)
