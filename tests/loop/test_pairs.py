@@ -69,7 +69,7 @@ SYNCED = f"rsync-mixed-500-{32 * MIB}"
 def fio_by_hand(rw: str) -> Callable[[LoopSite], float]:
     def by_hand(site: LoopSite) -> float:
         argv = ["fio", "--name=x", f"--filename={site.directory}/fio-64M", f"--rw={rw}", "--bs=4k", "--direct=1"]
-        argv += ["--size=64M", "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=500ms"]
+        argv += ["--size=64M", "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=500ms", "--end_fsync=1"]
         job = json.loads(run(*argv, "--output-format=json"))["jobs"][0]
         return float(job["read"]["iops"] + job["write"]["iops"])
 
