@@ -162,6 +162,24 @@ async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> N
         assert wizard(pilot).wishes.candidates == ("ext4",)
 
 
+async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def place(self, drive: Drive | None) -> Place:
+            self.let_go.wait(HANG_S)
+            return replace(super().place(drive), remark="Nothing on this one is mounted.")
+
+    machine = Looking()
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "looking for room")
+        await pilot.press("enter")
+        await shows(pilot, "names a directory instead")
+        machine.let_go.set()
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).wishes.elsewhere, "it is known that the image would lie on another disk"
+
+
 async def test_disks_that_come_and_go_change_the_list() -> None:
     machine = FakeMachine(drives=(ARCHIVE,))
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:

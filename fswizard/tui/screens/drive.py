@@ -93,6 +93,8 @@ class DriveScreen(NamingScreen):
         self._about: object = None
         self._explained = ""
         self._names_model = False
+        self._going_to = ""
+        """The disk that was chosen before it was known whether there is room on it."""
         self.query_one(".panel").border_title = "What is known of it"
         if self.wizard.known.drives is None:
             self.say("Looking for disks …")
@@ -129,6 +131,8 @@ class DriveScreen(NamingScreen):
         else:
             self._shown = True
             self._show(drives)
+        if self._going_to in self.wizard.known.places and self._drive and self._drive.name == self._going_to:
+            self.action_forward()
 
     def _show(self, drives: tuple[Drive, ...]) -> None:
         if not drives:
@@ -371,6 +375,7 @@ class DriveScreen(NamingScreen):
         self.focus_next()
 
     def action_forward(self) -> None:
+        self._going_to = ""
         targets = self.query_one("#targets", Rows)
         settled = targets.key == self._target_key and targets.key in ("named", "several")
         if targets.has_focus and not settled and not self._choose(targets.key):
@@ -388,6 +393,10 @@ class DriveScreen(NamingScreen):
         given_up = device is not None or self.wishes.members
         if isinstance(place, FswizardError) and not self.wishes.directory and not given_up:
             self.complain(place)
+            return
+        if place is None and not self.wishes.directory and not given_up:
+            self._going_to = drive.name
+            self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
             return
         self.wizard.wish(device=device.path if device else "")
         self._take(drive, place if isinstance(place, Place) else None)
