@@ -187,7 +187,7 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
 
 def _recipe_words(recipe: Recipe, brief: bool, comparing: bool) -> Drawing:
     pairs = [
-        ("Room" if comparing else "Image", size_text(recipe.image_bytes)),
+        ("Room", size_text(recipe.image_bytes)) if comparing else ("Image", f"{size_text(recipe.image_bytes)} of room"),
         ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
         *([] if comparing else [("Candidates", ", ".join(recipe.candidates))]),
         ("From", recipe.source),
