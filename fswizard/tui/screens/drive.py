@@ -131,8 +131,14 @@ class DriveScreen(NamingScreen):
         else:
             self._shown = True
             self._show(drives)
-        if self._going_to in self.wizard.known.places and self._drive and self._drive.name == self._going_to:
+        if self._going_to in self.wizard.known.places and self._waits:
             self.action_forward()
+
+    @property
+    def _waits(self) -> bool:
+        """Whoever wanted to go on does nothing else meanwhile."""
+        chosen = self._drive is not None and self._drive.name == self._going_to
+        return chosen and self.is_current and not isinstance(self.focused, Box)
 
     def _show(self, drives: tuple[Drive, ...]) -> None:
         if not drives:
