@@ -13,7 +13,7 @@ from tests.vm.disks import MEMBERS
 from tests.vm.machine import PATIENCE_S, Machine, booted
 from tests.vm.runs import RUN_S, Run, await_words, on_target, prepared
 
-pytestmark = [pytest.mark.vm, pytest.mark.slow]
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 
 LINKS = [f"/dev/disk/by-id/virtio-{member.serial}" for member in MEMBERS]
 TARGET = f"devices:{','.join(LINKS)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fswizard.filesystems import catalogue
+from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine, booted
@@ -29,7 +30,8 @@ def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_
     filesystem = catalogue()["ntfs"]
     mounted = ["noatime", *(option.name for option in filesystem.mount_options if "atime" not in option.name)]
     names = ["ntfs", *(f"ntfs:{option}" for option in mounted), "ntfs:cluster=64k"]
-    run = on_disk(newer_machine, MEASURED, "; ".join(["ext4", *names, COMPRESSED]), "--rounds", "1..1")
+    candidates = "; ".join(["ext4", *names, COMPRESSED])
+    run = on_disk(newer_machine, MEASURED, candidates, "--rounds", "1..1", recipe=writing("512M", "16M", 1))
     assert run.finished.exit_code == 0, run.finished.output
     for name in names:
         assert run.rounds(name) == {1}, (name, run.finished.output)

@@ -28,6 +28,7 @@ MAKING = {
     "nilfs2": "mkfs.nilfs2 -q",
 }
 """Those that need no fsck before they can be mounted again, as JFS does."""
+PARTS = {name: f"/dev/disk/by-id/virtio-KEPT-part{number}" for number, name in enumerate(MAKING, 1)}
 PARTITION_MIB = 1500
 WRITER = """
 import os, sys
@@ -53,34 +54,8 @@ for number in range(last + 1):
         assert file.read() == f"{number}\\n" * 2000, number
 """
 ENOUGH = 10
+RESUMED = ("f2fs", "zfs")
 RECIPE = writing("512M", "16M", 1)
-
-
-@pytest.mark.parametrize("other", ["f2fs", "zfs"])
-def test_after_a_power_failure_clean_takes_away_what_is_left_and_the_run_goes_on(other: str, tmp_path: Path) -> None:
-    zfs = other == "zfs"
-    with booted(tmp_path, zfs=zfs, keeps_root=True) as machine:
-        machine.run("mkdir", "/srv/room")
-        more = ("--rounds", "2..2", "--seed", "7")
-        argv = prepared(machine, "image:512M@/srv/room", f"ext4; {other}", *more, recipe=RECIPE)
-        await_words(machine, machine.start(*argv, timeout_s=RUN_S), '"round": 2')
-        machine.cut_power()
-    with booted(tmp_path, zfs=zfs, keeps_root=True) as machine:
-        left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
-        assert "fswizard-" in left, "the image of the run is still there"
-        cleaned = machine.run("fswizard", "clean")
-        assert cleaned.exit_code == 0, cleaned.output
-        assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
-        assert machine.run("ls", "/srv/room").stdout == b""
-        resumed = machine.run("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
-        assert resumed.exit_code == 0, resumed.output
-        found = report(machine)
-        assert found["plan"]["seed"] == 7
-        assert {ratio["rounds"] for ratio in found["overall"]} == {2}
-        assert machine.run("ls", "/srv/room").stdout == b""
-        if zfs:
-            assert machine.run("zpool", "list", "-H").stdout == b""
-        table.note(other, "crash recovery", "run resumed")
 
 
 @pytest.mark.parametrize(("disk", "link"), [STICK, CARD], ids=["usb", "nvme"])
@@ -101,29 +76,61 @@ def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(
     assert machine.run("sh", "-c", "grep fswizard /proc/*/mountinfo").stdout == b""
 
 
-def test_what_a_filesystem_promised_to_keep_is_there_after_a_power_failure(tmp_path: Path) -> None:
-    parts = {name: f"/dev/disk/by-id/virtio-KEPT-part{number}" for number, name in enumerate(MAKING, 1)}
-    with booted(tmp_path, [KEPT]) as machine:
-        machine.write("/root/writer.py", WRITER)
-        table_of_parts = f",{PARTITION_MIB}M\n" * len(MAKING)
-        machine.write("/root/parts", f"label: gpt\n{table_of_parts}")
-        assert machine.run("sh", "-c", "sfdisk --quiet /dev/disk/by-id/virtio-KEPT < /root/parts").exit_code == 0
-        assert machine.run("udevadm", "wait", "--timeout=600", *parts.values()).exit_code == 0
-        for name, part in parts.items():
-            made = machine.run("sh", "-c", f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
-            assert made.exit_code == 0, made.output
-        for name in parts:
+def test_after_a_power_failure_promises_were_kept_and_the_run_goes_on(tmp_path: Path) -> None:
+    with booted(tmp_path, [KEPT], zfs=True, keeps_root=True) as machine:
+        _make_filesystems(machine)
+        machine.run("mkdir", "/srv/room")
+        more = ("--rounds", "2..2", "--seed", "7")
+        argv = prepared(machine, "image:512M@/srv/room", "; ".join(RESUMED), *more, recipe=RECIPE)
+        running = machine.start(*argv, timeout_s=RUN_S)
+        await_words(machine, running, '"round": 2')
+        for name in MAKING:
             machine.start("python3", "/root/writer.py", f"/mnt/{name}", f"/run/{name}")
         promised = _promised(machine)
+        assert running.alive
         machine.cut_power()
-    with booted(tmp_path, [KEPT]) as machine:
-        machine.write("/root/reader.py", READER)
-        for name, part in parts.items():
-            mounted = machine.run("sh", "-c", f"mkdir /mnt/{name} && mount -t {name} {part} /mnt/{name}")
-            assert mounted.exit_code == 0, mounted.output
-            read = machine.run("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
-            assert read.exit_code == 0, (name, read.output)
-            table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
+    with booted(tmp_path, [KEPT], zfs=True, keeps_root=True) as machine:
+        _assert_kept(machine, promised)
+        _assert_resumed(machine)
+
+
+def _make_filesystems(machine: Machine) -> None:
+    """Each on a part of a disk, mounted."""
+    machine.write("/root/writer.py", WRITER)
+    machine.write("/root/parts", "label: gpt\n" + f",{PARTITION_MIB}M\n" * len(PARTS))
+    assert machine.run("sh", "-c", "sfdisk --quiet /dev/disk/by-id/virtio-KEPT < /root/parts").exit_code == 0
+    assert machine.run("udevadm", "wait", "--timeout=600", *PARTS.values()).exit_code == 0
+    for name, part in PARTS.items():
+        made = machine.run("sh", "-c", f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
+        assert made.exit_code == 0, made.output
+
+
+def _assert_kept(machine: Machine, promised: dict[str, int]) -> None:
+    machine.write("/root/reader.py", READER)
+    for name, part in PARTS.items():
+        mounted = machine.run("mount", "-t", name, part, f"/mnt/{name}")
+        assert mounted.exit_code == 0, mounted.output
+        read = machine.run("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
+        assert read.exit_code == 0, (name, read.output)
+        table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
+
+
+def _assert_resumed(machine: Machine) -> None:
+    left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
+    assert "fswizard-" in left, "the image of the run is still there"
+    cleaned = machine.run("fswizard", "clean")
+    assert cleaned.exit_code == 0, cleaned.output
+    assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
+    assert machine.run("ls", "/srv/room").stdout == b""
+    resumed = machine.run("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
+    assert resumed.exit_code == 0, resumed.output
+    found = report(machine)
+    assert found["plan"]["seed"] == 7
+    assert {ratio["rounds"] for ratio in found["overall"]} == {2}
+    assert machine.run("ls", "/srv/room").stdout == b""
+    assert machine.run("zpool", "list", "-H").stdout == b""
+    for name in RESUMED:
+        table.note(name, "crash recovery", "run resumed")
 
 
 def _promised(machine: Machine) -> dict[str, int]:

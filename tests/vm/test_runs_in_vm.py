@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
@@ -59,7 +60,7 @@ def test_whole_runs_at_the_speed_of_the_disk(machine: Machine) -> None:
 def test_mount_options_reach_the_kernel(machine: Machine) -> None:
     candidates = "; ".join(candidate for candidate, *_ in TUNED.values())
     with watched_mounts(machine, MEASURED):
-        run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1")
+        run = on_disk(machine, MEASURED, candidates, "--rounds", "1..1", recipe=writing("512M", "16M", 1))
     assert run.finished.exit_code == 0, run.finished.output
     for name, (candidate, *options) in TUNED.items():
         shown = mounts_seen(machine, name)

@@ -12,7 +12,7 @@ from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE, RUN_S, link
 from tests.vm.terminal import PASSWORD, PERSON, PROMPT, SIZE, Terminal, left, logged_in, started
 
-pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow]
+pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow, pytest.mark.xdist_group("terminal")]
 
 ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")

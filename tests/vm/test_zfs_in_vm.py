@@ -9,7 +9,7 @@ from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
 from tests.vm.runs import link, on_disk
 
-pytestmark = [pytest.mark.vm, pytest.mark.slow]
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 
 TUNED = "zfs:compression=zstd,recordsize=16k,atime=off"
 
