@@ -21,7 +21,10 @@ CLIFF_FACTOR = 3.0
 """The rate falls by so much and stays there; the published disks fall to a third or less."""
 CLIFF_WRITES = 60
 """It stays there for so many writes."""
+CLIFF_S = 10.0
+"""And for so long: another program, or a host that gives its guest no processor, slows any disk down for a moment."""
 BASE_WRITES = 100
+"""The quickest of so many writes in a row show what the disk can do, should it be disturbed when the probe begins."""
 _CHUNK = 20
 
 
@@ -93,15 +96,34 @@ def _near(period: int, spread: float) -> int:
 
 def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
     """A rate that falls to a third or less and stays there, as when the cache on the platters is full."""
-    if len(latencies_s) < BASE_WRITES + CLIFF_WRITES:
+    slow = _last_writes(latencies_s)
+    before = len(latencies_s) - slow
+    if not slow or before < BASE_WRITES:
         return None
-    base_s = median(fmean(latencies_s[at : at + _CHUNK]) for at in range(0, BASE_WRITES, _CHUNK))
-    last = latencies_s[-CLIFF_WRITES:]
-    last_s = fmean(last)
+    base_s = min(
+        median(_chunks_s(latencies_s[at : at + BASE_WRITES])) for at in range(0, before - BASE_WRITES + 1, BASE_WRITES)
+    )
+    last = latencies_s[-slow:]
     # one long hang is no cliff: every part of these writes has to be slow
-    if any(fmean(last[at : at + _CHUNK]) < CLIFF_FACTOR * base_s for at in range(0, CLIFF_WRITES, _CHUNK)):
+    if min(_chunks_s(last)) < CLIFF_FACTOR * base_s:
         return None
-    first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, last_s))
-    reached = (len(latencies_s) - CLIFF_WRITES) * block_bytes / 1e9
+    first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, fmean(last)))
+    reached = before * block_bytes / 1e9
     text = f"After {reached:.1f} GB of random writes the rate fell from {first_mib:.0f} to {last_mib:.1f} MiB/s."
     return Sign("write-cliff", text)
+
+
+def _last_writes(latencies_s: Sequence[float]) -> int:
+    """How many of the last writes took CLIFF_S, CLIFF_WRITES at least, in whole chunks; 0 where there are too few."""
+    writes, seconds = 0, 0.0
+    while writes < CLIFF_WRITES or seconds < CLIFF_S:
+        if writes + _CHUNK > len(latencies_s):
+            return 0
+        seconds += sum(latencies_s[len(latencies_s) - writes - _CHUNK : len(latencies_s) - writes])
+        writes += _CHUNK
+    return writes
+
+
+def _chunks_s(latencies_s: Sequence[float]) -> list[float]:
+    """What a write takes on average, chunk by chunk."""
+    return [fmean(latencies_s[at : at + _CHUNK]) for at in range(0, len(latencies_s), _CHUNK)]

@@ -55,7 +55,7 @@ def test_a_shingled_disk_is_found(tmp_path: Path) -> None:
 
 
 def test_a_plain_disk_is_inconclusive_and_never_called_conventional(tmp_path: Path) -> None:
-    result = result_of(probed(PlainDisk(), tmp_path, listen_s=6.0, time_limit_s=12.0))
+    result = result_of(probed(PlainDisk(), tmp_path, listen_s=6.0, time_limit_s=24.0))
     assert result.outcome == "inconclusive", result
     assert result.evidence.says == "unknown"
 
@@ -75,7 +75,7 @@ def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
 def test_through_the_helper_a_shingled_device_is_found_too(tmp_path: Path) -> None:
     with attached(ShingledDisk(), tmp_path) as device:
         serial = find_device(device).identifiers[0]
-        target = find_target(device, serial=serial, time_limit_s=120.0)
+        target = find_target(device, serial=serial, time_limit_s=60.0)
         *_, result = run_probe(target)
     assert isinstance(result, ProbeResult)
     assert result.outcome == "drive-managed", result

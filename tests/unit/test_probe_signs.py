@@ -82,10 +82,35 @@ def test_stalls_by_chance_are_no_sign(seed: int) -> None:
     assert periodic_stall(list(latencies(seed, by_chance(seed)))) is None
 
 
-def test_a_rate_that_falls_and_stays_down_is_a_cliff_and_one_long_hang_is_none() -> None:
-    quick, slow = [0.02] * 200, [0.1] * 60
-    sign = cliff(quick + slow, BLOCK_BYTES)
+QUICK = [0.02] * 200
+SLOW = [0.1] * 100
+"""Ten seconds."""
+
+
+def test_a_rate_that_falls_and_stays_down_is_a_cliff() -> None:
+    sign = cliff(QUICK + SLOW, BLOCK_BYTES)
     assert sign is not None
     assert sign.text == "After 0.2 GB of random writes the rate fell from 50 to 10.0 MiB/s."
-    assert cliff([*quick, 20.0, *quick], BLOCK_BYTES) is None
-    assert cliff(quick + slow + quick, BLOCK_BYTES) is None
+
+
+def test_a_cliff_is_found_where_the_disk_was_disturbed_at_first() -> None:
+    assert cliff([0.05] * 150 + QUICK + SLOW, BLOCK_BYTES) is not None
+
+
+@pytest.mark.parametrize(
+    "latencies_s",
+    [
+        [*QUICK, 20.0, *QUICK],
+        [*QUICK, *[0.02] * 99, 20.0],
+        QUICK + SLOW + QUICK,
+        QUICK + SLOW[:-20],
+        QUICK + [0.6] * 20,
+        QUICK + [0.05] * 1000,
+        SLOW * 10,
+        SLOW[:20],
+        [],
+    ],
+    ids=["hang", "hang at last", "over again", "moment", "few writes", "not enough", "always slow", "short", "none"],
+)
+def test_what_another_disk_may_do_is_no_cliff(latencies_s: list[float]) -> None:
+    assert cliff(latencies_s, BLOCK_BYTES) is None
