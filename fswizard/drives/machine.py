@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,16 @@ from fswizard.model.text import safe
 
 Properties = Mapping[str, str]
 
+_own = threading.local()
+"""Of each thread, as libudev wants it: its `context`. To make one, the system's list of libraries is searched."""
+
 
 def udev_properties(name: str) -> Properties:
     """udev's database entry of the block device `name`; the kernel's own few properties where udev does not run."""
     try:
-        device = pyudev.Devices.from_name(pyudev.Context(), "block", name.replace("!", "/"))
+        if not hasattr(_own, "context"):
+            _own.context = pyudev.Context()
+        device = pyudev.Devices.from_name(_own.context, "block", name.replace("!", "/"))
         return dict(device.properties)
     except (pyudev.DeviceNotFoundError, OSError, UnicodeDecodeError):
         return {}
