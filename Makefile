@@ -20,7 +20,7 @@ test: $(VENV)/.test-ready ## Run all tests; ARGS="--slow" adds those that take m
 	$(BIN)/pytest $(ARGS)
 
 test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
-	$(BIN)/pytest --slow --numprocesses 3 --dist loadgroup tests/vm $(ARGS)
+	$(BIN)/pytest --slow --numprocesses 2 --dist loadgroup tests/vm $(ARGS)
 
 check: $(VENV)/.test-ready ## Lint, types, import rules and tests
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.vm import table
-from tests.vm.disks import MEASURED, MEMBERS, USUAL
+from tests.vm.disks import KEPT, MEASURED, MEMBERS, USUAL
 from tests.vm.machine import Machine, booted
 
 FOUND = "found"
@@ -22,8 +22,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="session")
 def zfs_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """One with OpenZFS, a disk, and four more for arrays. Who changes anything in it puts it right again."""
-    with booted(tmp_path_factory.mktemp("machine"), (MEASURED, *MEMBERS), zfs=True) as machine:
+    """One with OpenZFS, two disks, and four more for arrays, which keeps what is written to it when its power is cut.
+
+    Who changes anything in it puts it right again.
+    """
+    disks = (MEASURED, KEPT, *MEMBERS)
+    with booted(tmp_path_factory.mktemp("machine"), disks, zfs=True, keeps_root=True) as machine:
         yield machine
 
 

@@ -76,6 +76,10 @@ class Channel:
                     return
             self._events.append(self._next(deadline - time.monotonic()))
 
+    def close(self) -> None:
+        self._lines.close()
+        self._connection.close()
+
     def _next(self, timeout_s: float) -> dict[str, Any]:
         self._connection.settimeout(max(0.1, timeout_s))
         line = self._lines.readline()
@@ -106,7 +110,14 @@ class Running:
 
     def kill(self) -> None:
         """As nothing can be caught; what it has started is left alone."""
-        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -KILL {self._pid}"]})
+        self._signal("KILL")
+
+    def freeze(self) -> None:
+        """It stands still from now on, and keeps what it has."""
+        self._signal("STOP")
+
+    def _signal(self, name: str) -> None:
+        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -{name} {self._pid}"]})
 
     def wait(self) -> Finished:
         """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
@@ -122,16 +133,32 @@ class Running:
 
 
 class Machine:
-    """A machine that is up. Its disks are files of the host."""
+    """A machine whose disks and console are files of the host, below `directory`."""
 
-    def __init__(self, qemu: subprocess.Popen[bytes], monitor: Channel, agent: Channel, directory: Path) -> None:
-        self._qemu = qemu
-        self._monitor = monitor
-        self._agent = agent
+    def __init__(self, root: Root, directory: Path, disks: Sequence[Disk], *, keeps_root: bool) -> None:
+        self._root = root
         self._directory = directory
+        self._disks = disks
+        self._keeps_root = keeps_root
 
-    def await_boot(self) -> None:
-        """Returns when everything that starts at boot has started. Raises OSError when that takes too long."""
+    def boot(self) -> None:
+        """Returns when everything that starts at boot has started. Raises RuntimeError when it does not come up."""
+        (monitor, monitor_end), (agent, agent_end) = socket.socketpair(), socket.socketpair()
+        ends = (monitor_end.fileno(), agent_end.fileno())
+        argv = _command(self._root, self._directory, self._disks, *ends, keeps_root=self._keeps_root)
+        with monitor_end, agent_end, (self._directory / "qemu.log").open("wb") as log:
+            self._qemu = subprocess.Popen(argv, pass_fds=ends, stderr=log)
+        self._monitor, self._agent = Channel(monitor), Channel(agent)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.cut_power)
+            try:
+                self._await_boot()
+            except OSError as error:
+                words = "\n".join(log.read_text(errors="replace") for log in self._directory.glob("*.log"))
+                raise RuntimeError(f"The machine did not come up: {error}\n{words}") from error
+            undo.pop_all()
+
+    def _await_boot(self) -> None:
         self._monitor.ask("qmp_capabilities")
         self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
         self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
@@ -159,9 +186,11 @@ class Machine:
         return str(ports["terminal"]).removeprefix("pty:")
 
     def cut_power(self) -> None:
-        """What was not written to a disk yet is lost. Boot anew on the same directory to see what is left."""
+        """What was not written to a disk yet is lost. Boot it anew to see what is left."""
         self._qemu.kill()
         self._qemu.wait()
+        self._monitor.close()
+        self._agent.close()
 
     def plug(self, disk: Disk) -> None:
         if disk.bytes_per_s:
@@ -183,27 +212,15 @@ def booted(
 ) -> Iterator[Machine]:
     """A machine with these disks, their files and its console below `directory`; its power is cut at the end.
 
-    What is written to its root is forgotten then, unless it `keeps_root`, in `directory` as well.
+    What is written to its root is forgotten whenever its power is cut, unless it `keeps_root`, in `directory` as well.
     """
-    root = build(suite, zfs=zfs)
     compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
-    with contextlib.ExitStack() as undo:
-        monitor, monitor_end = (undo.enter_context(end) for end in socket.socketpair())
-        agent, agent_end = (undo.enter_context(end) for end in socket.socketpair())
-        argv = _command(root, directory, disks, monitor_end.fileno(), agent_end.fileno(), keeps_root=keeps_root)
-        with (directory / "qemu.log").open("wb") as log:
-            qemu = subprocess.Popen(argv, pass_fds=(monitor_end.fileno(), agent_end.fileno()), stderr=log)
-        undo.callback(qemu.wait)
-        undo.callback(qemu.kill)
-        monitor_end.close()
-        agent_end.close()
-        machine = Machine(qemu, Channel(monitor), Channel(agent), directory)
-        try:
-            machine.await_boot()
-        except OSError as error:
-            words = "\n".join(log.read_text(errors="replace") for log in directory.glob("*.log"))
-            raise RuntimeError(f"The machine did not come up: {error}\n{words}") from error
+    machine = Machine(build(suite, zfs=zfs), directory, disks, keeps_root=keeps_root)
+    machine.boot()
+    try:
         yield machine
+    finally:
+        machine.cut_power()
 
 
 def _command(

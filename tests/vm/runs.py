@@ -72,11 +72,13 @@ def link(disk: Disk) -> str:
     return f"/dev/disk/by-id/ata-{disk.devices[-1]['model']}_{disk.serial}"
 
 
-def prepared(machine: Machine, target: str, candidates: str, *more: str, recipe: str = RECIPE) -> tuple[str, ...]:
+def prepared(
+    machine: Machine, target: str, candidates: str, *more: str, recipe: str = RECIPE, result: str = RESULT_PATH
+) -> tuple[str, ...]:
     """The command that runs a recipe."""
     machine.write(RECIPE_PATH, recipe)
-    machine.run("rm", "--force", RESULT_PATH)
-    options = ("--target", target, "--candidates", candidates, "--output", RESULT_PATH, *more)
+    machine.run("rm", "--force", result)
+    options = ("--target", target, "--candidates", candidates, "--output", result, *more)
     return ("fswizard", "run", RECIPE_PATH, *options)
 
 

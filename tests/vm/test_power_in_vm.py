@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.recipe_texts import writing
 from tests.vm import table
-from tests.vm.disks import GIB, SLOW, Disk, nvme, usb, virtio
-from tests.vm.machine import PATIENCE_S, Machine, booted
-from tests.vm.runs import RESULT_PATH, RUN_S, await_words, prepared, report
+from tests.vm.arrays import ERASE, TARGET, await_arrays, forget_members
+from tests.vm.disks import KEPT, SLOW, Disk, nvme, usb
+from tests.vm.machine import PATIENCE_S, Machine, Running
+from tests.vm.runs import RECIPE_PATH, RESULT_PATH, RUN_S, await_words, prepared, report
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
 
 STICK = usb("PULLED1").as_slow_as(**SLOW), "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_PULLED1-0:0"
 CARD = nvme("PULLED2").as_slow_as(**SLOW), "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_PULLED2"
-
-KEPT = virtio("KEPT", size_bytes=12 * GIB)
 MAKING = {
     "ext4": "mkfs.ext4 -q",
     "xfs": "mkfs.xfs -q",
@@ -28,7 +26,8 @@ MAKING = {
     "nilfs2": "mkfs.nilfs2 -q",
 }
 """Those that need no fsck before they can be mounted again, as JFS does."""
-PARTS = {name: f"/dev/disk/by-id/virtio-KEPT-part{number}" for number, name in enumerate(MAKING, 1)}
+DISK = f"/dev/disk/by-id/virtio-{KEPT.serial}"
+PARTS = {name: f"{DISK}-part{number}" for number, name in enumerate(MAKING, 1)}
 PARTITION_MIB = 1500
 WRITER = """
 import os, sys
@@ -56,6 +55,7 @@ for number in range(last + 1):
 ENOUGH = 10
 RESUMED = ("f2fs", "zfs")
 RECIPE = writing("512M", "16M", 1)
+ARRAY_RESULT = "/root/array.jsonl"
 
 
 @pytest.mark.parametrize(("disk", "link"), [STICK, CARD], ids=["usb", "nvme"])
@@ -76,29 +76,33 @@ def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(
     assert machine.run("sh", "-c", "grep fswizard /proc/*/mountinfo").stdout == b""
 
 
-def test_after_a_power_failure_promises_were_kept_and_the_run_goes_on(tmp_path: Path) -> None:
-    with booted(tmp_path, [KEPT], zfs=True, keeps_root=True) as machine:
-        _make_filesystems(machine)
-        machine.run("mkdir", "/srv/room")
-        more = ("--rounds", "2..2", "--seed", "7")
-        argv = prepared(machine, "image:512M@/srv/room", "; ".join(RESUMED), *more, recipe=RECIPE)
-        running = machine.start(*argv, timeout_s=RUN_S)
-        await_words(machine, running, '"round": 2')
-        for name in MAKING:
-            machine.start("python3", "/root/writer.py", f"/mnt/{name}", f"/run/{name}")
-        promised = _promised(machine)
-        assert running.alive
-        machine.cut_power()
-    with booted(tmp_path, [KEPT], zfs=True, keeps_root=True) as machine:
-        _assert_kept(machine, promised)
-        _assert_resumed(machine)
+@pytest.mark.xdist_group("zfs")
+def test_after_a_power_failure_promises_were_kept_and_the_run_goes_on(zfs_machine: Machine) -> None:
+    _make_filesystems(zfs_machine)
+    interrupted = _array_at_work(zfs_machine)
+    zfs_machine.run("mkdir", "/srv/room")
+    more = ("--rounds", "2..2", "--seed", "7")
+    argv = prepared(zfs_machine, "image:512M@/srv/room", "; ".join(RESUMED), *more, recipe=RECIPE)
+    running = zfs_machine.start(*argv, timeout_s=RUN_S)
+    await_words(zfs_machine, running, '"round": 2')
+    for name in MAKING:
+        zfs_machine.start("python3", "/root/writer.py", f"/mnt/{name}", f"/run/{name}")
+    promised = _promised(zfs_machine)
+    assert running.alive
+    assert interrupted.alive
+    zfs_machine.cut_power()
+    zfs_machine.boot()
+    _assert_kept(zfs_machine, promised)
+    _assert_cleaned(zfs_machine)
+    _assert_resumed(zfs_machine)
+    zfs_machine.run("sh", "-c", f"umount {' '.join(PARTS.values())}; wipefs --all {DISK}")
 
 
 def _make_filesystems(machine: Machine) -> None:
     """Each on a part of a disk, mounted."""
     machine.write("/root/writer.py", WRITER)
     machine.write("/root/parts", "label: gpt\n" + f",{PARTITION_MIB}M\n" * len(PARTS))
-    assert machine.run("sh", "-c", "sfdisk --quiet /dev/disk/by-id/virtio-KEPT < /root/parts").exit_code == 0
+    assert machine.run("sh", "-c", f"sfdisk --quiet {DISK} < /root/parts").exit_code == 0
     assert machine.run("udevadm", "wait", "--timeout=600", *PARTS.values()).exit_code == 0
     for name, part in PARTS.items():
         made = machine.run("sh", "-c", f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
@@ -115,13 +119,31 @@ def _assert_kept(machine: Machine, promised: dict[str, int]) -> None:
         table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
 
 
-def _assert_resumed(machine: Machine) -> None:
+def _array_at_work(machine: Machine) -> Running:
+    """A run over several disks that stands still while one of its arrays is active."""
+    argv = prepared(machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", recipe=RECIPE, result=ARRAY_RESULT)
+    running = machine.start(*argv, timeout_s=RUN_S)
+    await_arrays(machine, there=True)
+    running.freeze()
+    return running
+
+
+def _assert_cleaned(machine: Machine) -> None:
+    await_arrays(machine, there=True)  # by the system, as it does with any
     left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
     assert "fswizard-" in left, "the image of the run is still there"
     cleaned = machine.run("fswizard", "clean")
     assert cleaned.exit_code == 0, cleaned.output
     assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
     assert machine.run("ls", "/srv/room").stdout == b""
+    await_arrays(machine, there=False)
+    planned = machine.run("fswizard", "plan", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE)
+    assert planned.exit_code == 0, planned.output
+    table.note("md:raid5+ext4", "crash recovery", "array stopped by clean")
+    forget_members(machine)
+
+
+def _assert_resumed(machine: Machine) -> None:
     resumed = machine.run("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
     assert resumed.exit_code == 0, resumed.output
     found = report(machine)
