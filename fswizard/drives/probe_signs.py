@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
 STALL_LATENCIES = 6.0
 """A stall takes so many times the median latency; some 14 times it does on the published disks."""
+LONG_STALL_LATENCIES = 24.0
+"""Those that take so many times as long are looked at by themselves, too: on a busy machine many a write takes long."""
 MINIMUM_PERIOD = 50
 """In writes. Anything shorter is part of ordinary work."""
 SPREADS = (0.0, 0.025)
 """By such a part of their distance, and one write, stalls may come early or late: a filesystem's journal writes to the
 disk now and then, too, and the disk counts that."""
+WAYS = tuple(itertools.product((STALL_LATENCIES, LONG_STALL_LATENCIES), SPREADS))
+"""In which a row of stalls is looked for."""
 MINIMUM_STALLS = 5
 """So many stalls at equal distances, one after the other; more where there are many stalls to choose from."""
 CHANCE = 1e-4
@@ -36,10 +41,10 @@ class Sign:
     text: str
 
 
-def stalls(latencies_s: Sequence[float]) -> list[int]:
-    """Numbers of the writes that took many times the usual."""
+def stalls(latencies_s: Sequence[float], at_least: float = STALL_LATENCIES) -> list[int]:
+    """Numbers of the writes that took `at_least` so many times the usual."""
     usual = median(latencies_s) if latencies_s else 0.0
-    return [number for number, latency in enumerate(latencies_s) if latency > STALL_LATENCIES * usual]
+    return [number for number, latency in enumerate(latencies_s) if latency > at_least * usual]
 
 
 def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
@@ -49,8 +54,8 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     """
     if len(latencies_s) < MINIMUM_PERIOD * MINIMUM_STALLS:
         return None
-    usual, stalled = median(latencies_s), stalls(latencies_s)
-    row = max((_row(stalled, len(latencies_s), spread) for spread in SPREADS), key=len)
+    usual = median(latencies_s)
+    row = max((_row(stalls(latencies_s, least), len(latencies_s), spread) for least, spread in WAYS), key=len)
     if not row:
         return None
     period = round((row[-1] - row[0]) / (len(row) - 1))
@@ -74,7 +79,7 @@ def _row(stalled: Sequence[int], writes: int, spread: float) -> list[int]:
     if len(best) < MINIMUM_STALLS:
         return []
     places = 2 * _near(best[1] - best[0], spread) + 1
-    by_chance = len(SPREADS) * pairs * min(1.0, places * len(stalled) / writes) ** (len(best) - 2)
+    by_chance = len(WAYS) * pairs * min(1.0, places * len(stalled) / writes) ** (len(best) - 2)
     return best if by_chance < CHANCE else []
 
 

@@ -72,6 +72,16 @@ def test_they_are_found_too_where_a_journal_writes_in_between(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_long_stalls_are_found_where_a_busy_machine_makes_many_a_write_wait(seed: int) -> None:
+    chance = random.Random(seed)
+    waits = [WRITE_S * (chance.uniform(6, 20) if chance.random() < 1 / 15 else 1) for _ in range(1200)]
+    heard = [seconds + STALL_S * 5 * (number % 240 == 0) for number, seconds in enumerate(waits)]
+    sign = periodic_stall(heard)
+    assert sign is not None
+    assert "it stalls after 240 writes" in sign.text
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("every_s", [1.0, 2.0, 5.0, 10.0])
 def test_stalls_by_the_clock_are_no_sign(seed: int, every_s: float) -> None:
     assert periodic_stall(list(latencies(seed, by_clock(every_s), journal=(2, 3, 4)))) is None
