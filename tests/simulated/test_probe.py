@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,6 +106,24 @@ def test_no_more_is_written_than_was_stated(tmp_path: Path) -> None:
         told = list(probe(plan, writer(device)))
         written = written_to(device) - before
     assert result_of(told).written_bytes == written == plan.maximum_bytes
+
+
+def test_every_write_reaches_the_disk_in_as_many_pieces(tmp_path: Path) -> None:
+    """A disk stalls after a fixed count of its own writes."""
+    pieces: Counter[int] = Counter()
+
+    class Noting(PlainDisk):
+        def write_s(self, offset: int, length: int) -> float:
+            pieces[offset // BLOCK_BYTES] += 1
+            return 0.0
+
+    orders = 20
+    with attached(Noting(), tmp_path) as device, writer(device) as file:
+        for _ in range(orders):
+            assert len(list(file.write(range(8), 0.0))) == 8
+    assert set(pieces) == set(range(8))
+    assert len(set(pieces.values())) == 1, pieces
+    assert pieces[0] % orders == 0, pieces
 
 
 def test_a_disturbed_probe_proves_nothing(tmp_path: Path) -> None:
