@@ -42,7 +42,7 @@ class Sign:
 
 
 def stalls(latencies_s: Sequence[float], at_least: float = STALL_LATENCIES) -> list[int]:
-    """Numbers of the writes that took `at_least` so many times the usual."""
+    """Numbers of the writes that took more than `at_least` times the median."""
     usual = median(latencies_s) if latencies_s else 0.0
     return [number for number, latency in enumerate(latencies_s) if latency > at_least * usual]
 
