@@ -7,27 +7,51 @@ FSWIZARD = $(BIN)/fswizard
 HELPER = $(DESTDIR)/usr/libexec/fswizard/privileged
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
+PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
+WORKERS ?= $(shell nproc)
+SLOW = test-faults test-runs test-statistics test-disks test-vm
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-vm check bench bench-statistics screenshots install-helper clean
+.PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(FSWIZARD); else exec $(FSWIZARD) run quick; fi
 
-test: $(VENV)/.test-ready ## Run all tests; ARGS="--slow" adds those that take minutes
+test: $(VENV)/.test-ready ## Run the tests: units, screens, loop devices, simulated disks, faults; under eight minutes
 	@$(FSWIZARD) doctor --install > /dev/null || :
-	$(BIN)/pytest $(ARGS)
+	$(PYTEST) --durations=10 $(ARGS)
 
-test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
-	$(BIN)/pytest --slow --numprocesses 2 --dist loadgroup tests/vm $(ARGS)
+quick: lint $(VENV)/.test-ready ## What to run before each commit, under 90 seconds: lint, types, imports, units, a smoke of the screens
+	$(PYTEST) --smoke tests/unit tests/tui $(ARGS)
 
-check: $(VENV)/.test-ready ## Lint, types, import rules and tests
+lint: $(VENV)/.test-ready ## Lint, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MAKE) test
+
+check: lint test ## Lint, types, import rules and tests
+
+test-all: check $(SLOW) ## Everything, also what takes long on purpose; by parts of half an hour at most
+
+test-faults: $(VENV)/.test-ready ## Kills at every step of every process, hostile input in full
+	$(PYTEST) -m slow --slow tests/loop -k 'faults or helper or unprivileged or options or refusals' $(ARGS)
+
+test-runs: $(VENV)/.test-ready ## Whole runs in full: every workload on every filesystem, work by hand, estimates
+	$(BIN)/pytest -m slow --slow tests/loop -k 'not (faults or helper or unprivileged or options or refusals or same_against_same)' $(ARGS)
+
+test-statistics: $(VENV)/.test-ready ## A hundred runs of the same against the same, and simulations in full
+	$(BIN)/pytest -m slow --slow tests/loop/test_same_against_same.py tests/unit tests/bench $(ARGS)
+
+test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe ten times out of ten
+	$(BIN)/pytest -m slow --slow tests/simulated $(ARGS)
+
+test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
+	$(PYTEST) --slow tests/vm $(ARGS)
+
+test-repeat: $(VENV)/.test-ready ## Run the tests twelve times under bad conditions; hours. Needs root and stress-ng
+	$(BIN)/python -m tests.repeat
 
 bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a quarter of an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -1,7 +1,8 @@
-"""Says at the start which tests this machine allows, and keeps tests away from the person's own files."""
+"""Says at the start which tests this machine allows, and keeps tests apart: from the user's files and from each other."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from fswizard.filesystems import availability, catalogue
+from fswizard.privileged import system_calls
 from fswizard.system import commands, programs
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
@@ -107,14 +109,45 @@ def lack_of(marker: str) -> Lack | None:
     return NEEDS[marker][1]()
 
 
+ROOMS = ("simulated", "loop", "tui", "bench", "unit")
+"""The order of the rooms: long tests first, so that at the end no worker waits for another one's long test."""
+
+_CLONE_NEWNS, _MS_REC, _MS_SLAVE = 0x20000, 0x4000, 0x80000
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that take minutes, too")
+    parser.addoption("--smoke", action="store_true", help="of the tests of the screens, only those marked smoke")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker, (text, _) in NEEDS.items():
         config.addinivalue_line("markers", f"{marker}: {text}")
-    config.addinivalue_line("markers", "slow: takes minutes; runs with --slow")
+    config.addinivalue_line("markers", "slow: takes long on purpose; runs with --slow, in a part of make test-all")
+    config.addinivalue_line("markers", "smoke: of the tests of the screens, one of the few that make quick runs")
+    if os.geteuid() == 0:
+        _keep_mounts_to_ourselves()
+
+
+def _keep_mounts_to_ourselves() -> None:
+    """Mounts of this process's tests are seen by them alone, and go with it, so that runs side by side do not meet.
+
+    Without the right to do so, which a container may lack, nothing can be mounted either.
+    """
+    if ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
+        system_calls.mount("none", "/", "none", _MS_REC | _MS_SLAVE)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        room = item.path.relative_to(Path(__file__).parent).parts[0]
+        return ROOMS.index(room) if room in ROOMS else len(ROOMS)
+
+    items.sort(key=place)
+    if config.getoption("--smoke"):
+        skipped = [item for item in items if item.path.parent.name == "tui" and not item.get_closest_marker("smoke")]
+        config.hook.pytest_deselected(items=skipped)
+        items[:] = [item for item in items if item not in skipped]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
