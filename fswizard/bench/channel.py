@@ -17,7 +17,7 @@ from fswizard.bench import patience, privilege
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import protocol
-from fswizard.system import commands
+from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
 if TYPE_CHECKING:
@@ -234,8 +234,8 @@ class Channel:
 
     async def _watch(self) -> None:
         """sudo may be killed alone, and the helper then waits for orders that nobody gives."""
-        while self._process.returncode is None:  # noqa: ASYNC110 - wait() would wait for the helper's pipes, too
-            await asyncio.sleep(WATCH_EVERY_S)
+        while self._process.returncode is None:  # wait() would wait for the helper's pipes, too
+            await clock.pause(WATCH_EVERY_S)
         assert self._process.stdin is not None
         self._process.stdin.close()
 

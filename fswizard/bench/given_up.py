@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +18,7 @@ from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.plan import Member, Plan
 from fswizard.model.result import Doubt
 from fswizard.results import state_directory
+from fswizard.system import clock
 
 WIPE_LIMIT_S = 10.0
 """So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
@@ -93,13 +92,13 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
 
 async def _leave_wiped(helper: Helper, attached: Attached, narrator: Narrator) -> None:
     """A run that was stopped may have left something mounted, or an order that is still being carried out."""
-    deadline = time.monotonic() + WIPE_LIMIT_S
-    while time.monotonic() < deadline and helper.waits_for_disk is None:
+    deadline = clock.monotonic() + WIPE_LIMIT_S
+    while clock.monotonic() < deadline and helper.waits_for_disk is None:
         with contextlib.suppress(FswizardError):
             await helper.umount(attached.handle)
         with contextlib.suppress(FswizardError):
             await helper.wipe(attached.handle)
             return
-        await asyncio.sleep(0.1)
+        await clock.pause(0.1)
     names = ", ".join(attached.names)
     narrator.doubt(Doubt("not-wiped", f"{names} could not be wiped at the end: the last filesystem is still on it."))

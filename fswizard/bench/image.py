@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import shutil
@@ -25,7 +24,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
-from fswizard.system import commands
+from fswizard.system import clock, commands
 from fswizard.system.process import Finished, Process
 
 MKFS_TIME = Metric("mkfs_time", "s", "lower")
@@ -111,7 +110,7 @@ class ImageSite:
         finished = await self._helper.umount(self._attached.handle)
         for _ in range(BUSY_ATTEMPTS):
             if finished.exit_code and "busy" in finished.output:
-                await asyncio.sleep(BUSY_PAUSE_S)
+                await clock.pause(BUSY_PAUSE_S)
                 finished = await self._helper.umount(self._attached.handle)
         if finished.exit_code and "busy" in finished.output:
             raise RunFailed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -29,6 +28,7 @@ from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Trial
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Course, Doubt, Failure, Sample
+from fswizard.system import clock
 from fswizard.system.process import Finished
 
 BEFORE_ROUNDS = Trial(0, "")
@@ -41,7 +41,7 @@ class Narrator:
         """`doubts` are the codes of those that were raised before."""
         self._tell = tell
         self._pace = pace
-        self._started = time.monotonic()
+        self._started = clock.monotonic()
         self._steps = 0
         self._doubts = set(doubts)
         self.step = Step(0, "prepare", "")
@@ -51,7 +51,7 @@ class Narrator:
     @property
     def now_s(self) -> float:
         """Time since the run started, in seconds."""
-        return time.monotonic() - self._started
+        return clock.monotonic() - self._started
 
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
         self._steps += 1

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from fswizard.errors import RunFailed
-from fswizard.system import commands
+from fswizard.system import clock, commands
 from fswizard.system.process import Finished, Process
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ async def within(limit_s: float, work: Awaitable[T]) -> T:
     """
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task}, timeout=limit_s)
+        await clock.ended(task, limit_s)
         if task.done():
             return task.result()
         raise asyncio.TimeoutError

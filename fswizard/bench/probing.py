@@ -17,6 +17,7 @@ from fswizard.drives.targets import DeviceTarget
 from fswizard.errors import RunFailed
 from fswizard.model.text import safe_lines
 from fswizard.privileged import noise
+from fswizard.system import clock
 
 PURPOSE = "Writing to a device"
 OTHERWISE = "Probing a directory on the disk needs no root."
@@ -142,7 +143,7 @@ class _DeviceWriter:
         try:
             while True:
                 awaited = awaited or asyncio.ensure_future(anext(chunks, b""), loop=self._loop)
-                if not run(asyncio.wait({awaited}, timeout=MOMENT_S))[0]:
+                if not run(clock.ended(awaited, MOMENT_S)):
                     yield None
                     continue
                 if not (chunk := awaited.result()):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
 
 from fswizard.bench.device import counters
@@ -11,6 +9,7 @@ from fswizard.bench.narrator import Narrator
 from fswizard.bench.workloads import Progress
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
+from fswizard.system import clock
 from fswizard.system.host import pressure_total_s
 
 BUSY_SHARE = 0.05
@@ -44,16 +43,16 @@ async def wait_until_quiet(narrator: Narrator, *, longest_s: float) -> float:
     Returns the time waited, in seconds. Our own work is not taken for somebody else's: the kernel's count of
     waiting is looked at over a moment in which the run does nothing.
     """
-    began = time.monotonic()
+    began = clock.monotonic()
     while longest_s > 0 and await _somebody_waits():
-        waited = time.monotonic() - began
+        waited = clock.monotonic() - began
         if not waited or narrator.step.stage != "wait":
             narrator.begin("wait", "waiting for other programs to leave the machine alone", expected_s=longest_s)
         if waited >= longest_s:
             narrator.doubt(BUSY)
             break
         narrator.progress(narrator.step.title, Progress(waited / longest_s))
-    return time.monotonic() - began
+    return clock.monotonic() - began
 
 
 async def let_rest(plan: Plan, devices: Sequence[str], narrator: Narrator) -> None:
@@ -61,18 +60,18 @@ async def let_rest(plan: Plan, devices: Sequence[str], narrator: Narrator) -> No
     if plan.drive is None or plan.drive.smr.kind not in ("drive-managed", "host-aware"):
         return
     narrator.begin("wait", "letting the shingled disk rest", expected_s=SHINGLED_REST_S)
-    began = time.monotonic()
-    while time.monotonic() - began < LONGEST_WAIT_S:
+    began = clock.monotonic()
+    while clock.monotonic() - began < LONGEST_WAIT_S:
         now = counters(plan.drive.name) or counters(*devices)
         if now is None or now.in_flight == 0:
             break
-        await asyncio.sleep(0.2)
-    await asyncio.sleep(SHINGLED_REST_S)
+        await clock.pause(0.2)
+    await clock.pause(SHINGLED_REST_S)
 
 
 async def _somebody_waits() -> bool:
     before = pressure_total_s("cpu")
-    await asyncio.sleep(WINDOW_S)
+    await clock.pause(WINDOW_S)
     return pressure_total_s("cpu") - before > BUSY_SHARE * WINDOW_S
 
 
@@ -91,4 +90,4 @@ class Clocks:
 
     @staticmethod
     def _read() -> tuple[float, float, float]:
-        return time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
+        return clock.monotonic(), clock.boottime(), clock.wall()

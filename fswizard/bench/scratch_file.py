@@ -14,7 +14,7 @@ from fswizard.bench.workloads import Progress
 from fswizard.errors import RunFailed
 from fswizard.model.estimates import filling_s
 from fswizard.model.plan import Plan
-from fswizard.system import commands
+from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
 FILL_BLOCK_BYTES = 4 << 20
@@ -59,7 +59,7 @@ async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrato
     ending = asyncio.ensure_future(process.wait())
     before, silent_s = 0, 0.0
     try:
-        while not (await asyncio.wait({ending}, timeout=0.25))[0]:
+        while not await clock.ended(ending, 0.25):
             written = _written_bytes(process.pid)
             rate = max(0, written - before) / 0.25
             silent_s = 0.0 if rate else silent_s + 0.25

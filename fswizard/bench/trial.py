@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import aclosing
 
 from fswizard.bench import device
@@ -15,6 +14,7 @@ from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import FioJob, Metric, Workload
 from fswizard.model.result import Failure
+from fswizard.system import clock
 
 DEVICE_WRITTEN = Metric("device_written", "B", "lower")
 DEVICE_READ = Metric("device_read", "B", "lower")
@@ -108,13 +108,13 @@ async def _tell_all(
             if isinstance(telling, Doing):
                 if telling.measured:
                     counted = counted or _counters(site)
-                    course.begin(time.monotonic())
+                    course.begin(clock.monotonic())
                 text = telling.text
                 narrator.progress(text, Progress(None))
             elif isinstance(telling, Progress):
-                course.take(telling, time.monotonic())
-                if time.monotonic() - told_at >= TELL_EVERY_S:
-                    told_at = time.monotonic()
+                course.take(telling, clock.monotonic())
+                if clock.monotonic() - told_at >= TELL_EVERY_S:
+                    told_at = clock.monotonic()
                     narrator.progress(text, telling)
             elif isinstance(telling, Ran):
                 narrator.command_ended(telling.finished)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,6 +11,7 @@ from fswizard.drives.identity import unescape
 from fswizard.drives.machine import Machine, Properties
 from fswizard.errors import FswizardError
 from fswizard.model.text import safe
+from fswizard.system import clock
 from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
@@ -62,11 +62,14 @@ def ask_all(questions: Mapping[str, Callable[[], Answer]], timeout_s: float) -> 
         with lock:
             answers[key] = answer
 
-    deadline = time.monotonic() + timeout_s
+    deadline = clock.monotonic() + timeout_s
     threads = [threading.Thread(target=ask, args=item, daemon=True) for item in questions.items()]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
+        for seconds in clock.turns(deadline - clock.monotonic()):
+            thread.join(seconds)
+            if not thread.is_alive():
+                break
     with lock:
         return dict(answers)

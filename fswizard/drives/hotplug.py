@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pyudev
@@ -10,6 +9,7 @@ import pyudev
 from fswizard.drives.disks import inventory
 from fswizard.drives.machine import HERE, Machine
 from fswizard.model.drive import Drive
+from fswizard.system import clock
 
 _SETTLE_S = 0.3
 """One disk makes many events; udev needs about as long to look at it."""
@@ -28,7 +28,7 @@ def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HER
     yield known
     while not stopped():
         if _wait(monitor):
-            time.sleep(_SETTLE_S)
+            clock.sleep(_SETTLE_S)
             _drain(monitor)
         now = inventory(machine)
         if now != known:
@@ -50,9 +50,9 @@ def _monitor() -> pyudev.Monitor | None:
 def _wait(monitor: pyudev.Monitor | None) -> bool:
     """Waits for an event; True where one came."""
     if monitor is None:
-        time.sleep(_POLL_S)
+        clock.sleep(_POLL_S)
         return False
-    return monitor.poll(_POLL_S) is not None
+    return any(monitor.poll(seconds) is not None for seconds in clock.turns(_POLL_S))
 
 
 def _drain(monitor: pyudev.Monitor | None) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Literal, Protocol
 
 from fswizard.drives.probe_signs import Sign, cliff, periodic_stall, stalls
 from fswizard.model.drive import Evidence
+from fswizard.system import clock
 
 BLOCK_BYTES = 1 << 20
 MOMENT_S = 0.5
@@ -122,7 +122,7 @@ class _Run:
         self._writer = writer
         self._stopped = stopped
         self._random = random.Random()
-        self._started = time.monotonic()
+        self._started = clock.monotonic()
         self.written_bytes = 0
         self.latencies_s: list[float] = []
         """Of the random writes, in order."""
@@ -133,7 +133,7 @@ class _Run:
 
     @property
     def elapsed_s(self) -> float:
-        return time.monotonic() - self._started
+        return clock.monotonic() - self._started
 
     def sign(self) -> Sign | None:
         heard, pressed = self.latencies_s[: self._listened], self.latencies_s[self._listened :]

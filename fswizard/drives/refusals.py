@@ -6,7 +6,6 @@ The privileged helper repeats all of this as root, and asks the kernel for the d
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from fswizard.drives.targets import DeviceTarget
 from fswizard.drives.uses import MEMBERS, Names, Usage, is_name_of_a_run, read_usage, uses_of
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.system import clock
 
 _SYSTEM_PARTITIONS = {
     "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "the machine's boot partition (ESP)",
@@ -133,9 +133,9 @@ def _open(target: DeviceTarget, machine: Machine) -> Iterator[Refusal]:
 
     One that only asks the disk something, as smartctl and blkid do for the list of disks, is gone in a moment.
     """
-    deadline = time.monotonic() + _ASKING_S
-    while (found := tuple(_openers(target, machine))) and machine.live and time.monotonic() < deadline:
-        time.sleep(0.1)
+    deadline = clock.monotonic() + _ASKING_S
+    while (found := tuple(_openers(target, machine))) and machine.live and clock.monotonic() < deadline:
+        clock.sleep(0.1)
     yield from found
 
 

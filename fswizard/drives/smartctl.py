@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import clues_of, judge_smr
 from fswizard.errors import FswizardError, Missing
 from fswizard.model.drive import Drive, DriveKind, Evidence
+from fswizard.system import clock
 from fswizard.system.commands import query
 
 _ASKED: tuple[str, ...] = ("nvme", "sata", "sas", "scsi", "ide", "usb")
@@ -87,7 +87,7 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
 
 
 def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
-    deadline = time.monotonic() + timeout_s
+    deadline = clock.monotonic() + timeout_s
     ways = _THROUGH_BRIDGES if drive.bridge else ("",)
     answer = _Answer()
     for way in ways:
@@ -101,7 +101,7 @@ def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
 
 def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wake: bool) -> _Answer:
     """One run of smartctl, given up at the deadline even where the process cannot be killed."""
-    left_s = deadline - time.monotonic()
+    left_s = deadline - clock.monotonic()
     type_ = ("--device", way) if way else ()
     power = () if wake else ("--nocheck", "standby")
     argv = ("smartctl", "--json", *asking, *power, *type_, f"/dev/{drive.name.replace('!', '/')}")

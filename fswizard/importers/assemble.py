@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import PurePath
 
 import fswizard
@@ -18,6 +17,7 @@ from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.model.text import safe
+from fswizard.system import clock
 
 DEFAULT_BASELINE = "ext4"
 _ALIASES = {"nilfs": "nilfs2", "btr": "btrfs", "ntfs3": "ntfs"}
@@ -128,7 +128,7 @@ def assemble(
     plan = Plan(recipe, tuple(candidate_of(name) for name in names), chosen, Target("device", ""), drive)
     environment = Environment(
         fswizard.__version__,
-        datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
         kernel=next((portion.kernel for _, portion in ordered if portion.kernel), ""),
         processor=next((portion.processor for _, portion in ordered if portion.processor), ""),
         source=safe(f"{', '.join(tools)}: {files}"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from fswizard.errors import UsageError
@@ -13,6 +12,7 @@ from fswizard.model.codec import from_json
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.results.format import UNREADABLE, Ending, Header, parse_line
+from fswizard.system import clock
 
 SUFFIX = ".jsonl"
 LONGEST_HEADER_BYTES = 65_536
@@ -52,7 +52,7 @@ def new_path(plan: Plan) -> Path:
         hint = "Set XDG_STATE_HOME to a directory that you can write, or name the result file with --output."
         raise UsageError(f"{safe(str(directory))} cannot be made: {error.strerror}.", hint) from error
     disk = (plan.drive.model or plan.drive.name) if plan.drive else plan.target.kind
-    now = f"{datetime.now(timezone.utc):%Y-%m-%d_%H%M%S}"
+    now = f"{clock.utc():%Y-%m-%d_%H%M%S}"
     stem = "_".join(part for part in (now, _file_name_part(plan.recipe.name), _file_name_part(disk)) if part)
     names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
     return next(path for name in names if not (path := directory / f"{name}{SUFFIX}").exists())

@@ -10,11 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from fswizard.errors import Missing, RunFailed
+from fswizard.system import clock
 from fswizard.system.process import Finished
 
 STDERR = 2
@@ -38,7 +38,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
     path = find(argv[0])
     if path is None:
         raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
-    started = time.monotonic()
+    started = clock.monotonic()
     try:
         process = subprocess.Popen(
             [path, *argv[1:]],
@@ -47,13 +47,14 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
             stderr=subprocess.PIPE,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired as error:
-        process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
-        raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.") from error
     except OSError as error:
         raise Missing(f"{argv[0]} cannot be started: {error.strerror}.") from error
-    return Finished(tuple(argv), process.returncode, stdout, stderr, time.monotonic() - started)
+    for seconds in clock.turns(timeout_s):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            stdout, stderr = process.communicate(timeout=seconds)
+            return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)
+    process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
+    raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.")
 
 
 def attend(argv: Sequence[str]) -> int:
@@ -86,7 +87,7 @@ class LocalProcess:
     async def wait(self) -> Finished:
         stdout = await _read_all(self._process.stdout)
         code = await self._process.wait()
-        wall_s = time.monotonic() - self._started
+        wall_s = clock.monotonic() - self._started
         return Finished(self._argv, code, stdout, await self._stderr, wall_s, _children_cpu_s() - self._cpu_before)
 
     async def kill(self) -> None:
@@ -101,7 +102,7 @@ async def start(argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str
     path = find(argv[0])
     if path is None:
         raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
-    started = time.monotonic()
+    started = clock.monotonic()
     process = await asyncio.create_subprocess_exec(
         path,
         *argv[1:],

@@ -7,7 +7,6 @@ import platform
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +16,7 @@ from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
 from fswizard.model.text import safe
-from fswizard.system import commands
+from fswizard.system import clock, commands
 
 _LONG_VERSION_OPTION = frozenset({"fio", "sqlite3", "tar", "rsync", "git", "cp"})
 """Programs that know `--version` alone; the others take `-V`."""
@@ -65,7 +64,7 @@ def environment(plan: Plan) -> Environment:
     measured = {command.argv[0] for command in plan.commands} & _MEASURED
     return Environment(
         version=fswizard.__version__,
-        started=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
         kernel=platform.release(),
         distribution=distribution().title,
         host=safe(platform.node()),

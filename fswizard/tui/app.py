@@ -7,7 +7,6 @@ import os
 import pkgutil
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from fswizard.errors import ExitCode, FswizardError, Missing, UsageError
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
+from fswizard.system import clock
 from fswizard.tui.backend import Backend, Run, ThisMachine
 from fswizard.tui.known import Known
 from fswizard.tui.running import Running
@@ -70,7 +70,7 @@ class FswizardApp(App[int]):
         start: StepName = "purpose",
         running: Running | None = None,
         result: Result | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = clock.monotonic,
         few_colours: bool = False,
     ) -> None:
         super().__init__(driver_class=Terminal)

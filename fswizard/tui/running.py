@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from fswizard.errors import FswizardError
 from fswizard.model.plan import Plan
+from fswizard.system import clock
 from fswizard.tui.backend import Run
 from fswizard.tui.runstate import RunState, advance
 
@@ -37,15 +38,14 @@ class Running:
 
     async def follow(self) -> None:
         """Follow the run to its end; cancelling this undoes everything first."""
-        loop = asyncio.get_running_loop()
-        breathed = loop.time()
+        breathed = clock.monotonic()
         try:
             async with aclosing(cast(Any, self.run.events())) as events:
                 async for event in events:
                     self.state = advance(self.state, event)
-                    if loop.time() - breathed > BREATH_S:
+                    if clock.monotonic() - breathed > BREATH_S:
                         await asyncio.sleep(0)
-                        breathed = loop.time()
+                        breathed = clock.monotonic()
         except FswizardError as error:
             self.problem = error
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
@@ -22,6 +21,7 @@ from fswizard.model.metrics import (
 )
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import OverflowJob
+from fswizard.system import clock
 
 EDGE = 0.5
 """It is a cliff when less than this share of the rate is left."""
@@ -46,9 +46,9 @@ async def run(job: OverflowJob, site: Site, *, seed: int) -> AsyncGenerator[Told
     async with aclosing(fio.run(job.fio, site, seed=seed)) as told:
         async for what in told:
             if isinstance(what, Doing) and what.measured:
-                begun_s = time.monotonic()
+                begun_s = clock.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
-                seconds[int(time.monotonic() - begun_s)].append(what.rate * job.block_bytes)
+                seconds[int(clock.monotonic() - begun_s)].append(what.rate * job.block_bytes)
             if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
                 yield what
     rates = [statistics.mean(seconds[second]) for second in sorted(seconds)]

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import errno
 import os
-import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,6 +15,7 @@ from fswizard.bench import patience
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Progress, Told, WorkloadFailed, programs
 from fswizard.model.units import duration_text
+from fswizard.system import clock
 from fswizard.system.process import Finished, Process
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Running:
         self._process = process
         self._program = programs.name(argv)
         self._limit_s = limit_s
-        self._deadline = time.monotonic() + limit_s
+        self._deadline = clock.monotonic() + limit_s
         self.finished: Finished | None = None
 
     @property
@@ -60,7 +60,7 @@ class Running:
         """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
         waiting = asyncio.ensure_future(self._in_time(self._process.wait()))
         try:
-            while not (await asyncio.wait({waiting}, timeout=POLL_S))[0]:
+            while not await clock.ended(waiting, POLL_S):
                 yield
             self.finished = waiting.result()
         finally:
@@ -70,7 +70,7 @@ class Running:
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         try:
-            return await patience.within(max(0.0, self._deadline - time.monotonic()), answer)
+            return await patience.within(max(0.0, self._deadline - clock.monotonic()), answer)
         except asyncio.TimeoutError as error:
             text = f"{self._program} did not end within {duration_text(self._limit_s)}."
             raise WorkloadFailed("timed-out", text) from error

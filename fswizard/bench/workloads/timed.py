@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from fswizard.model.estimates import measured_s, preparation_s
 from fswizard.model.metrics import WORST_STALL
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job
+from fswizard.system import clock
 from fswizard.system.process import Finished
 
 
@@ -152,7 +152,7 @@ class _Stalls:
 
     def look(self, seen: Hashable) -> None:
         """`seen` changes while it gets on; None where that cannot be told."""
-        now = time.monotonic()
+        now = clock.monotonic()
         if seen is None or seen != self._seen:
             self._seen, self._since = seen, now
         self.worst_s = max(self.worst_s, now - self._since)
@@ -164,11 +164,11 @@ class _Disk:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._begun = self._last = counters(*names)
-        self._last_at = time.monotonic()
+        self._last_at = clock.monotonic()
 
     def look(self) -> tuple[int, float] | None:
         """Bytes written since the beginning, and bytes a second read and written since the last look."""
-        now, at = counters(*self._names), time.monotonic()
+        now, at = counters(*self._names), clock.monotonic()
         if now is None or self._begun is None or self._last is None:
             return None
         moved = now.read_bytes + now.written_bytes - self._last.read_bytes - self._last.written_bytes
@@ -213,11 +213,11 @@ async def _watched(
     work: Work, site: Site, limit_s: float, stalls: _Stalls, waits_for: Sequence[str] = ()
 ) -> AsyncGenerator[Progress | Ran, None]:
     """`waits_for` names devices that tell whether the program, which only waits for it, gets on."""
-    fraction, at = 0.0, time.monotonic()
+    fraction, at = 0.0, clock.monotonic()
     async with running(site, work.argv, limit_s=limit_s, env=work.env) as program:
         async for _ in program.ticks():
             stalls.look(counters(*waits_for) if waits_for else _running_ns(program.pid))
-            before, before_at, at = fraction, at, time.monotonic()
+            before, before_at, at = fraction, at, clock.monotonic()
             if work.share_done is None:
                 yield Progress(None)
                 continue
