@@ -1,4 +1,4 @@
-"""Says at the start which tests this machine allows, and keeps tests apart: from the user's files and from each other."""
+"""Says at the start which tests this machine allows; keeps them apart from the user's files, and from each other."""
 
 from __future__ import annotations
 

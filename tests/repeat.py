@@ -134,7 +134,8 @@ def row(condition: Condition, output: Path) -> str:
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
     told = "; ".join(failed) or ("0" if done.returncode == 0 else f"exit {done.returncode}")
     commit = _run("git", "rev-parse", "--short", "HEAD").strip()
-    return f"| {condition.title} | {at} | {commit} | {minutes:.1f} | {processor:.1f} | {(passed or ['?'])[-1]} | {told} |"
+    cells = (condition.title, at, commit, f"{minutes:.1f}", f"{processor:.1f}", (passed or ["?"])[-1], told)
+    return f"| {' | '.join(cells)} |"
 
 
 def _processor_s() -> float:
