@@ -97,7 +97,7 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
 
 def _cached(plan: Plan) -> Iterator[Doubt]:
     buffered = [w for w in plan.recipe.workloads if not (isinstance(w.job, FioJob) and w.job.direct)]
-    memory = host.memory_bytes()
+    memory = host.this.memory_bytes()
     rooms = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
     room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(rooms)
     if buffered and room_bytes < 2 * memory:
@@ -109,10 +109,10 @@ def _cached(plan: Plan) -> Iterator[Doubt]:
 
 
 def _machine() -> Iterator[Doubt]:
-    if host.on_battery():
+    if host.this.on_battery():
         yield Doubt("on-battery", "The machine ran on battery and may have saved power. Plug it in and run again.")
-    governor = host.governor()
-    if governor == "powersave" and not host.governor_is_dynamic():
+    governor = host.this.governor()
+    if governor == "powersave" and not host.this.governor_is_dynamic():
         yield Doubt(
             "governor",
             "The processor was held at its lowest speed (governor `powersave`), which hides differences between fast "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
-from fswizard.system import clock, commands
+from fswizard.system import clock, commands, host
 from fswizard.system.process import Finished, Process
 
 MKFS_TIME = Metric("mkfs_time", "s", "lower")
@@ -216,7 +215,7 @@ class ImageVenue:
             ) from error
         if not whole:
             raise RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.")
-        if shutil.disk_usage(image).free == 0:
+        if host.this.room(image).free_bytes == 0:
             raise RunFailed(
                 f"The filesystem under the image ({image.parent.parent}) is full.", "Make room there and run again."
             )

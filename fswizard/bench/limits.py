@@ -16,6 +16,7 @@ from fswizard.bench.workloads import Measured, WorkloadFailed, run
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FileServerJob, Job, Recipe, TreeJob, Workload
+from fswizard.system import host
 
 MEMORY = Path("/dev/shm")
 LARGEST_BYTES = 512 << 20
@@ -51,8 +52,7 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
     """The workloads whose limit can be measured here, each with the job that does so."""
     if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK):
         return
-    room = os.statvfs(MEMORY)
-    most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * room.f_bavail * room.f_frsize)
+    most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.room(MEMORY).free_bytes)
     for workload in recipe.workloads:
         job, size_bytes = _smaller(workload.job)
         if job is not None and size_bytes <= most_bytes:

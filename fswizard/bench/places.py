@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.system import host
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
@@ -32,7 +32,7 @@ def default_directory(drive: Drive | None = None) -> str:
     for directory in _writable():
         if drive is not None and (under := drive_of(directory)) is not None and under.name != drive.name:
             continue
-        best.setdefault(os.stat(directory).st_dev, (shutil.disk_usage(directory).free, directory))
+        best.setdefault(os.stat(directory).st_dev, (host.this.room(directory).free_bytes, directory))
     if not best:
         where = f"on {drive.name} ({drive.model})" if drive else "on a disk of this machine"
         raise UsageError(
@@ -58,11 +58,11 @@ def checked_directory(text: str) -> str:
 
 def check_room(directory: str, size_bytes: int) -> None:
     """UsageError where an image of `size_bytes` would fill the filesystem up."""
-    usage = shutil.disk_usage(directory)
-    margin = max(MARGIN_BYTES, int(usage.total * MARGIN_SHARE))
-    if usage.free < size_bytes + margin:
+    room = host.this.room(directory)
+    margin = max(MARGIN_BYTES, int(room.total_bytes * MARGIN_SHARE))
+    if room.free_bytes < size_bytes + margin:
         raise UsageError(
-            f"{safe(directory)} has {size_text(usage.free)} free; the image takes {size_text(size_bytes)} "
+            f"{safe(directory)} has {size_text(room.free_bytes)} free; the image takes {size_text(size_bytes)} "
             f"and {size_text(margin)} must stay free.",
             "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
         )

@@ -9,8 +9,7 @@ from fswizard.bench.narrator import Narrator
 from fswizard.bench.workloads import Progress
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
-from fswizard.system import clock
-from fswizard.system.host import pressure_total_s
+from fswizard.system import clock, host
 
 BUSY_SHARE = 0.05
 """Share of time in which something waits for a processor (PSI `some`) above which the machine counts as busy."""
@@ -70,9 +69,9 @@ async def let_rest(plan: Plan, devices: Sequence[str], narrator: Narrator) -> No
 
 
 async def _somebody_waits() -> bool:
-    before = pressure_total_s("cpu")
+    before = host.this.pressure_total_s("cpu")
     await clock.pause(WINDOW_S)
-    return pressure_total_s("cpu") - before > BUSY_SHARE * WINDOW_S
+    return host.this.pressure_total_s("cpu") - before > BUSY_SHARE * WINDOW_S
 
 
 class Clocks:

@@ -8,7 +8,6 @@ import platform
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from plumbum import cli
 
@@ -49,7 +48,7 @@ def _filesystems() -> Iterator[Checked]:
 
 
 def _programs() -> Iterator[Checked]:
-    system = host.distribution()
+    system = host.this.distribution()
     for program in programs.PROGRAMS:
         found = commands.find(program.name) is not None
         required = program.required or (program.name == "sudo" and os.geteuid() != 0)
@@ -59,14 +58,14 @@ def _programs() -> Iterator[Checked]:
 
 
 def _loop_devices() -> Checked:
-    found = Path("/dev/loop-control").exists()
+    found = host.this.has_loop_devices()
     reason = "" if found else "The kernel offers none: load the module loop, or leave the container."
     return Checked("loop devices", "scratch images", True, found, reason=reason)
 
 
 def report(checked: Sequence[Checked]) -> str:
     """What was found, for people, within 80 columns."""
-    lines = [f"{host.distribution().title}, Linux {platform.release()}"]
+    lines = [f"{host.this.distribution().title}, Linux {platform.release()}"]
     groups = (("Needed for the default run", True), ("For more filesystems and workloads", False))
     for title, required in groups:
         lines += ["", title, *(_line(item) for item in checked if item.required is required)]

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import psutil
-
 from fswizard.drives.contents import Content, ask_all, content, probe, udev_runs
 from fswizard.drives.identity import Identity, identify
 from fswizard.drives.machine import HERE, Machine, Properties
@@ -19,6 +17,7 @@ from fswizard.drives.smr import judge_attached, judge_composed
 from fswizard.drives.uses import Usage, mounts_on, read_usage, uses_of
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
+from fswizard.system import host
 
 _SECTOR_BYTES = 512
 """Unit of `size` and `start` in sysfs, whatever the disk's own sectors are."""
@@ -201,10 +200,10 @@ def _rooms(
 
 def _room(point: str) -> tuple[int, int] | None:
     try:
-        usage = psutil.disk_usage(point)
+        room = host.this.room(point)
     except OSError:
         return None
-    return usage.used, usage.free
+    return room.used_bytes, room.free_bytes
 
 
 def _point(found: list[Mount]) -> str:

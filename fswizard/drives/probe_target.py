@@ -21,6 +21,7 @@ from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.system import host
 
 DEFAULT_TIME_S = 180.0
 LISTEN_BYTES = 512 << 20
@@ -114,8 +115,7 @@ def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
         raise UsageError(f"On {safe(kind)} writes do not go where they are aimed: the probe would tell nothing.", hint)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UsageError(f"{safe(directory)} cannot be written to.", "Name a directory of your own on that disk.")
-    room = os.statvfs(directory)
-    quarter = room.f_bavail * room.f_frsize // 4
+    quarter = host.this.room(directory).free_bytes // 4
     listen = _whole_blocks(min(LISTEN_BYTES, maximum_bytes // 4, quarter))
     if listen < MINIMUM_BYTES:
         hint = f"{size_text(4 * MINIMUM_BYTES)} have to be free, and to be written at least."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from fswizard.model.filesystem import Driver, Filesystem
 from fswizard.model.layout import MD, Layout
@@ -30,10 +29,10 @@ class Availability:
     """What mounts it, where there is a choice; None where nothing can."""
 
 
-def availability(filesystem: Filesystem, root: Path = Path("/")) -> Availability:
-    """Look for the kernel's support and the programs; `root` is where /proc, /lib and /etc are read."""
+def availability(filesystem: Filesystem) -> Availability:
+    """Look for the kernel's support and the programs."""
     version = host.tool_version(filesystem.mkfs_program)
-    supported = [driver for driver in _drivers(filesystem) if host.kernel_supports(driver.kernel, root)]
+    supported = [driver for driver in _drivers(filesystem) if host.this.kernel_supports(driver.kernel)]
     if not supported:
         return Availability(
             False,
@@ -43,18 +42,18 @@ def availability(filesystem: Filesystem, root: Path = Path("/")) -> Availability
         )
     driver = next((driver for driver in supported if not driver.program or commands.find(driver.program)), None)
     if driver is None:
-        return _without_driver(filesystem, supported[0], version, root)
+        return _without_driver(filesystem, supported[0], version)
     if commands.find(filesystem.mkfs_program) is None:
-        return _not_installed(filesystem.mkfs_program, filesystem.packages, version, root)
+        return _not_installed(filesystem.mkfs_program, filesystem.packages, version)
     return Availability(True, version=version, driver=driver if filesystem.drivers else None)
 
 
-def layout_availability(layout: Layout, root: Path = Path("/")) -> Availability:
+def layout_availability(layout: Layout) -> Availability:
     """Whether a layout can be made here, beside its filesystem, which is looked at by itself."""
     if layout.maker != MD:
         return Availability(True)
     version = host.tool_version(MDADM)
-    if not (host.kernel_supports(layout.kernel, root) or (root / "sys/module" / layout.kernel).exists()):
+    if not (host.this.kernel_supports(layout.kernel) or host.this.has_module(layout.kernel)):
         return Availability(
             False,
             f"The running kernel makes no {layout.title} ({layout.kernel}).",
@@ -62,7 +61,7 @@ def layout_availability(layout: Layout, root: Path = Path("/")) -> Availability:
             version,
         )
     if commands.find(MDADM) is None:
-        return _not_installed(MDADM, {"": MDADM}, version, root)
+        return _not_installed(MDADM, {"": MDADM}, version)
     return Availability(True, version=version)
 
 
@@ -70,18 +69,17 @@ def _drivers(filesystem: Filesystem) -> tuple[Driver, ...]:
     return filesystem.drivers or (Driver(filesystem.title, filesystem.mount_type),)
 
 
-def _without_driver(filesystem: Filesystem, driver: Driver, version: str, root: Path) -> Availability:
+def _without_driver(filesystem: Filesystem, driver: Driver, version: str) -> Availability:
     packages = driver.packages or filesystem.packages
     if not driver.optional:
-        return _not_installed(driver.program, packages, version, root)
+        return _not_installed(driver.program, packages, version)
     names = " nor ".join(driver.name for driver in filesystem.drivers)
-    system = host.distribution(root)
-    command = programs.install_command([programs.package_of(packages, system)], system)
+    command = programs.install_command([programs.package_of(packages, host.this.distribution())])
     how = f" ({' '.join(command)})" if command else ""
     return Availability(False, f"Neither {names} is installed{how}.", version=version)
 
 
-def _not_installed(program: str, packages: Mapping[str, str], version: str, root: Path) -> Availability:
-    package = programs.package_of(packages, host.distribution(root))
-    hint = programs.install_hint(package, root)
+def _not_installed(program: str, packages: Mapping[str, str], version: str) -> Availability:
+    package = programs.package_of(packages, host.this.distribution())
+    hint = programs.install_hint(package)
     return Availability(False, f"{program} is not installed.", hint, version, package)

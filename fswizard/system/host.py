@@ -1,4 +1,4 @@
-"""Facts about this machine that a result needs to be read rightly. Nothing here changes anything."""
+"""Facts about the machine that the program runs on. Nothing here changes anything."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/
 
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
 """With these, the governor `powersave` still raises the clock under load (kernel admin guide, cpufreq)."""
+_CPUFREQ = "sys/devices/system/cpu/cpu0/cpufreq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,99 @@ class Distribution:
     """Its own short name and those it descends from, nearest first: `linuxmint`, `ubuntu`, `debian`."""
 
 
-def distribution(root: Path = Path("/")) -> Distribution:
-    """The distribution below `root`, as os-release(5) describes it."""
-    for path in (root / "etc/os-release", root / "usr/lib/os-release"):
-        if path.is_file():
-            return _read_os_release(path.read_text("utf-8", "replace"))
-    return Distribution("Linux", ())
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How full a filesystem is."""
+
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    """For users other than root."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine: what the kernel tells below `root`, and what only a live machine can be asked."""
+
+    root: Path = Path("/")
+
+    def room(self, directory: str | Path) -> Room:
+        """Of the filesystem that `directory` lies on. OSError where it cannot be asked."""
+        found = os.statvfs(directory)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize
+        return Room(found.f_blocks * found.f_frsize, used, found.f_bavail * found.f_frsize)
+
+    def memory_bytes(self) -> int:
+        """Size of the main memory."""
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+    def on_battery(self) -> bool:
+        """Whether the machine runs on its battery now."""
+        import psutil
+
+        battery = psutil.sensors_battery()
+        return battery is not None and battery.power_plugged is False
+
+    def processor(self) -> str:
+        """The processor's model as the kernel names it; its architecture where it names none."""
+        cpuinfo = self._text("proc/cpuinfo")
+        match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+        return safe(match[1].strip()) if match else platform.machine()
+
+    def governor(self) -> str:
+        """How the kernel chooses the processor's clock, such as `schedutil`; empty where it does not."""
+        return safe(self._text(f"{_CPUFREQ}/scaling_governor").strip())
+
+    def governor_is_dynamic(self) -> bool:
+        """Whether the clock follows the load although the governor is called `powersave`."""
+        driver = self._text(f"{_CPUFREQ}/scaling_driver").strip()
+        return driver in DYNAMIC_DRIVERS or self.governor() in ("schedutil", "ondemand", "conservative")
+
+    def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
+        """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where nobody counts."""
+        match = re.search(r"^some .*\btotal=(\d+)", self._text(f"proc/pressure/{resource}"), re.MULTILINE)
+        return int(match[1]) / 1e6 if match else 0.0
+
+    def distribution(self) -> Distribution:
+        """The distribution, as os-release(5) describes it."""
+        for path in (self.root / "etc/os-release", self.root / "usr/lib/os-release"):
+            if path.is_file():
+                return _read_os_release(path.read_text("utf-8", "replace"))
+        return Distribution("Linux", ())
+
+    def has_loop_devices(self) -> bool:
+        return (self.root / "dev/loop-control").exists()
+
+    def has_module(self, name: str) -> bool:
+        """Whether a module is loaded, or built in with parameters."""
+        return (self.root / "sys/module" / name).exists()
+
+    def kernel_supports(self, kind: str) -> bool:
+        """Whether the kernel can mount filesystems of a type: built in, loaded, or as a module that it can load.
+
+        modules.dep and modules.builtin list files by path, modules.alias `fs-TYPE` for what mount(2) loads by itself.
+        """
+        if kind in self._text("proc/filesystems").split():
+            return True
+        name = re.escape(kind.replace("-", "_"))
+        file = re.compile(rf"^(\S*/)?{name}\.ko(\.\w+)?(:|$)", re.MULTILINE)
+        alias = re.compile(rf"^alias fs_{name} ", re.MULTILINE)
+        return any(
+            file.search(self._text(f"{modules}/modules.builtin").replace("-", "_"))
+            or file.search(self._text(f"{modules}/modules.dep").replace("-", "_"))
+            or alias.search(self._text(f"{modules}/modules.alias").replace("-", "_"))
+            for modules in (f"{place}/{platform.release()}" for place in _MODULES)
+        )
+
+    def _text(self, path: str) -> str:
+        try:
+            return (self.root / path).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+this = Host()
+"""The machine that everything is asked of; tests put another one in its place."""
 
 
 def _read_os_release(text: str) -> Distribution:
@@ -66,24 +154,12 @@ def environment(plan: Plan) -> Environment:
         version=fswizard.__version__,
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
         kernel=platform.release(),
-        distribution=distribution().title,
+        distribution=this.distribution().title,
         host=safe(platform.node()),
-        processor=processor(),
-        memory_bytes=memory_bytes(),
+        processor=this.processor(),
+        memory_bytes=this.memory_bytes(),
         tools=tool_versions(sorted(programs | measured | (engines & {"fio"}))),
     )
-
-
-def processor(root: Path = Path("/")) -> str:
-    """The processor's model as the kernel names it; its architecture where it names none."""
-    cpuinfo = _text(root / "proc/cpuinfo")
-    match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    return safe(match[1].strip()) if match else platform.machine()
-
-
-def memory_bytes() -> int:
-    """Size of the main memory."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def tool_versions(programs: Iterable[str]) -> dict[str, str]:
@@ -103,53 +179,3 @@ def tool_version(program: str) -> str:
         return ""
     match = re.search(r"\d+(?:\.\d+)+[\w.-]*", output)
     return match[0].rstrip(".") if match else ""
-
-
-def pressure_total_s(resource: Literal["cpu", "io", "memory"], root: Path = Path("/")) -> float:
-    """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where the kernel does not count."""
-    match = re.search(r"^some .*\btotal=(\d+)", _text(root / "proc/pressure" / resource), re.MULTILINE)
-    return int(match[1]) / 1e6 if match else 0.0
-
-
-def on_battery() -> bool:
-    """Whether the machine runs on its battery now."""
-    import psutil
-
-    battery = psutil.sensors_battery()
-    return battery is not None and battery.power_plugged is False
-
-
-def governor(root: Path = Path("/")) -> str:
-    """How the kernel chooses the processor's clock, such as `schedutil`; empty where it does not."""
-    return safe(_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip())
-
-
-def governor_is_dynamic(root: Path = Path("/")) -> bool:
-    """Whether the clock follows the load although the governor is called `powersave`."""
-    driver = _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").strip()
-    return driver in DYNAMIC_DRIVERS or governor(root) in ("schedutil", "ondemand", "conservative")
-
-
-def kernel_supports(kind: str, root: Path = Path("/")) -> bool:
-    """Whether the running kernel can mount filesystems of a type: built in, loaded, or as a module that it can load.
-
-    modules.dep and modules.builtin list files by path, modules.alias `fs-TYPE` for what mount(2) loads by itself.
-    """
-    if kind in _text(root / "proc/filesystems").split():
-        return True
-    name = re.escape(kind.replace("-", "_"))
-    file = re.compile(rf"^(\S*/)?{name}\.ko(\.\w+)?(:|$)", re.MULTILINE)
-    alias = re.compile(rf"^alias fs_{name} ", re.MULTILINE)
-    return any(
-        file.search(_text(modules / "modules.builtin").replace("-", "_"))
-        or file.search(_text(modules / "modules.dep").replace("-", "_"))
-        or alias.search(_text(modules / "modules.alias").replace("-", "_"))
-        for modules in (root / place / platform.release() for place in _MODULES)
-    )
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""

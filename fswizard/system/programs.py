@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from fswizard.system import commands
-from fswizard.system.host import Distribution, distribution
+from fswizard.system import commands, host
+from fswizard.system.host import Distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ _MANAGER_OF = {"debian": "apt-get", "ubuntu": "apt-get", "fedora": "dnf", "arch"
 
 def package_manager(system: Distribution | None = None) -> PackageManager | None:
     """The package manager of a distribution, by default this one's; None where it is not known."""
-    names = [_FAMILIES.get(name, name) for name in (system or distribution()).names]
+    names = [_FAMILIES.get(name, name) for name in (system or host.this.distribution()).names]
     program = next((_MANAGER_OF[name] for name in names if name in _MANAGER_OF), None)
     return next((manager for manager in PACKAGE_MANAGERS if manager.program == program), None)
 
@@ -110,10 +109,9 @@ def installed(program: Program) -> bool:
     return commands.find(program.name) is not None
 
 
-def install_hint(package: str, root: Path = Path("/")) -> str:
+def install_hint(package: str) -> str:
     """A sentence that says how to get a package here."""
-    system = distribution(root)
-    command = install_command([package], system)
+    command = install_command([package])
     if command:
         return f"Install it: {' '.join(command)}"
     return f"Install the package {package} with your distribution's package manager." if package else ""

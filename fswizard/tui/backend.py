@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from fswizard.model.plan import MINIMUM_ROUNDS, Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
+from fswizard.system import host
 from fswizard.tui.wishes import Wishes
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class ThisMachine:
 
         path = checked_directory(directory)
         below = drive_of(path)
-        return Place(path, filesystem_name(path), shutil.disk_usage(path).free, below.name if below else "")
+        return Place(path, filesystem_name(path), host.this.room(path).free_bytes, below.name if below else "")
 
     def mounted(self) -> tuple[Place, ...]:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""

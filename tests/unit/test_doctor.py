@@ -12,8 +12,9 @@ import pytest
 from fswizard.cli.doctor import Doctor
 from fswizard.filesystems import Availability, availability, catalogue
 from fswizard.system import commands, host
+from fswizard.system.host import Host
 from tests.builders import make_filesystem
-from tests.fakes.machine import OS_RELEASE, make_machine, make_program
+from tests.fakes.machine import make_machine, make_program
 
 APT_GET = """
 echo "apt-get $*" >> {root}/log
@@ -32,12 +33,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_program(bin_directory, "apt-get", APT_GET.format(root=tmp_path))
     for name in ("ln", "sh"):
         (bin_directory / name).symlink_to(f"/bin/{name}")
-    make_machine(tmp_path, "debian")
+    make_machine(tmp_path, "debian", proc__filesystems="\text4\n\txfs\n\tbtrfs\n", **{"dev__loop-control": ""})
     monkeypatch.setenv("PATH", str(bin_directory))
     monkeypatch.setattr(commands, "SYSTEM_PATH", ())
-    debian = host._read_os_release(OS_RELEASE["debian"])
-    monkeypatch.setattr(host, "distribution", lambda root=tmp_path: debian)
-    monkeypatch.setattr("fswizard.system.programs.distribution", lambda root=tmp_path: debian)
+    monkeypatch.setattr(host, "this", Host(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(sys, "stdin", (tmp_path / "etc/os-release").open())
     return tmp_path
@@ -130,11 +129,11 @@ def test_other_users_need_sudo(machine: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
     make_machine(machine, "debian", proc__filesystems="\text4\n\tbtrfs\n")
-    assert availability(make_filesystem("ext4"), machine) == Availability(True, version="1.2.3")
-    assert availability(catalogue()["btrfs"], machine) == Availability(
+    assert availability(make_filesystem("ext4")) == Availability(True, version="1.2.3")
+    assert availability(catalogue()["btrfs"]) == Availability(
         False, "mkfs.btrfs is not installed.", "Install it: apt-get install btrfs-progs", package="btrfs-progs"
     )
-    without_module = availability(catalogue()["xfs"], machine)
+    without_module = availability(catalogue()["xfs"])
     assert (without_module.usable, without_module.version) == (False, "1.2.3")
     assert without_module.reason == "The running kernel cannot mount XFS."
 
@@ -142,26 +141,26 @@ def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
 def test_of_several_drivers_the_first_one_that_is_here_is_used(machine: Path) -> None:
     zfs = catalogue()["zfs"]
     make_machine(machine, "debian", proc__filesystems="nodev\tfuse\n")
-    absent = availability(zfs, machine)
+    absent = availability(zfs)
     assert (absent.usable, absent.driver) == (False, None)
     assert absent.reason == "Neither zfs-fuse nor OpenZFS is installed (apt-get install zfs-fuse)."
     assert absent.package == "", "it is not installed along with everything else"
     for name in ("zpool", "zfs-fuse"):
         make_program(machine / "bin", name, "")
-    through = availability(zfs, machine)
+    through = availability(zfs)
     assert through.usable and through.driver and through.driver.name == "zfs-fuse"
     (machine / "bin/zfs-fuse").unlink()
     make_machine(machine, "debian", proc__filesystems="nodev\tfuse\nnodev\tzfs\n")
-    module = availability(zfs, machine)
+    module = availability(zfs)
     assert module.usable and module.driver and module.driver.name == "OpenZFS"
     (machine / "bin/zpool").unlink()
-    assert availability(zfs, machine).package == "zfsutils-linux"
+    assert availability(zfs).package == "zfsutils-linux"
 
 
 def test_a_fuse_program_is_looked_for_beside_mkfs(machine: Path) -> None:
     make_machine(machine, "debian", proc__filesystems="\text4\nnodev\tfuse\n")
     make_program(machine / "bin", "mkfs.ntfs", "echo mkntfs v2022.10.3")
-    assert not availability(catalogue()["ntfs"], machine).usable, "the kernel lacks ntfs3"
-    assert availability(catalogue()["ntfs-3g"], machine).reason == "ntfs-3g is not installed."
+    assert not availability(catalogue()["ntfs"]).usable, "the kernel lacks ntfs3"
+    assert availability(catalogue()["ntfs-3g"]).reason == "ntfs-3g is not installed."
     make_program(machine / "bin", "ntfs-3g", "")
-    assert availability(catalogue()["ntfs-3g"], machine).usable
+    assert availability(catalogue()["ntfs-3g"]).usable

@@ -12,6 +12,7 @@ from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
 from tests.builders import make_recipe, make_workload
+from tests.fakes.host import ModelHost, use
 
 RECIPE = make_recipe(
     [make_workload("write"), make_workload("read", job=FioJob("read", 4096, 1 << 20), weight=2.0)],
@@ -158,9 +159,20 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatc
         places.default_directory()
 
 
-def test_a_full_filesystem_is_refused_with_the_figures(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"free; the image takes 1\.13 PB"):
-        places.check_room(str(tmp_path), 1 << 50)
+@pytest.mark.parametrize(
+    ("free_bytes", "total_bytes", "said"),
+    [
+        (600 << 20, 8 << 30, "has 629 MB free; the image takes 134 MB and 537 MB must stay free"),
+        (40 << 30, 2 << 40, "has 42.9 GB free; the image takes 134 MB and 44.0 GB must stay free"),
+    ],
+)
+def test_a_full_filesystem_is_refused_with_the_figures(
+    tmp_path: Path, free_bytes: int, total_bytes: int, said: str
+) -> None:
+    with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=said):
+        places.check_room(str(tmp_path), 128 << 20)
+    with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
+        places.check_room(str(tmp_path), 128 << 20)
 
 
 def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from fswizard.bench.narrator import Narrator
 from fswizard.bench.pace import Pace
 from fswizard.model.events import DoubtRaised, Event, StepStarted
 from tests.builders import make_plan
+from tests.fakes.host import ModelHost
 
 
 def set_clocks(monkeypatch: pytest.MonkeyPatch, running: float, asleep: float, wall: float) -> None:
@@ -36,7 +37,7 @@ async def waiting(monkeypatch: pytest.MonkeyPatch, busy_looks: int, longest_s: f
     """Wait for a machine that is busy for so many looks."""
     looks = iter(range(10_000))
     totals = (min(look, 2 * busy_looks) * 0.5 for look in looks)
-    monkeypatch.setattr(quiet, "pressure_total_s", lambda _: next(totals))
+    monkeypatch.setattr(ModelHost, "pressure_total_s", lambda *_: next(totals))
     monkeypatch.setattr(quiet, "WINDOW_S", 0.02)
     told: list[Event] = []
     waited_s = await quiet.wait_until_quiet(Narrator(told.append, Pace(make_plan())), longest_s=longest_s)
@@ -62,8 +63,8 @@ async def test_a_machine_that_stays_busy_is_said_in_a_doubt(monkeypatch: pytest.
 
 
 async def test_without_patience_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(_: str) -> float:
+    def nobody(*_: object) -> float:
         raise AssertionError("somebody looked")
 
-    monkeypatch.setattr(quiet, "pressure_total_s", nobody)
+    monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
     await quiet.wait_until_quiet(Narrator(lambda _: None, Pace(make_plan())), longest_s=0)

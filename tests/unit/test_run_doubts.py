@@ -13,24 +13,17 @@ from fswizard.cli.run import plan_text
 from fswizard.filesystems import parse_candidates
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import FioJob, TreeJob
-from fswizard.system import host
 from tests.builders import DURATION, make_drive, make_plan, make_workload
+from tests.fakes.host import ModelHost, use
 
 DIRECT = make_workload("write")
 BUFFERED = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "mixed", 100, 1 << 20))
 ON_DEVICE = Target("device", "/dev/disk/by-id/x", 64 << 30)
 
 
-@pytest.fixture(autouse=True)
-def _calm_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "memory_bytes", lambda: 8 << 30)
-    monkeypatch.setattr(host, "on_battery", lambda: False)
-    monkeypatch.setattr(host, "governor", lambda: "schedutil")
-    monkeypatch.setattr(host, "governor_is_dynamic", lambda: True)
-
-
-def said(plan: Plan) -> dict[str, str]:
-    return {doubt.code: doubt.text for doubt in doubts.before(plan)}
+def said(plan: Plan, **machine: Any) -> dict[str, str]:
+    with use(ModelHost(memory=8 << 30, **machine)):
+        return {doubt.code: doubt.text for doubt in doubts.before(plan)}
 
 
 def plan(*workloads: Any, **fields: Any) -> Plan:
@@ -69,13 +62,11 @@ def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_re
     assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))
 
 
-def test_a_machine_that_saves_power_is_told_how_to_stop_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "on_battery", lambda: True)
-    monkeypatch.setattr(host, "governor", lambda: "powersave")
-    assert "Plug it in and run again" in said(plan())["on-battery"]
-    assert "governor" not in said(plan()), "its driver raises the clock all the same"
-    monkeypatch.setattr(host, "governor_is_dynamic", lambda: False)
-    assert "cpupower frequency-set -g performance" in said(plan())["governor"]
+def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
+    assert "Plug it in and run again" in said(plan(), battery=True)["on-battery"]
+    assert "governor" not in said(plan(), speed="powersave"), "its driver raises the clock all the same"
+    slow = said(plan(), speed="powersave", dynamic=False)
+    assert "cpupower frequency-set -g performance" in slow["governor"]
 
 
 def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:

@@ -1,0 +1,65 @@
+"""A machine that is not this one: its free room, memory and power are what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from fswizard.system import host
+from fswizard.system.host import Host, Room
+
+ROOMY = "from fswizard.system import host; from tests.fakes.host import ModelHost; host.this = ModelHost()"
+"""What a program of its own (`python -c`) runs first, to be on a roomy and idle machine."""
+
+
+@dataclass(frozen=True)
+class ModelHost(Host):
+    """Roomy, on mains and idle unless told otherwise; the kernel and the distribution are those below `root`."""
+
+    free_bytes: int = 1 << 40
+    total_bytes: int = 2 << 40
+    free_in: Mapping[str, int] = field(default_factory=dict)
+    """Free room by directory, where it is not the same everywhere."""
+    memory: int = 16 << 30
+    battery: bool = False
+    speed: str = "schedutil"
+    """The governor of the processor's clock."""
+    dynamic: bool = True
+    """Whether the clock follows the load."""
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    """Seconds in which something waited, by resource."""
+
+    def room(self, directory: str | Path) -> Room:
+        free_bytes = self.free_in.get(str(directory), self.free_bytes)
+        return Room(self.total_bytes, self.total_bytes - free_bytes, free_bytes)
+
+    def memory_bytes(self) -> int:
+        return self.memory
+
+    def on_battery(self) -> bool:
+        return self.battery
+
+    def processor(self) -> str:
+        return "Model processor"
+
+    def governor(self) -> str:
+        return self.speed
+
+    def governor_is_dynamic(self) -> bool:
+        return self.dynamic
+
+    def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
+        return self.pressure.get(resource, 0.0)
+
+
+@contextmanager
+def use(machine: Host) -> Iterator[None]:
+    """Ask `machine` instead of this one."""
+    before, host.this = host.this, machine
+    try:
+        yield
+    finally:
+        host.this = before
