@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from fswizard.system.host import pressure_total_s
+from fswizard.system import host
 
 LIMIT_S = 2.0
 """So soon after a kill nothing may be left."""
@@ -20,11 +20,11 @@ BUSY_FACTOR = 10
 
 def lasting(limit_s: float) -> Callable[[], bool]:
     """Whether so much time has not passed yet; that in which programs waited for a processor does not count."""
-    began, waited_s = time.monotonic(), pressure_total_s("cpu")
+    began, waited_s = time.monotonic(), host.this.pressure_total_s("cpu")
 
     def lasts() -> bool:
         gone_s = time.monotonic() - began
-        return gone_s - (pressure_total_s("cpu") - waited_s) < limit_s and gone_s < BUSY_FACTOR * limit_s
+        return gone_s - (host.this.pressure_total_s("cpu") - waited_s) < limit_s and gone_s < BUSY_FACTOR * limit_s
 
     return lasts
 

@@ -12,15 +12,14 @@ import pytest
 
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.system import commands
-from fswizard.system.host import kernel_supports
+from fswizard.system import commands, host
 
 pytestmark = pytest.mark.loop
 
 IMAGE_BYTES = 2 << 30
 PLAIN = [filesystem for filesystem in catalogue().values() if not filesystem.drivers]
 """Made and mounted by commands that anybody may type; the others are tried through the helper."""
-MOUNTABLE = [filesystem for filesystem in PLAIN if kernel_supports(filesystem.mount_type)]
+MOUNTABLE = [filesystem for filesystem in PLAIN if host.this.kernel_supports(filesystem.mount_type)]
 ASKING = [filesystem for filesystem in MOUNTABLE if filesystem.name not in ("exfat", "ntfs")]
 """Whose mkfs asks before it overwrites; the others do not know the question."""
 NOT_IN_DEBIAN = ("bcachefs",)
