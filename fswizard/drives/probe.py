@@ -121,7 +121,6 @@ class _Run:
         self._plan = plan
         self._writer = writer
         self._stopped = stopped
-        self._random = random.Random()
         self._started = clock.monotonic()
         self.written_bytes = 0
         self.latencies_s: list[float] = []
@@ -152,7 +151,7 @@ class _Run:
 
     def _anywhere(self, span_bytes: int) -> Iterator[int]:
         while True:
-            yield self._random.randrange(span_bytes // BLOCK_BYTES)
+            yield random.randrange(span_bytes // BLOCK_BYTES)
 
     def _write(self, stage: Stage, blocks: Iterator[int], *, until_s: float) -> Iterator[ProbeProgress]:
         looked_s, moment = self.elapsed_s, list[float]()

@@ -8,17 +8,19 @@ Figures of the ST5000AS0011 and ST8000AS0002, and where they come from:
   SMR_model.py; Aghayev et al., FAST 2015 and FAST 2017
 - 0.6 s to clean a band: three passes over 20 tracks at 10.03 ms a turn, SMR_model.py
 
-Everything that takes time is five times as quick here, and the cache holds 600 MiB instead of 20 GB.
+Everything that takes time is five times as quick here, and the cache holds 600 MiB instead of 20 GB;
+`as_published` keeps the times.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from fswizard.system import clock
 
 SPEED = 5.0
 _MIB = 1 << 20
@@ -75,6 +77,10 @@ class ShingledDisk:
 
     def flush_s(self) -> float:
         return 0.0
+
+
+def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB) -> ShingledDisk:
+    return ShingledDisk(cache_bytes=cache_bytes, write_mib_s=0.021, stall_s=stall_s, clean_band_s=0.6)
 
 
 @dataclass
@@ -147,7 +153,7 @@ class SeekingDisk:
         return self.flush_costs_s * self._slower()
 
     def _slower(self) -> float:
-        now = time.monotonic()
+        now = clock.monotonic()
         self._first = self._first or now
         return self.course(now - self._first)
 
