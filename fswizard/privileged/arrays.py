@@ -11,15 +11,15 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import operator
 import os
 import re
 import subprocess
-import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import programs
+from fswizard.privileged import programs, waiting
 from fswizard.privileged.jobs import Body
 from fswizard.privileged.protocol import Refusal
 
@@ -39,7 +39,8 @@ BLOCKS = Path("/sys/block")
 ANSWER_LIMIT_S = 10
 BUSY_LIMIT_S = 10.0
 """A device that has just failed, or an array that udev looks at, is let go a moment later."""
-PAUSE_S = 0.05
+HELD = (b"busy", b"exclusive access")
+"""What mdadm says until then."""
 
 
 def uuid_of(name: str) -> str:
@@ -106,26 +107,22 @@ def stop(array: str, members: Sequence[str]) -> int:
     with contextlib.ExitStack() as undo:
         for path in members:
             _lock(path, undo)
-        code = _until_let_go("--stop", WITHOUT_CONFIGURATION, f"/dev/{array}")
+        stopping = partial(_mdadm, "--stop", WITHOUT_CONFIGURATION, f"/dev/{array}")
+        code = waiting.let_go(stopping, HELD, BUSY_LIMIT_S)
         if code == 0:
             for path in members:
-                _await_free(path)
+                waiting.until(partial(_held, path), operator.not_, BUSY_LIMIT_S)
                 _mdadm("--zero-superblock", WITHOUT_CONFIGURATION, path)  # one that is missing has none
         return code
 
 
-def _await_free(path: str) -> None:
+def _held(path: str) -> bool:
     """The kernel lets the members of a stopped array go a moment later."""
-    until = time.monotonic() + BUSY_LIMIT_S
-    while time.monotonic() < until:
-        try:
-            os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
-        except OSError as error:
-            if error.errno != errno.EBUSY:
-                return
-            time.sleep(PAUSE_S)
-        else:
-            return
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    return False
 
 
 def reclaim(name: str, blocks: Path = BLOCKS) -> None:
@@ -168,19 +165,6 @@ def _detail(array: str) -> dict[str, str]:
         return {}
     lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line)
-
-
-def _until_let_go(*arguments: str) -> int:
-    """What fails while the kernel, or udev, still has the device open is tried again for a while."""
-    until = time.monotonic() + BUSY_LIMIT_S
-    while True:
-        done = _mdadm(*arguments)
-        held = any(words in done.stderr.lower() for words in (b"busy", b"exclusive access"))
-        if done.returncode == 0 or not held or time.monotonic() > until:
-            sys.stderr.buffer.write(done.stderr)
-            sys.stderr.flush()
-            return done.returncode
-        time.sleep(PAUSE_S)
 
 
 def _mdadm(*arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -13,13 +13,12 @@ import re
 import signal
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fswizard.privileged import mounts, processes, programs, stage, system_calls
+from fswizard.privileged import mounts, processes, programs, stage, system_calls, waiting
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Body
 from fswizard.privileged.mounts import Mount
@@ -38,7 +37,6 @@ START_LIMIT_S = 20.0
 STOP_LIMIT_S = 20.0
 BUSY_LIMIT_S = 60.0
 """zfs-fuse hears of an umount a moment after the kernel did, which on a busy machine are seconds."""
-PAUSE_S = 0.01
 ANSWER_LIMIT_S = 10
 COUNTERS = ("read_errors", "write_errors", "checksum_errors")
 FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -249,14 +247,11 @@ def _mount(pool: Pool, directory: int, person: Person) -> int:
 
 def _export(pool: Pool) -> int:
     argv = [programs.find("zpool"), "export", pool.name]
-    until = time.monotonic() + BUSY_LIMIT_S
-    while True:
-        done = subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
-        if done.returncode == 0 or b"busy" not in done.stderr or time.monotonic() > until:
-            sys.stderr.buffer.write(done.stderr)
-            sys.stderr.flush()
-            return done.returncode
-        time.sleep(PAUSE_S)
+
+    def export() -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
+
+    return waiting.let_go(export, (b"busy",), BUSY_LIMIT_S)
 
 
 @contextlib.contextmanager
@@ -279,13 +274,14 @@ def _start() -> None:
             argv, env=programs.ROOT_ENVIRONMENT, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
-    until = time.monotonic() + START_LIMIT_S
-    while subprocess.run(
-        [programs.find("zpool"), "list"], env=programs.ROOT_ENVIRONMENT, capture_output=True, check=False
-    ).returncode:
-        if daemon.poll() is not None or time.monotonic() > until:
-            raise OSError(f"zfs-fuse does not answer. {Path(LOG).read_text('utf-8', 'replace')[-2000:]}")
-        time.sleep(PAUSE_S)
+    argv = [programs.find("zpool"), "list"]
+
+    def answers() -> bool:
+        done = subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, capture_output=True, check=False)
+        return done.returncode == 0
+
+    if not waiting.until(answers, lambda answered: answered or daemon.poll() is not None, START_LIMIT_S):
+        raise OSError(f"zfs-fuse does not answer. {Path(LOG).read_text('utf-8', 'replace')[-2000:]}")
 
 
 def _stop() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
-PAUSE_S = 0.01
+from fswizard.privileged import waiting
 
 
 def find(name: str) -> list[int]:
@@ -28,15 +27,16 @@ def end(name: str, limit_s: float, number: signal.Signals = signal.SIGTERM) -> N
 
 def gone(name: str, limit_s: float) -> bool:
     """Wait until none of that name is left; False where one still is after `limit_s`."""
-    until = time.monotonic() + limit_s
-    while left := find(name):
-        if time.monotonic() > until:
-            return False
-        for pid in left:
-            with contextlib.suppress(ChildProcessError):  # else the helper reaps it
-                os.waitpid(pid, os.WNOHANG)
-        time.sleep(PAUSE_S)
-    return True
+    return waiting.until(lambda: _reaped(name), lambda left: not left, limit_s) == []
+
+
+def _reaped(name: str) -> list[int]:
+    """Those of that name, the ended ones of which are gone the next time."""
+    left = find(name)
+    for pid in left:
+        with contextlib.suppress(ChildProcessError):  # else the helper reaps it
+            os.waitpid(pid, os.WNOHANG)
+    return left
 
 
 def _numbers(entry: str, name: str, namespace: int) -> list[int]:

@@ -41,6 +41,12 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
     assert others == []
 
 
+def test_of_what_runs_as_root_only_the_helper_for_it_waits() -> None:
+    """Noise rests between two writes as it is told to."""
+    waiting = {path.name for path in ROOT.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
+    assert waiting == {"waiting.py", "noise.py"}
+
+
 def test_the_real_clock_is_back_afterwards() -> None:
     with pytest.raises(ValueError, match="over"), clock.use(SimulatedClock()) as time:
         assert clock.monotonic() == time.monotonic() == clock.monotonic()
