@@ -166,9 +166,7 @@ def shingled() -> ShingledDisk:
 @real_run
 def test_a_short_recipe_does_not_show_what_a_shingled_disk_does_beyond_its_cache(tmp_path: Path) -> None:
     drive = make_drive("drive-managed")
-    result = run(
-        ShingledDisk(size_bytes=192 << 20), tmp_path, random_writes(0.1), "ext4", drive=drive, timed=False, **ONE_ROUND
-    )
+    result = run(shingled(), tmp_path, random_writes(0.5), "ext4", drive=drive, **ONE_ROUND)
     doubt = next(doubt for doubt in conclude(result).doubts if doubt.code == "cache-not-exceeded")
     assert "An overflow recipe shows it." in doubt.text
 
