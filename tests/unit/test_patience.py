@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
+from fswizard.bench import patience
 from fswizard.bench.patience import within
+from fswizard.errors import RunFailed
+from fswizard.system import clock
+from fswizard.system.process import Process
+from tests.fakes.clock import SimulatedClock
+
+
+@pytest.fixture
+def time() -> Iterator[SimulatedClock]:
+    with clock.use(SimulatedClock()) as simulated:
+        yield simulated
 
 
 async def test_what_the_work_gives_is_given() -> None:
@@ -21,19 +34,44 @@ async def test_its_error_is_raised() -> None:
         await within(60.0, fails())
 
 
+@pytest.mark.usefixtures("time")
 async def test_what_takes_too_long_is_cancelled_to_its_end() -> None:
-    ended: list[str] = []
+    began_s, ended = clock.monotonic(), list[str]()
 
     async def slow() -> None:
         try:
-            await asyncio.sleep(60)
+            while True:
+                await clock.pause(1.0)
         finally:
             await asyncio.sleep(0)
             ended.append("in good order")
 
     with pytest.raises(asyncio.TimeoutError):
-        await within(0.01, slow())
+        await within(900.0, slow())
     assert ended == ["in good order"]
+    assert clock.monotonic() == began_s + 900.0
+
+
+async def test_a_program_that_does_not_end_in_time_is_killed_and_named(time: SimulatedClock) -> None:
+    waiting = asyncio.create_task(patience.finish(["sleep", "1000"]))
+    await time.somebody_waits()
+    time.advance(patience.LIMIT_S)
+    with pytest.raises(RunFailed, match="sleep did not end within 900 s"):
+        await waiting
+
+
+async def test_a_program_that_cannot_be_killed_waits_for_the_disk(time: SimulatedClock) -> None:
+    class Stuck:
+        pid = 0
+
+        async def kill(self) -> None:
+            await asyncio.get_running_loop().create_future()
+
+    ending = asyncio.create_task(patience.end(cast(Process, Stuck()), "dd"))
+    await time.somebody_waits()
+    time.advance(patience.KILL_S)
+    with pytest.raises(RunFailed, match="The disk does not answer any more: dd cannot be ended"):
+        await ending
 
 
 @pytest.mark.parametrize("fails", [False, True])
