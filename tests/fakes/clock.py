@@ -112,7 +112,10 @@ class SimulatedClock(Clock):
         with self._lock:
             self._turns = 0
             due = _Due(self._now_s + max(0.0, seconds), pause, asyncio.get_running_loop().create_future())
-            self._dues.append(due)
+            if seconds > 0:
+                self._dues.append(due)
+            else:
+                due.come()
             return due
 
     def _forget(self, due: _Due) -> None:

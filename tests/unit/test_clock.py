@@ -109,6 +109,12 @@ async def test_a_limit_comes_due_when_the_test_says_so_and_not_before(time: Simu
 
 
 @pytest.mark.usefixtures("time")
+async def test_a_limit_that_is_over_already_waits_for_nobody() -> None:
+    assert not await clock.ended(asyncio.get_running_loop().create_future(), -1.0)
+    await clock.pause(0.0)
+
+
+@pytest.mark.usefixtures("time")
 async def test_what_ends_in_time_takes_no_time() -> None:
     began_s = clock.monotonic()
     assert await clock.ended(asyncio.ensure_future(asyncio.sleep(0)), 5.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
@@ -102,8 +101,8 @@ def test_it_can_be_stopped_from_another_thread_while_the_disk_is_silent() -> Non
     def never() -> Iterator[float | None]:
         yield 0.02
         silent.set()
+        stop.wait()
         while True:
-            time.sleep(0.01)
             yield None
 
     disk, told = Disk(never()), list[ProbeProgress | ProbeResult]()

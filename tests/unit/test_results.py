@@ -352,9 +352,6 @@ def test_a_thousand_results_are_listed_within_half_a_second(state: Path, file: P
     data = file.read_bytes()
     for number in range(1000):
         (results / f"{number}.jsonl").write_bytes(data)
-    seconds = []
-    for _ in range(3):  # in processor time, as the machine may be busy with something else
-        started = time.process_time()
-        assert len(all_results()) == 1000
-        seconds.append(time.process_time() - started)
-    assert min(seconds) < 0.5
+    started = time.process_time()  # of this process, a fourteenth of the limit: the machine may be busy
+    assert len(all_results()) == 1000
+    assert time.process_time() - started < 0.5

