@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import REQUIRE_ALL
+from tests.loop import machine_state
 from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport, pytest_terminal_summary
+from tests.loop.machine_state import loops_below, wait_until_gone
+from tests.loop.people import Person, person, with_packages
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport", "pytest_terminal_summary"]
 
-GRACE_S = 3.0
-"""The kernel lets a loop device go a moment after its last user."""
-
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    before = _state()
+def _nothing_left_behind(
+    tmp_path_factory: pytest.TempPathFactory, record_property: Callable[[str, object], None]
+) -> Iterator[None]:
+    machine_state.TIMES.clear()
+    with _as_it_was(tmp_path_factory.getbasetemp()):
+        yield
+    for what, seconds in machine_state.TIMES:
+        record_property(what, round(seconds, 3))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_left_of_what_tests_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with _as_it_was(tmp_path_factory.getbasetemp()):
+        yield
+
+
+@contextmanager
+def _as_it_was(own: Path) -> Iterator[None]:
+    """Fails where something stays; the kernel lets a loop device go a moment after its last user."""
+    before = _state(own)
     yield
-    deadline = time.monotonic() + GRACE_S
-    own = str(tmp_path_factory.getbasetemp())
-    while (left := _left(before, own)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not left, "left behind by this test:\n" + "\n".join(sorted(left))
+    wait_until_gone(lambda: _state(own) - before, "the machine is as it was")
 
 
-def _left(before: set[str], own: str) -> set[str]:
-    """What is new. Outside CI other programs mount things meanwhile, so there only our own directory counts."""
-    return {line for line in _state() - before if REQUIRE_ALL or own in line}
+def _state(own: Path) -> set[str]:
+    """Loop devices on files below `own`, and mounts that were made in this process's own namespace."""
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    # One with a master came from outside: other programs mount things, too.
+    made_here = [line.split() for line in mounts if " master:" not in line]
+    return {*loops_below(own), *(f"mount {fields[0]} on {fields[4]}" for fields in made_here)}
 
 
-def _state() -> set[str]:
-    loops = subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=False).stdout.splitlines()
-    return {*loops, *Path("/proc/self/mounts").read_text().splitlines()}
+@pytest.fixture(scope="session")
+def trusted() -> Iterator[Person]:
+    """A user who gets root's rights without a password."""
+    with person("USER ALL=(ALL) NOPASSWD: ALL") as made:
+        yield with_packages(made)
+
+
+@pytest.fixture(scope="session")
+def asked() -> Iterator[Person]:
+    """A user whom sudo asks for the password, once."""
+    with person("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def nobody() -> Iterator[Person]:
+    """A user without any rights."""
+    with person("") as made:
+        yield with_packages(made)

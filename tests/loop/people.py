@@ -1,16 +1,19 @@
-"""Unprivileged users of this machine, made for a test and taken away after it."""
+"""Unprivileged users of this machine, made for tests and taken away after them."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pwd
+import re
 import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, PackagePath, files, requires
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ import pytest
 import fswizard
 from fswizard.errors import FswizardError
 from fswizard.system import commands
+from tests.loop.tiny_run import RECIPE
 
 PASSWORD = "correct horse"
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -57,9 +61,12 @@ def person(rule: str) -> Iterator[Person]:
     _check_python()
     name = f"fswiz{secrets.token_hex(3)}"
     sudoers = Path("/etc/sudoers.d") / name
-    subprocess.run(["useradd", "--create-home", "--base-dir", "/var/tmp", "--shell", "/bin/sh", name], check=True)
+    add = ["useradd", "--create-home", "--base-dir", "/var/tmp", "--shell", "/bin/sh", name]
+    with _one_at_a_time():
+        subprocess.run(add, check=True)
     try:
-        subprocess.run(["chpasswd"], input=f"{name}:{PASSWORD}", text=True, check=True)
+        with _one_at_a_time():
+            subprocess.run(["chpasswd"], input=f"{name}:{PASSWORD}", text=True, check=True)
         entry = pwd.getpwnam(name)
         if rule:
             sudoers.write_text(rule.replace("USER", name) + "\n")
@@ -72,7 +79,43 @@ def person(rule: str) -> Iterator[Person]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             sudoers.unlink()
-        subprocess.run(["userdel", "--remove", "--force", name], check=True, capture_output=True)
+        with _one_at_a_time():
+            subprocess.run(["userdel", "--remove", "--force", name], check=True, capture_output=True)
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Programs that change users give up after a while when another one does so, too."""
+    directory = os.open("/etc", os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def with_packages(made: Person) -> Person:
+    """The program with all it needs, where the user can read it: the tests' own may stand in root's home."""
+    packages = made.home / "packages"
+    for file in set(_needed("fswizard")):
+        source, target = Path(str(file.locate())), packages / file
+        if source.is_file() and ".." not in file.parts:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    root = Path(fswizard.__file__).parent.parent
+    shutil.copytree(root / "recipes", made.home / "recipes")
+    (made.home / "tiny.toml").write_text(RECIPE)
+    subprocess.run(["chown", "-R", f"{made.uid}:{made.gid}", str(made.home)], check=True)
+    return made
+
+
+def _needed(name: str) -> Iterator[PackagePath]:
+    """Files of all that a distribution requires."""
+    for requirement in requires(name) or ():
+        if match := re.match(r"[\w.-]+(?=[^;]*$)", requirement):
+            with contextlib.suppress(PackageNotFoundError):
+                yield from files(match[0]) or ()
+                yield from _needed(match[0])
 
 
 def _check_python() -> None:

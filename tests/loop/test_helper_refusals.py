@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 SIZE = 64 << 20
 NOBODY = 65534
+ROOT = Path(__file__).parents[2]
 
 
 def refused(answer: dict[str, Any], *words: str) -> None:
@@ -86,34 +87,29 @@ def absent(directory: Path) -> Path:
         (absent, "No such file"),
     ],
 )
-def test_an_image_is_a_regular_file_of_the_persons_own(
-    make: Callable[[Path], Path], words: str, tmp_path: Path
+def test_an_image_is_a_regular_file_of_the_users_own(
+    make: Callable[[Path], Path], words: str, shared: tuple[Channel, int, Path, bytes], tmp_path: Path
 ) -> None:
     image = make(tmp_path)
-    with Channel() as channel:
-        refused(channel.ask("attach", image=str(image)), words)
+    refused(shared[0].ask("attach", image=str(image)), words)
     assert not loop_devices_of(tmp_path / "image")
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Channel, int, Path]]:
-    image = make_image(tmp_path_factory.mktemp("shared"), SIZE)
-    image.write_bytes(os.urandom(1 << 20) * 64)
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Channel, int, Path, bytes]]:
+    """A helper, the handle of an image, the image, and what is in it."""
+    image, content = make_image(tmp_path_factory.mktemp("shared"), SIZE), os.urandom(1 << 20) * 64
+    image.write_bytes(content)
     with attached(image) as (channel, handle):
-        yield channel, handle, image
+        yield channel, handle, image, content
 
 
 @pytest.fixture
-def volume(shared: tuple[Channel, int, Path], tmp_path: Path) -> Iterator[tuple[Channel, int, Path]]:
+def volume(shared: tuple[Channel, int, Path, bytes], tmp_path: Path) -> Iterator[tuple[Channel, int, Path]]:
     """A helper, the handle of an image that must not change, and a directory for the test."""
-    channel, handle, image = shared
-    before = digest(image)
+    channel, handle, image, content = shared
     yield channel, handle, tmp_path
-    assert digest(image) == before, "the image was changed"
-
-
-def digest(image: Path) -> str:
-    return hashlib.sha256(image.read_bytes()).hexdigest()
+    assert image.read_bytes() == content, "the image was changed"
 
 
 MKFS: dict[str, list[list[str]]] = {
@@ -141,39 +137,25 @@ MKFS: dict[str, list[list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("filesystem", "arguments"), [(name, arguments) for name, table in MKFS.items() for arguments in table]
-)
-def test_mkfs_gets_no_argument_that_is_not_on_the_list(
-    filesystem: str, arguments: list[str], volume: tuple[Channel, int, Path]
-) -> None:
-    channel, handle, _ = volume
-    refused(channel.ask("mkfs", handle=handle, filesystem=filesystem, arguments=arguments))
+OPTIONS = [
+    ["suid"], ["dev"], ["exec"], ["loop"], ["loop=/dev/loop0"], ["X-mount.mkdir"], ["x-systemd.automount"],
+    ["bind"], ["remount"], ["user"], ["offset=1"], ["journal_path=/dev/sda"], ["journal_dev=0x801"],
+    ["logdev=/dev/sda"], ["device=/dev/sda"], ["errors=panic"], ["noatime,suid"], ["noatime,"], [""],
+    ["uid=0"], ["context=x"],
+    ["fscontext=x"], ["usrjquota=f"], ["test_dummy_encryption"], ["dax"], ["sb=1"], ["-o"], ["noatime\n"], ["move"],
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["suid"], ["dev"], ["exec"], ["loop"], ["loop=/dev/loop0"], ["X-mount.mkdir"], ["x-systemd.automount"],
-        ["bind"], ["remount"], ["user"], ["offset=1"], ["journal_path=/dev/sda"], ["journal_dev=0x801"],
-        ["logdev=/dev/sda"], ["device=/dev/sda"], ["errors=panic"], ["noatime,suid"], ["noatime,"], [""],
-        ["uid=0"], ["context=x"],
-        ["fscontext=x"], ["usrjquota=f"], ["test_dummy_encryption"], ["dax"], ["sb=1"], ["-o"], ["noatime\n"], ["move"],
-    ],
-)  # fmt: skip
-def test_mount_gets_no_option_that_is_not_on_the_list(options: list[str], volume: tuple[Channel, int, Path]) -> None:
+def test_mkfs_and_mount_get_nothing_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
     channel, handle, directory = volume
-    mount_point = make_mount_point(directory)
-    answer = channel.ask("mount", handle=handle, filesystem="ext4", options=options, directory=str(mount_point))
-    refused(answer, "not allowed")
-
-
-@pytest.mark.parametrize("filesystem", ["tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs"])
-def test_only_filesystems_that_can_be_made_are_mounted(filesystem: str, volume: tuple[Channel, int, Path]) -> None:
-    channel, handle, directory = volume
-    mount_point = make_mount_point(directory)
-    answer = channel.ask("mount", handle=handle, filesystem=filesystem, options=[], directory=str(mount_point))
-    refused(answer, "no such filesystem")
+    for filesystem, table in MKFS.items():
+        for arguments in table:
+            refused(channel.ask("mkfs", handle=handle, filesystem=filesystem, arguments=arguments))
+    asked = {"handle": handle, "directory": str(make_mount_point(directory))}
+    for options in OPTIONS:
+        refused(channel.ask("mount", filesystem="ext4", options=options, **asked), "not allowed")
+    for filesystem in ("tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs"):
+        refused(channel.ask("mount", filesystem=filesystem, options=[], **asked), "no such filesystem")
 
 
 def occupied(directory: Path) -> Path:
@@ -206,7 +188,7 @@ def a_file(directory: Path) -> Path:
         (absent, "No such file"),
     ],
 )
-def test_a_mount_point_is_an_empty_directory_of_the_persons_own(
+def test_a_mount_point_is_an_empty_directory_of_the_users_own(
     make: Callable[[Path], Path], words: str, volume: tuple[Channel, int, Path]
 ) -> None:
     channel, handle, directory = volume
@@ -215,28 +197,24 @@ def test_a_mount_point_is_an_empty_directory_of_the_persons_own(
     refused(answer, words)
 
 
-@pytest.mark.parametrize("verb", ["wipe", "umount", "detach", "sync"])
-def test_only_what_was_attached_can_be_named(verb: str, volume: tuple[Channel, int, Path]) -> None:
+def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channel, int, Path]) -> None:
     channel, handle, _ = volume
-    refused(channel.ask(verb, handle=handle + 1), "no such handle")
+    for verb in ("wipe", "umount", "detach", "sync"):
+        refused(channel.ask(verb, handle=handle + 1), "no such handle")
+    for verb in ("umount", "sync"):
+        refused(channel.ask(verb, handle=handle), "not mounted")
 
 
-@pytest.mark.parametrize("verb", ["umount", "sync"])
-def test_what_needs_a_mount_is_refused_without_one(verb: str, volume: tuple[Channel, int, Path]) -> None:
-    channel, handle, _ = volume
-    refused(channel.ask(verb, handle=handle), "not mounted")
+def test_a_workload_gets_no_variable_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
+    channel, _, directory = volume
+    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "GCONV_PATH", "BASH_ENV", "A=B", ""):
+        refused(channel.ask("run", argv=["true"], cwd=str(directory), env={name: "x"}), "is not passed on")
 
 
-@pytest.mark.parametrize("variable", ["LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "GCONV_PATH", "BASH_ENV", "A=B", ""])
-def test_a_workload_gets_no_variable_that_is_not_on_the_list(variable: str, tmp_path: Path) -> None:
-    with Channel() as channel:
-        refused(channel.ask("run", argv=["true"], cwd=str(tmp_path), env={variable: "x"}), "is not passed on")
-
-
-def test_a_workload_starts_in_a_directory_of_the_persons_own(tmp_path: Path) -> None:
-    os.chown(tmp_path, NOBODY, NOBODY)
-    with Channel() as channel:
-        refused(channel.ask("run", argv=["true"], cwd=str(tmp_path), env={}), "belongs to user 65534")
+def test_a_workload_starts_in_a_directory_of_the_users_own(volume: tuple[Channel, int, Path]) -> None:
+    channel, _, directory = volume
+    os.chown(directory, NOBODY, NOBODY)
+    refused(channel.ask("run", argv=["true"], cwd=str(directory), env={}), "belongs to user 65534")
 
 
 def test_the_helper_runs_in_namespaces_of_its_own_only() -> None:
@@ -246,3 +224,25 @@ def test_the_helper_runs_in_namespaces_of_its_own_only() -> None:
     )
     assert done.returncode != 0
     assert b"namespace" in done.stderr
+
+
+@pytest.mark.parametrize("lost", ["sys_admin", "sys_resource,-mknod,-sys_admin"])
+def test_root_without_the_right_to_mount_is_told_so(lost: str) -> None:
+    script = """
+import asyncio
+from fswizard import privileged
+from fswizard.bench import privilege
+from fswizard.bench.helper import Helper
+async def main():
+    async with Helper.start():
+        print("started")
+try:
+    asyncio.run(main())
+except Exception as error:
+    print(type(error).__name__, error, error.hint, error.details)
+"""
+    argv = ["setpriv", f"--bounding-set=-{lost}", sys.executable, "-c", script]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert said.startswith("Missing The privileged helper could not be started.")
+    assert "--target dir:" in said
+    assert "Operation not permitted" in said
