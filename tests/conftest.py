@@ -22,10 +22,6 @@ from fswizard.system import commands, programs
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
 
-# No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
-settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL)
-settings.load_profile("fswizard")
-
 # A shell without job control starts what it puts in the background with SIGINT ignored, as nohup does with SIGHUP, and
 # programs pass that on. The programs under test start as in a terminal all the same.
 for _number, _usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}.items():
@@ -125,6 +121,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{marker}: {text}")
     config.addinivalue_line("markers", "slow: takes long on purpose; runs with --slow, in a part of make test-all")
     config.addinivalue_line("markers", "smoke: of the tests of the screens, one of the few that make quick runs")
+    # No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
+    examples = 100 if config.getoption("--slow") else 20
+    settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL, max_examples=examples)
+    settings.load_profile("fswizard")
     if os.geteuid() == 0:
         _keep_mounts_to_ourselves()
 
@@ -145,9 +145,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     items.sort(key=place)
     if config.getoption("--smoke"):
-        skipped = [item for item in items if item.path.parent.name == "tui" and not item.get_closest_marker("smoke")]
-        config.hook.pytest_deselected(items=skipped)
-        items[:] = [item for item in items if item not in skipped]
+        screens = [item for item in items if item.path.parent.name == "tui"]
+        config.hook.pytest_deselected(items=[item for item in screens if not item.get_closest_marker("smoke")])
+        items[:] = [item for item in items if item not in screens or item.get_closest_marker("smoke")]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
