@@ -1,24 +1,22 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from fswizard.filesystems import Availability
+from tests.fakes.command_line import fswizard
+from tests.fakes.host import ModelHost, use
 
-def fswizard(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """The real program, without a terminal."""
-    return subprocess.run(
-        [sys.executable, "-m", "fswizard", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **(env or {})},
-        timeout=60,
-        check=False,
-    )
+PROGRAM = (sys.executable, "-m", "fswizard")
+
+
+@pytest.fixture(autouse=True)
+def everything_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody asks for is wrong here, not what the machine lacks."""
+    monkeypatch.setattr("fswizard.bench.planning.find", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True))
 
 
 WRONG = [
@@ -59,25 +57,45 @@ def test_wrong_usage_is_one_clear_message_with_exit_code_2(arguments: tuple[str,
     assert "Traceback" not in done.stderr
 
 
+def test_a_process_ends_with_the_code_and_keeps_to_its_streams() -> None:
+    """Costs two starts of Python: what a shell sees needs a process."""
+    wrong = subprocess.run([*PROGRAM, "frobnicate"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "no subcommand 'frobnicate'" in wrong.stderr
+    right = subprocess.run([*PROGRAM, "--version"], capture_output=True, text=True, check=False)
+    assert (right.returncode, right.stderr) == (0, "")
+    assert right.stdout.startswith("fswizard 0.")
+
+
+def test_who_has_read_enough_gets_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    with subprocess.Popen([*PROGRAM, "--version"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 def test_a_device_is_refused_with_exit_code_3() -> None:
     done = fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X")
     assert done.returncode == 3
     assert "no block device" in done.stderr
 
 
-def test_a_missing_program_is_named_with_exit_code_4(tmp_path: Path) -> None:
-    code = (
-        "import fswizard.system.commands as c; found = c.shutil.which;"
-        "c.shutil.which = lambda program, **more: None if program == 'fio' else found(program, **more);"
-        "import sys; sys.argv = ['fswizard', 'run', 'quick']; from fswizard.__main__ import main; main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-    )
+def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fswizard.bench.planning.find", lambda program: None if program == "fio" else program)
+    done = fswizard("run", "quick")
     assert done.returncode == 4
     assert "fio is not installed" in done.stderr
     assert "fswizard doctor" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_image_that_would_fill_the_disk_is_refused() -> None:
+    with use(ModelHost(free_bytes=2 << 30)):
+        done = fswizard("run", "quick", "--target", "image:2G@/var/tmp")
+    assert done.returncode == 2
+    assert "must stay free" in done.stderr
 
 
 def test_without_a_terminal_the_wizard_says_what_to_do_instead() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +20,7 @@ from fswizard.model.result import Result
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, cells
 from tests.builders import DURATION, make_candidate, make_drive, make_plan, make_result, make_samples, make_workload
+from tests.fakes.command_line import fswizard
 
 WORKLOADS = (make_workload("write"), make_workload("delete", DURATION))
 
@@ -141,11 +139,8 @@ def test_the_command_compares_two_of_the_history(tmp_path: Path, monkeypatch: py
     directory = results.new_path(BEFORE.plan).parent
     results.write_result(directory / "2025.jsonl", BEFORE)
     results.write_result(directory / "2026.jsonl", run((150.0, 151.0, 149.0)))
-
-    def history(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "fswizard", "history", "--compare", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=60)
-
-    assert "1.50" in history("2025", "2026").stdout
-    assert json.loads(history("2025", "2026", "--json").stdout)["changes"][0]["ratio"]["verdict"]
-    assert history("2025").returncode == 2
+    compared = fswizard("history", "--compare", "2025", "2026")
+    document = json.loads(fswizard("history", "--compare", "2025", "2026", "--json").stdout)
+    assert "1.50" in compared.stdout
+    assert document["changes"][0]["ratio"]["verdict"]
+    assert fswizard("history", "--compare", "2025").returncode == 2

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import zlib
 from bisect import bisect_right
 from collections import Counter
@@ -20,9 +19,25 @@ from fswizard.bench.workloads import tree_worker
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe, TreeJob
+from tests.fakes.command_line import fswizard
 
 PLACES = ("/usr/share/doc", "/usr/lib/python3", "/etc", "/usr/share/perl", "/usr/include", "/usr/share/zoneinfo")
 REAL = [place for place in PLACES if os.path.isdir(place)][:3]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Some hundred files of all sizes in directories of several depths, in place of a real directory."""
+    dice, directory = random.Random(4), tmp_path / "collection"
+    directories = [directory]
+    for number in range(40):
+        directories.append(dice.choice(directories) / f"d{number}")
+    for path in directories:
+        path.mkdir()
+    for number in range(600):
+        path = dice.choice(directories) / f"f{number}"
+        path.write_bytes(dice.randbytes(int(dice.lognormvariate(7, 1.5))))
+    return directory
 
 
 def recipe_of(directory: str | Path) -> Recipe:
@@ -59,8 +74,17 @@ def distance(one: Sequence[int], other: Sequence[int]) -> float:
     return max(abs(bisect_right(one, x) / len(one) - bisect_right(other, x) / len(other)) for x in {*one, *other})
 
 
+def test_a_generated_tree_is_like_its_original(collection: Path, tmp_path: Path) -> None:
+    assert_alike(collection, tmp_path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("directory", REAL)
 def test_a_generated_tree_is_like_a_real_directory(directory: str, tmp_path: Path) -> None:
+    assert_alike(directory, tmp_path)
+
+
+def assert_alike(directory: str | Path, tmp_path: Path) -> None:
     sizes, directories = census(directory)
     recipe = recipe_of(directory)
     generated, made_directories = census(made(recipe, tmp_path))
@@ -103,8 +127,8 @@ def test_a_generated_tree_compresses_as_the_original(share: float, tmp_path: Pat
     assert left == pytest.approx(share, abs=0.05)
 
 
-def test_a_tree_made_twice_is_identical(tmp_path: Path) -> None:
-    recipe = recipe_of(REAL[0])
+def test_a_tree_made_twice_is_identical(collection: Path, tmp_path: Path) -> None:
+    recipe = recipe_of(collection)
     trees = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -160,13 +184,13 @@ def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> N
 def test_the_command_writes_a_recipe_that_the_program_reads(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * 5000)
     output = tmp_path / "mine.toml"
-    argv = [sys.executable, "-m", "fswizard", "recipes", "--from", str(tmp_path), "--output", str(output)]
-    finished = subprocess.run(argv, capture_output=True, text=True, check=True)
+    words = ("recipes", "--from", str(tmp_path), "--output", str(output))
+    finished = fswizard(*words)
     assert f"fswizard run {output}" in finished.stderr
     assert [workload.name for workload in recipes.find(str(output)).workloads] == [
         "copy", "delete", "tar", "find", "read",
     ]  # fmt: skip
-    again = subprocess.run(argv, capture_output=True, text=True, check=False)
+    again = fswizard(*words)
     assert again.returncode == 2
     assert "exists already" in again.stderr
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.recipes import available
 from fswizard.report import FORMATS, render
+from tests.fakes.command_line import fswizard
 
 TABLE = """
 schema = 1
@@ -185,16 +184,11 @@ def test_a_wrong_table_is_refused_with_its_key(old: str, new: str, reason: str) 
 # The command
 
 
-def fswizard(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fswizard", "published", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-
-
 def test_the_command_lists_and_reports() -> None:
-    listing = fswizard()
+    listing = fswizard("published")
     assert [line for line in listing.stdout.splitlines() if line and line[0] != " "] == sorted(published())
     assert max(map(len, listing.stdout.splitlines())) <= 80
-    assert {entry["name"] for entry in json.loads(fswizard("--json").stdout)} == set(published())
-    document = json.loads(fswizard("smr-fileserver", "--format", "json").stdout)
+    assert {entry["name"] for entry in json.loads(fswizard("published", "--json").stdout)} == set(published())
+    document = json.loads(fswizard("published", "smr-fileserver", "--format", "json").stdout)
     assert document["overall"][0]["candidate"] == "btrfs"
-    assert fswizard("nothing").returncode == 2
+    assert fswizard("published", "nothing").returncode == 2

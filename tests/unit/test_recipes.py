@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from fswizard.model.recipe import (
     TreeJob,
     Workload,
 )
+from tests.fakes.command_line import fswizard
 
 MIB = 1 << 20
 SHIPPED = (
@@ -289,11 +288,6 @@ def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_dire
         recipes.find("mine")
 
 
-def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "fswizard", "recipes", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, check=True)
-
-
 def test_two_recipes_of_one_name_are_told_apart(own_directory: Path) -> None:
     for name in ("mine", "theirs"):
         (own_directory / f"{name}.toml").write_text(toml(FIO))
@@ -304,16 +298,16 @@ def test_two_recipes_of_one_name_are_told_apart(own_directory: Path) -> None:
 
 
 def test_the_command_lists_recipes_with_time_and_bytes() -> None:
-    listing = _command().stdout
+    listing = fswizard("recipes").stdout
     assert "quick: Quick look" in listing
     assert max(map(len, listing.splitlines())) <= 80
-    documents = {document["name"]: document for document in json.loads(_command("--json").stdout)}
+    documents = {document["name"]: document for document in json.loads(fswizard("recipes", "--json").stdout)}
     assert documents["quick"]["seconds_per_trial"] > 5
     assert documents["quick"]["writes_bytes_per_trial"] > 256 * MIB
 
 
 def test_the_command_complains_about_broken_recipes_on_stderr(own_directory: Path) -> None:
     (own_directory / "mine.toml").write_text("schema = 1")
-    finished = _command("--json")
+    finished = fswizard("recipes", "--json")
     assert "mine.toml: 'name'" in finished.stderr
     assert {document["name"] for document in json.loads(finished.stdout)} >= set(SHIPPED)

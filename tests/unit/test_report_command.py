@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pytest
 from fswizard import report, results
 from fswizard.findings import conclude
 from fswizard.stats import judge
+from tests.fakes.command_line import fswizard
 from tests.unit.report_findings import make_findings
 
 RESULT = make_findings().result
@@ -27,18 +25,6 @@ def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = results.new_path(RESULT.plan)
     results.write_result(path, RESULT, judge(RESULT))
     return path
-
-
-def fswizard(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fswizard", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **env},
-        timeout=60,
-        check=False,
-    )
 
 
 def test_without_a_name_the_newest_result_is_shown(newest: Path) -> None:
@@ -90,7 +76,7 @@ def test_names_are_left_out_unless_asked_for(newest: Path) -> None:
 
 
 def test_a_terminal_without_unicode_gets_ascii(newest: Path) -> None:
-    done = fswizard("report", PYTHONIOENCODING="ascii")
+    done = fswizard("report", encoding="ascii")
     assert done.stdout.isascii()
     assert "[-o-]" in done.stdout
 
