@@ -25,6 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands for the memory: not every machine lets tests have some."""
     monkeypatch.setattr(limits, "MEMORY", tmp_path)
     monkeypatch.setattr(limits, "filesystem_type", lambda _: "tmpfs")
+    monkeypatch.setattr(limits, "SECONDS", 0.2)
     return tmp_path
 
 
