@@ -1,9 +1,10 @@
-"""How often the judgement errs where the truth is known: few runs here, ten thousand in tests/bench."""
+"""How often the judgement errs where the truth is known: few runs here, more with --slow, thousands in tests/bench."""
 
 from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -22,43 +23,49 @@ def likely(share: float, runs: int) -> float:
     return share + 3.1 * math.sqrt(share * (1 - share) / runs)
 
 
-@pytest.mark.parametrize(("candidates", "runs"), [(2, 600), (4, 400), (6, 200)])
+def slow(*values: tuple[int, ...]) -> list[Any]:
+    return [pytest.param(*value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.mark.parametrize(("candidates", "runs"), [(4, 100), *slow((2, 600), (4, 400), (6, 200))])
 def test_where_nothing_differs_one_run_in_twenty_errs_at_most(candidates: int, runs: int) -> None:
     missed, won = errors(candidates, EQUAL, runs)
     assert missed <= likely(0.05, runs)
     assert won <= likely(0.05, runs)
 
 
+@pytest.mark.parametrize("runs", [80, *slow((250,))])
 @pytest.mark.parametrize("scenario", SCENARIOS[1:], ids=lambda scenario: scenario.name)
-def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario) -> None:
-    missed, _ = errors(3, scenario, 250)
-    assert missed <= likely(0.07, 250)
+def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs: int) -> None:
+    missed, _ = errors(3, scenario, runs)
+    assert missed <= likely(0.07, runs)
 
 
 def test_narrower_intervals_would_err_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     student = {3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 11: 2.23, 12: 2.20}
     monkeypatch.setattr("fswizard.stats.pairs.critical", lambda _candidates, rounds: student[rounds])
-    missed, _ = errors(2, EQUAL, 300)
+    missed, _ = errors(2, EQUAL, 200)
     assert missed > 0.12
 
 
 def test_a_known_difference_lies_within_its_interval() -> None:
     held = found = 0
-    for seed in range(400):
+    for seed in range(200):
         simulation = Simulation((100.0, 115.0), EQUAL, random.Random(seed))
         *_, (judgement, decision) = simulation.play(plan_of(2))
         held += not any(map(simulation.misses, judgement.pairs))
         found += decision.survivors == ("c1",)
-    assert held >= 0.95 * 400
-    assert found >= 0.99 * 400
+    assert held >= 0.95 * 200
+    assert found >= 0.99 * 200
 
 
 @pytest.mark.parametrize("weights", [{}, {"delete": 0.0}, {"write": 1.0, "delete": 5.0}], ids=str)
-def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: dict[str, float]) -> None:
+@pytest.mark.parametrize("runs", [100, *slow((300,))])
+def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: dict[str, float], runs: int) -> None:
     """A cell that is slow at one workload is slow at the other, too: added up as if apart, intervals are too narrow."""
     truth = {"write": {"ext4": 100.0, "xfs": 120.0}, "delete": {"ext4": 100.0, "xfs": 85.0}}
     workloads = [make_workload("write"), make_workload("delete")]
-    plan, runs, missed = make_plan(("ext4", "xfs"), workloads), 300, 0
+    plan, missed = make_plan(("ext4", "xfs"), workloads), 0
     counts = {"write": 1.0, "delete": 1.0, **weights}
     right = math.exp(
         sum(w * math.log(truth[n]["xfs"] / truth[n]["ext4"]) for n, w in counts.items()) / sum(counts.values())
@@ -81,7 +88,7 @@ def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: 
 
 
 def test_six_candidates_ten_percent_apart_take_twenty_cells() -> None:
-    score = replay("fswizard", [SIX_SHARED], 300)
+    score = replay("fswizard", [SIX_SHARED], 100)
     assert score.right >= 0.99 * score.races
     assert score.cells <= 20 * score.races
 
