@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -136,14 +137,14 @@ def _judgement(rounds: int, intervals: bool) -> Judgement:
     return Judgement(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
 
 
-def renamed(findings: Findings, old: str, new: str) -> Findings:
-    """The same findings with every text that is exactly `old` replaced, such as a candidate's name."""
+def renamed(findings: Findings, new_names: Mapping[str, str]) -> Findings:
+    """The same findings with every text that is exactly one of these replaced, such as a candidate's name."""
 
     def change(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: change(item) for key, item in value.items()}
         if isinstance(value, list):
             return [change(item) for item in value]
-        return new if value == old else value
+        return new_names.get(value, value) if isinstance(value, str) else value
 
     return from_json(Findings, change(to_json(findings)))

@@ -59,7 +59,7 @@ def test_directories_are_told_apart_without_their_paths() -> None:
     findings = make_findings()
     names = {"xfs": "/home/anne/one", "btrfs:noatime": "/home/anne/one/two"}
     for name, directory in names.items():
-        findings = renamed(findings, name, f"xfs@{directory}")
+        findings = renamed(findings, {name: f"xfs@{directory}"})
     candidates = tuple(
         Candidate(f"xfs@{directory}", make_filesystem("xfs"), directory=directory) for directory in names.values()
     )

@@ -136,7 +136,7 @@ NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_ca
 @settings(deadline=None, max_examples=50)
 @given(NAMES, NAMES, NAMES)
 def test_no_line_is_wider_than_80_columns_whatever_the_names(candidate: str, workload: str, model: str) -> None:
-    findings = renamed(renamed(make_findings(), "xfs", candidate * 9), "large-files", workload * 9)
+    findings = renamed(make_findings(), {"xfs": candidate * 9, "large-files": workload * 9})
     plan = findings.result.plan
     findings = replace(
         findings, result=replace(findings.result, plan=replace(plan, drive=make_drive(model=model * 9, serial="")))
@@ -149,7 +149,7 @@ def test_ten_candidates_with_long_names_fit(length: int) -> None:
     name = ("btrfs:noatime,compress=zstd:15,space_cache=v2,commit=120,autodefrag,discard=async,thread_pool=8,ssd")[
         :length
     ]
-    assert max(map(cells, render(renamed(make_findings(), "xfs", name), "text").splitlines())) <= WIDTH
+    assert max(map(cells, render(renamed(make_findings(), {"xfs": name}), "text").splitlines())) <= WIDTH
 
 
 SHELL_WORDS = st.lists(
