@@ -11,11 +11,17 @@ from tests.bench.pairs import Pairs, spread
 from tests.bench.table import at_least, at_most, table
 
 LINES = {"fio_jobs": 6, "by_hand": 4, "generators": 8, "startup": 3, "running": 5, "large": 3, "decision_time": 6}
+SLOW = ("fio_jobs", "by_hand", "generators", "startup", "running")
+"""Parts that start hundreds of programs or look at them for seconds."""
 NEEDS = {"fio_jobs": ("loop", "fio"), "by_hand": ("loop", "fio"), "generators": ("loop",)}
 
 
+def marks_of(part: str) -> tuple[str, ...]:
+    return (*NEEDS.get(part, ()), *(["slow"] if part in SLOW else []))
+
+
 @pytest.mark.parametrize(
-    "part", [pytest.param(name, marks=[getattr(pytest.mark, need) for need in NEEDS.get(name, ())]) for name in PARTS]
+    "part", [pytest.param(name, marks=[getattr(pytest.mark, mark) for mark in marks_of(name)]) for name in PARTS]
 )
 def test_a_part_measures_every_line_of_its_table(part: str) -> None:
     lines = list(importlib.import_module(f"tests.bench.{part}").measure("tiny"))

@@ -23,6 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(directory.glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_carries_recipes_and_catalogue(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     tables = {path.name for path in (ROOT / "fswizard/filesystems/catalogue").glob("*.toml")}
@@ -31,6 +32,12 @@ def test_the_wheel_carries_recipes_and_catalogue(wheel: Path) -> None:
     assert {f"fswizard/shipped_recipes/{path}" for path in recipes} <= inside
     assert "fswizard/tui/fswizard.tcss" in inside or not (ROOT / "fswizard/tui/fswizard.tcss").exists()
     assert not {name for name in inside if name.startswith("tests/")}
+
+
+def test_the_wheel_is_told_to_carry_the_program_and_its_recipes() -> None:
+    """What comes of it is looked at with --slow: to build a wheel takes seconds and a network."""
+    build = tomli.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    assert build["wheel"] == {"packages": ["fswizard"], "force-include": {"recipes": "fswizard/shipped_recipes"}}
 
 
 def test_the_readme_earns_every_dependency() -> None:

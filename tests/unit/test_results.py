@@ -347,6 +347,7 @@ def test_without_any_result_the_newest_one_is_refused_with_a_way_on(state: Path)
         latest()
 
 
+@pytest.mark.slow
 def test_a_thousand_results_are_listed_within_half_a_second(state: Path, file: Path) -> None:
     results = new_path(RESULT.plan).parent
     data = file.read_bytes()
