@@ -1,4 +1,4 @@
-"""A machine for all unit tests: none asks the real one for room, memory or power."""
+"""A machine for all unit tests: none asks the real one for its disks, room, memory or power."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from fswizard.bench import doubts, targets
+from tests.builders import make_drive
 from tests.fakes.host import ModelHost, use
 
 
 @pytest.fixture(autouse=True)
 def _roomy_machine() -> Iterator[None]:
-    with use(ModelHost()):
+    """Every directory lies on the same hard disk, of which the kernel has told everything."""
+    disk = make_drive(name="sdmodel")
+    with use(ModelHost()), pytest.MonkeyPatch.context() as patch:
+        for room in (doubts, targets):
+            patch.setattr(room, "place_of", lambda _: disk)
+        patch.setattr(targets, "details", lambda drive, **_: drive)
         yield
