@@ -38,9 +38,9 @@ def test_the_directory_of_a_living_run_is_no_leftover(tmp_path: Path) -> None:
 def _killed_run(tmp_path: Path) -> Path:
     """A process that journals a directory and is then killed with SIGKILL."""
     code = (
-        "import sys, time; from pathlib import Path; from fswizard.bench.journal import Journal;"
+        "import signal, sys; from pathlib import Path; from fswizard.bench.journal import Journal;"
         "made = Journal(Path(sys.argv[1]) / 'result.jsonl').make_directory(Path(sys.argv[1]));"
-        "(made / 'image').write_bytes(b'x' * 100_000); print(made, flush=True); time.sleep(60)"
+        "(made / 'image').write_bytes(b'x' * 100_000); print(made, flush=True); signal.pause()"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -8,15 +8,19 @@ from typing import Any, cast
 
 import pytest
 
+from fswizard.bench.channel import HelperFailed
+from fswizard.bench.given_up import WIPE_LIMIT_S, _leave_wiped
 from fswizard.bench.helper import Attached, Helper
-from fswizard.bench.image import ImageVenue, Layout
+from fswizard.bench.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, ImageVenue, Layout
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.pace import Pace
 from fswizard.bench.venue import CandidateFailed
 from fswizard.errors import RunFailed
-from fswizard.model.events import Event
+from fswizard.model.events import DoubtRaised, Event
+from fswizard.system import clock
 from fswizard.system.process import Finished
 from tests.builders import make_plan
+from tests.fakes.clock import SimulatedClock
 
 PLAN = make_plan(("zfs", "xfs"))
 ATTACHED = Attached(1, True, "pool", ("loop0",), ("/dev/loop0",))
@@ -25,8 +29,13 @@ ATTACHED = Attached(1, True, "pool", ("loop0",), ("/dev/loop0",))
 class StuckHelper:
     """Carries out everything but umount, as with a FUSE program that has locked up."""
 
-    def __init__(self) -> None:
+    waits_for_disk = None
+
+    def __init__(self, reason: bytes = b"cannot export: I/O error", attempts: int = 1_000_000) -> None:
         self.stuck = True
+        self._reason = reason
+        self._attempts = attempts
+        """So many times it is stuck."""
 
     async def wipe(self, handle: int) -> Finished:
         return done("wipefs")
@@ -38,7 +47,9 @@ class StuckHelper:
         return done("mount")
 
     async def umount(self, handle: int) -> Finished:
-        return Finished(("umount",), int(self.stuck), b"", b"cannot export: I/O error" if self.stuck else b"", 0.1)
+        self._attempts -= 1
+        self.stuck = self.stuck and self._attempts >= 0
+        return Finished(("umount",), int(self.stuck), b"", self._reason if self.stuck else b"", 0.1)
 
     async def sync(self, handle: int) -> Finished:
         return done("sync", b"4096\n")
@@ -88,3 +99,39 @@ async def test_one_that_lets_go_later_stands_in_nobodys_way(tmp_path: Path) -> N
     helper.stuck = False
     async with there.open(PLAN.candidates[1]) as site:
         assert await site.used_bytes() == 4096
+
+
+async def test_one_that_is_busy_is_tried_again_for_a_while(tmp_path: Path) -> None:
+    for attempts in (0, BUSY_ATTEMPTS):
+        there = venue(StuckHelper(b"umount: target is busy", attempts), tmp_path)
+        with clock.use(SimulatedClock()):
+            began_s = clock.monotonic()
+            async with there.open(PLAN.candidates[0]):
+                pass
+            assert clock.monotonic() - began_s == pytest.approx(attempts * BUSY_PAUSE_S)
+
+
+async def test_one_that_stays_busy_is_used_by_another_program_and_no_candidate_is_to_blame(tmp_path: Path) -> None:
+    there = venue(StuckHelper(b"umount: target is busy"), tmp_path)
+    with clock.use(SimulatedClock()), pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
+        async with there.open(PLAN.candidates[0]):
+            pass
+
+
+async def test_a_device_that_cannot_be_wiped_at_the_end_is_tried_for_a_while_and_then_told(tmp_path: Path) -> None:
+    class Unwipeable(StuckHelper):
+        tries = 0
+
+        async def wipe(self, handle: int) -> Finished:
+            self.tries += 1
+            raise HelperFailed("The device is in use.")
+
+    helper, told = Unwipeable(), list[Event]()
+    with clock.use(SimulatedClock()):
+        began_s = clock.monotonic()
+        await _leave_wiped(cast(Helper, cast(Any, helper)), ATTACHED, Narrator(told.append, Pace(PLAN)))
+        assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
+    assert helper.tries == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
+    (event,) = told
+    assert isinstance(event, DoubtRaised) and event.doubt.code == "not-wiped"
+    assert "loop0 could not be wiped" in event.doubt.text
