@@ -89,9 +89,11 @@ class FileWriter:
         writing.start()
         try:
             while True:
-                try:
-                    answer = answers.get(timeout=MOMENT_S)
-                except queue.Empty:
+                for seconds in clock.turns(MOMENT_S):
+                    with contextlib.suppress(queue.Empty):
+                        answer = answers.get(timeout=seconds)
+                        break
+                else:
                     yield None
                     continue
                 if isinstance(answer, OSError):
@@ -103,7 +105,10 @@ class FileWriter:
         finally:
             over.set()
             further.release()
-            writing.join(_LAST_WRITE_S)
+            for seconds in clock.turns(_LAST_WRITE_S):
+                writing.join(seconds)
+                if not writing.is_alive():
+                    break
 
 
 @contextlib.contextmanager

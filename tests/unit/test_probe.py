@@ -12,8 +12,10 @@ import pytest
 
 from fswizard.bench.probing import FileWriter
 from fswizard.drives import probe as module
-from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S, ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.privileged import noise
+from fswizard.system import clock
+from tests.fakes.clock import SimulatedClock
 
 PLAN = ProbePlan("/dev/x", 64 << 20, 1000.0, False, 0, 1000.0, 500 * BLOCK_BYTES)
 
@@ -145,6 +147,24 @@ def test_a_file_is_written_where_it_was_ordered(tmp_path: Path) -> None:
     assert written == [1, 4]
     assert len([answer for answer in answers if answer is not None]) == 2
     assert len(set(data[BLOCK_BYTES : 2 * BLOCK_BYTES])) == 256, "noise, which no disk can leave out or pack"
+
+
+def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers_at_last = threading.Event()
+
+    def silent(descriptor: int, blocks: Sequence[int], pause_s: float) -> Iterator[float]:
+        yield 0.02
+        while not answers_at_last.wait(0.001):  # simulated time passes meanwhile
+            clock.sleep(MOMENT_S)
+
+    monkeypatch.setattr(noise, "write", silent)
+    with clock.use(SimulatedClock()):
+        answers = FileWriter(-1).write([0, 1], 0.0)
+        assert [next(answers), next(answers)] == [0.02, None]
+        answers.close()
+        answers_at_last.set()
 
 
 def test_both_sides_mean_the_same_block() -> None:
