@@ -95,6 +95,8 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "git": ("asks git", _program("git", package="git")),
     "sqlite3": ("works with sqlite3", _program("sqlite3", package="sqlite3")),
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
+    "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
+    "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
     "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
 }

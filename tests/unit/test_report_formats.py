@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -246,7 +245,7 @@ def test_the_picture_tells_headline_ratio_and_verdict() -> None:
     assert {"1.98", "faster", "nilfs2", "failed: volume full, the cleaner could not keep up"} <= set(words)
 
 
-@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="rsvg-convert is not installed")
+@pytest.mark.rsvg
 def test_the_picture_can_be_drawn(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text(render(make_findings(), "svg"), "utf-8")
     subprocess.run(["rsvg-convert", tmp_path / "a.svg", "-o", tmp_path / "a.png"], check=True)
@@ -266,7 +265,8 @@ def test_the_page_shows_any_name_as_text(name: str) -> None:
     assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.slow
+@pytest.mark.chromium
 def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
     probe = "<script>document.title=document.documentElement.scrollWidth+' '+innerWidth</script>"
     page = render(make_findings(), "html").replace(
