@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
@@ -10,9 +11,11 @@ import re
 import secrets
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, PackagePath, files, requires
 from pathlib import Path
 
@@ -21,8 +24,10 @@ import pytest
 import fswizard
 from fswizard.errors import FswizardError
 from fswizard.system import commands
-from tests.loop.tiny_run import RECIPE
+from tests.recipe_texts import writing
 
+USERS = pytest.mark.xdist_group("users")
+"""Tests that share users, who are made once in one process."""
 PASSWORD = "correct horse"
 SYSTEM_PYTHON = "/usr/bin/python3"
 """The one of the tests may stand where nobody else can reach it."""
@@ -96,17 +101,26 @@ def _one_at_a_time() -> Iterator[None]:
 
 def with_packages(made: Person) -> Person:
     """The program with all it needs, where the user can read it: the tests' own may stand in root's home."""
-    packages = made.home / "packages"
+    (made.home / "packages").symlink_to(_packages())
+    root = Path(fswizard.__file__).parent.parent
+    shutil.copytree(root / "recipes", made.home / "recipes")
+    (made.home / "tiny.toml").write_text(writing("64M", "8M", 0.1, candidates=("ext4", "ext4:noatime")))
+    subprocess.run(["chown", "--recursive", "--no-dereference", f"{made.uid}:{made.gid}", str(made.home)], check=True)
+    return made
+
+
+@cache
+def _packages() -> Path:
+    """A copy of them that every user may read, until the tests end."""
+    directory = Path(tempfile.mkdtemp(prefix="fswizard-packages-", dir="/var/tmp"))
+    atexit.register(shutil.rmtree, directory)
     for file in set(_needed("fswizard")):
-        source, target = Path(str(file.locate())), packages / file
+        source, target = Path(str(file.locate())), directory / file
         if source.is_file() and ".." not in file.parts:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-    root = Path(fswizard.__file__).parent.parent
-    shutil.copytree(root / "recipes", made.home / "recipes")
-    (made.home / "tiny.toml").write_text(RECIPE)
-    subprocess.run(["chown", "-R", f"{made.uid}:{made.gid}", str(made.home)], check=True)
-    return made
+    directory.chmod(0o755)
+    return directory
 
 
 def _needed(name: str) -> Iterator[PackagePath]:

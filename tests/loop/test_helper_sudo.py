@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.loop.channel import children, loop_devices_of
-from tests.loop.people import PASSWORD, Person, person
+from tests.loop.machine_state import wait_until_gone
+from tests.loop.people import PASSWORD, USERS, Person
 
-pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo]
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
 CYCLE = """
 import asyncio, os
@@ -26,7 +27,7 @@ async def main(home):
     image, directory = home + "/image", home + "/mount"
     os.mkdir(directory)
     with open(image, "wb") as file:
-        file.truncate(320 << 20)
+        file.truncate(64 << 20)
     async with Helper.start() as helper:
         attached = await helper.attach(image)
         await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
@@ -58,16 +59,18 @@ asyncio.run(main())
 """
 
 INTERRUPTED = """
-import asyncio, signal
+import asyncio, os, signal
 from fswizard.bench.helper import Helper
 
 async def main(home):
     interrupted = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
     async with Helper.start() as helper:
-        process = await helper.run(["sh", "-c", "sleep 1; echo workload went on"], cwd=home)
+        os.mkfifo(home + "/going")
+        process = await helper.run(["sh", "-c", "cat going; echo workload went on"], cwd=home)
         print("ready", flush=True)
         await interrupted.wait()
+        open(home + "/going", "w").close()
         print("the client knows")
         print((await process.wait()).output)
         print("helper went on", (await (await helper.run(["true"], cwd=home)).wait()).exit_code)
@@ -86,34 +89,26 @@ except Missing as error:
 
 
 @pytest.fixture
-def trusted() -> Iterator[Person]:
-    with person("USER ALL=(ALL) NOPASSWD: ALL") as made:
-        yield made
-
-
-@pytest.fixture
-def asked() -> Iterator[Person]:
-    with person("USER ALL=(ALL) ALL") as made:
-        yield made
-
-
-@pytest.fixture
-def nobody() -> Iterator[Person]:
-    with person("") as made:
-        yield made
+def place(trusted: Person) -> Iterator[Path]:
+    """An empty directory of the user's."""
+    place = trusted.home / "place"
+    place.mkdir()
+    shutil.chown(place, trusted.uid, trusted.gid)
+    yield place
+    shutil.rmtree(place)
 
 
 def cycle(then: str) -> str:
     return CYCLE.replace("{then}", then.strip())
 
 
-def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person) -> None:
+def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person, place: Path) -> None:
     look = """
         shell = "id -u; id -g; touch file && stat -c '%U %a' . file; grep -E '^(Uid|Cap|NoNew)' /proc/self/status"
         print((await (await helper.run(["sh", "-c", shell], cwd=directory)).wait()).output)
         print(helper.uid, os.listdir(directory), (await helper.umount(attached.handle)).exit_code)
 """
-    lines = trusted.run(cycle(look), str(trusted.home)).split("\n")
+    lines = trusted.run(cycle(look), str(place)).split("\n")
     assert lines[1:3] == [str(trusted.uid), str(trusted.gid)]
     assert lines[3:5] == [f"{trusted.name} 700", f"{trusted.name} 644"]
     assert lines[5].split()[1:] == [str(trusted.uid)] * 4
@@ -122,7 +117,7 @@ def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person) -
     assert lines[12] == f"{trusted.uid} [] 0"
 
 
-def test_files_are_opened_with_the_persons_rights(trusted: Person, tmp_path: Path) -> None:
+def test_files_are_opened_with_the_persons_rights(trusted: Person, place: Path, tmp_path: Path) -> None:
     """Root could open them, and the person owns them: but the person cannot get there."""
     image = tmp_path / "image"
     image.touch()
@@ -135,13 +130,13 @@ def test_files_are_opened_with_the_persons_rights(trusted: Person, tmp_path: Pat
         except Exception as error:
             print(type(error).__name__, error)
 """
-    assert "Refused" in (said := trusted.run(cycle(attach), str(trusted.home)))
+    assert "Refused" in (said := trusted.run(cycle(attach), str(place)))
     assert "Permission denied" in said
     assert not loop_devices_of(image)
 
 
-def test_files_of_others_are_refused(trusted: Person) -> None:
-    image = trusted.home / "foreign"
+def test_files_of_others_are_refused(trusted: Person, place: Path) -> None:
+    image = place / "foreign"
     image.touch()
     os.truncate(image, 64 << 20)
     image.chmod(0o666)
@@ -151,12 +146,14 @@ def test_files_of_others_are_refused(trusted: Person) -> None:
         except Exception as error:
             print(type(error).__name__, error)
 """
-    assert "belongs to user 0" in trusted.run(cycle(attach), str(trusted.home))
+    assert "belongs to user 0" in trusted.run(cycle(attach), str(place))
 
 
-@pytest.mark.parametrize("victim", ["client", "sudo", "namespaces", "helper"])
-def test_whatever_is_killed_nothing_is_left(trusted: Person, victim: str) -> None:
-    command = trusted.command(cycle(WAIT), str(trusted.home))
+@pytest.mark.parametrize(
+    "victim", ["client", "sudo", *(pytest.param(victim, marks=pytest.mark.slow) for victim in ("namespaces", "helper"))]
+)
+def test_whatever_is_killed_nothing_is_left(trusted: Person, place: Path, victim: str) -> None:
+    command = trusted.command(cycle(WAIT), str(place))
     client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert client.stdout
     while not (line := client.stdout.readline()).strip().isdigit():
@@ -169,12 +166,12 @@ def test_whatever_is_killed_nothing_is_left(trusted: Person, victim: str) -> Non
     pids = {"client": client.pid, "sudo": named["sudo"], "namespaces": named["unshare"]}
     pids["helper"] = children(named["unshare"])[0]
     pids["program"] = children(children(pids["helper"])[0])[0]
-    gone, since = set(pids.values()) - {client.pid}, time.monotonic()
+    gone = set(pids.values()) - {client.pid}
     os.kill(pids[victim], signal.SIGKILL)
     try:
-        while (left := _alive(gone) or loop_devices_of(trusted.home / "image")) and time.monotonic() < since + 2:
-            time.sleep(0.02)
-        assert not left
+        wait_until_gone(
+            lambda: [*map(str, _alive(gone)), *loop_devices_of(place / "image")], "nothing of the helper is left"
+        )
     finally:
         client.kill()
         client.communicate()
@@ -188,8 +185,8 @@ def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Pers
     assert PASSWORD not in said
 
 
-def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: Person) -> None:
-    said = _on_a_terminal(trusted.command(INTERRUPTED, str(trusted.home)), trusted.home, {"ready": "\x03"})
+def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: Person, place: Path) -> None:
+    said = _on_a_terminal(trusted.command(INTERRUPTED, str(place)), trusted.home, {"ready": "\x03"})
     assert "the client knows" in said
     assert "workload went on" in said
     assert "helper went on 0" in said
