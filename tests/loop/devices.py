@@ -6,7 +6,7 @@ import os
 import struct
 import subprocess
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Bench:
 
     def attach(self, file: Path, *options: str) -> str:
         device = run("losetup", "--find", "--show", *options, str(file)).strip()
-        self.undo.callback(subprocess.run, ["losetup", "--detach", device], check=False, capture_output=True)
+        self.undo.callback(_detach, device, file.resolve())
         return device
 
     def disk(self, size_bytes: int = SIZE, *options: str) -> Case:
@@ -70,6 +70,14 @@ class Bench:
         self.undo.callback(process.communicate)
         assert process.stdout.readline(), f"{argv} did not start"
         return process
+
+
+def _detach(device: str, file: Path) -> None:
+    """Unless it stands for another file by now: a free name may be anybody's."""
+    with suppress(OSError):
+        backing = Path("/sys/block", Path(device).name, "loop/backing_file").read_text().strip()
+        if backing.removesuffix(" (deleted)") == str(file):
+            subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
 
 
 def run(*argv: str) -> str:

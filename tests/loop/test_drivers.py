@@ -27,17 +27,17 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.results import state_directory
 from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
 from tests.loop.devices import Bench
-from tests.loop.machine_state import wait_until
+from tests.loop.machine_state import LIMIT_S, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
+ZFS = pytest.mark.xdist_group("zfs")
+"""Of zfs-fuse there is one on a machine."""
 DRIVEN = [
-    pytest.param("zfs", marks=pytest.mark.zfs),
+    pytest.param("zfs", marks=[pytest.mark.zfs, pytest.mark.slow, ZFS]),
     pytest.param("ntfs-3g", marks=pytest.mark.ntfs_3g),
 ]
 ROOT = Path(__file__).parents[2]
-GONE_S = 60.0
-"""Far more than the kernel takes, since other work may go on beside it."""
 DAEMONS = ("zfs-fuse", "mount.ntfs-3g")
 
 
@@ -49,7 +49,7 @@ async def helper() -> AsyncIterator[Helper]:
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    return make_image(tmp_path)
+    return make_image(tmp_path, 96 << 20)
 
 
 @pytest.fixture
@@ -107,10 +107,10 @@ async def kill(helper: Helper) -> None:
     """Kill it as nothing can be caught, and wait until its daemons went with it."""
     namespace = namespace_of(helper)
     os.kill(helper_pid(helper), signal.SIGKILL)
-    await asyncio.to_thread(wait_until, lambda: not daemons(namespace), GONE_S, "the daemon is gone")
+    await asyncio.to_thread(wait_until, lambda: not daemons(namespace), LIMIT_S, "the daemon is gone")
 
 
-@pytest.mark.parametrize("name", DRIVEN)
+@pytest.mark.parametrize("name", [pytest.param("zfs", marks=[pytest.mark.zfs, ZFS]), DRIVEN[1]])
 async def test_it_is_made_mounted_used_checked_and_taken_away(name: str, image: Path, directory: str) -> None:
     async with Helper.start() as helper:
         for _ in range(2):  # a second time over the first
@@ -178,6 +178,8 @@ def helper_pid(helper: Helper) -> int:
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_a_pool_is_found_by_its_device_alone_and_forgotten_by_the_host(
     helper: Helper, image: Path, directory: str
 ) -> None:
@@ -190,6 +192,8 @@ async def test_a_pool_is_found_by_its_device_alone_and_forgotten_by_the_host(
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_mounting_again_reads_from_the_disk(helper: Helper, image: Path, directory: str) -> None:
     """Neither ZFS's own cache nor the device's keeps what was written."""
     attached = await made_and_mounted(helper, image, "zfs", directory)
@@ -208,6 +212,8 @@ def sectors_read(device: str) -> int:
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_sync_reaches_the_disk_although_fuse_does_not_pass_it_on(
     helper: Helper, image: Path, directory: str
 ) -> None:
@@ -221,6 +227,8 @@ async def test_sync_reaches_the_disk_although_fuse_does_not_pass_it_on(
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_what_the_pool_counts_as_errors_is_told_also_after_the_mount_that_saw_it(
     helper: Helper, image: Path, directory: str
 ) -> None:
@@ -248,13 +256,15 @@ async def test_a_killed_helper_leaves_neither_daemon_nor_mount_nor_loop_device(
         await made_and_mounted(helper, image, name, directory)
         assert daemons(namespace_of(helper))
         await kill(helper)
-    wait_until(lambda: not loop_devices_of(image), GONE_S, "the loop device is gone")
+    wait_until(lambda: not loop_devices_of(image), LIMIT_S, "the loop device is gone")
     async with Helper.start() as helper:  # and nothing of it is in the way of the next
         attached = await made_and_mounted(helper, image, name, directory)
         assert (await helper.umount(attached.handle)).exit_code == 0
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_a_disk_on_which_a_killed_run_left_its_pool_can_be_given_up_again(
     image: Path, directory: str, tmp_path: Path
 ) -> None:
@@ -271,6 +281,8 @@ async def test_a_disk_on_which_a_killed_run_left_its_pool_can_be_given_up_again(
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_a_pool_that_a_program_uses_stays_and_the_program_is_named(
     helper: Helper, image: Path, directory: str
 ) -> None:
@@ -285,6 +297,8 @@ async def test_a_pool_that_a_program_uses_stays_and_the_program_is_named(
 
 
 @pytest.mark.zfs
+@pytest.mark.slow
+@ZFS
 async def test_only_a_pool_is_mounted_as_one(helper: Helper, image: Path, directory: str) -> None:
     attached = await helper.attach(str(image))
     for made, other in (("ext4", "zfs"), ("zfs", "ext4")):

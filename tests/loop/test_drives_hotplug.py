@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from fswizard.drives import drive_of, inventory, watch
 from fswizard.model.drive import Drive
+from tests.loop.machine_state import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.loop
 
@@ -34,10 +34,7 @@ def test_a_disk_that_comes_and_goes_is_noticed(tmp_path: Path) -> None:
         return {drive.model for drive in seen[-1]} if seen else set()
 
     def await_(present: bool) -> None:
-        deadline = time.monotonic() + 10
-        while (str(tmp_path / "image") in names()) != present:
-            assert time.monotonic() < deadline, "the change was not noticed"
-            time.sleep(0.05)
+        wait_until(lambda: (str(tmp_path / "image") in names()) == present, LIMIT_S, "a disk is noticed")
 
     watcher.start()
     await_(False)
@@ -48,7 +45,7 @@ def test_a_disk_that_comes_and_goes_is_noticed(tmp_path: Path) -> None:
         detach(device)
     await_(False)
     enough.set()
-    watcher.join(10)
+    watcher.join(LIMIT_S)
     assert not watcher.is_alive()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import sys
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,7 +22,6 @@ from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, lvm_label, raid_su
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
-WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
 Row = tuple[str, Callable[[Bench], Case], str, str]
 
 
@@ -36,7 +35,7 @@ def mounted_elsewhere(bench: Bench) -> Case:
 
 def mounted(bench: Bench, *options: str) -> Case:
     case = bench.made("mkfs.ext4", "-q")
-    bench.mount(case.path, *options)
+    run("sync", "--file-system", str(bench.mount(case.path, *options)))
     return case
 
 
@@ -78,7 +77,7 @@ def two_btrfs(bench: Bench) -> tuple[Case, str]:
 
 def btrfs_second_mounted(bench: Bench) -> Case:
     first, second = two_btrfs(bench)
-    bench.mount(first.path, "-o", f"device={second}")
+    bench.mount(first.path, "-o", f"ro,device={second}")  # else the kernel writes to it when it pleases
     return Case(second, bench.directory / "second")
 
 
@@ -98,10 +97,18 @@ def on_a_disk(bench: Bench) -> Case:
     return Case(bench.attach(Path(case.path)), case.file)
 
 
+def keep_open(bench: Bench, path: Path | str, flags: int) -> int:
+    """Until the test is over; nobody waits for it to be closed, as after a look of udev's."""
+    bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.refusals._ASKING_S", 0.0)
+    descriptor = os.open(path, flags)
+    bench.undo.callback(os.close, descriptor)
+    return descriptor
+
+
 def opened(bench: Bench, flags: int, part: bool = False) -> Case:
     case = devices.partition(bench) if part else bench.disk()
     path = case.path.removesuffix("p1") if part else case.path  # /dev/loop1 ends so, too
-    bench.process(sys.executable, "-c", f"import os; os.open({path!r}, {flags}); {WAIT}")
+    keep_open(bench, path, flags)
     return case
 
 
@@ -109,15 +116,13 @@ def opened_through_another_node(bench: Bench) -> Case:
     case = bench.disk()
     node = bench.directory / "node"
     os.mknod(node, 0o60600, os.stat(case.path).st_rdev)
-    bench.process(sys.executable, "-c", f"import os; os.open({str(node)!r}, os.O_RDWR); {WAIT}")
+    keep_open(bench, node, os.O_RDWR)
     return case
 
 
 def locked(bench: Bench) -> Case:
     case = bench.disk()
-    descriptor = os.open(case.path, os.O_RDONLY)
-    bench.undo.callback(os.close, descriptor)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    fcntl.flock(keep_open(bench, case.path, os.O_RDONLY), fcntl.LOCK_EX)
     return case
 
 
@@ -136,11 +141,12 @@ def of_a_run(bench: Bench) -> Case:
 
 def replaced(bench: Bench) -> Case:
     """Unplugged, and another one of the same size and name plugged in."""
-    case = bench.disk()
-    before = find_device(case.path).diskseq
-    run("losetup", "--detach", case.path)
-    run("losetup", case.path, str(case.file))
-    return Case(case.path, case.file, claimed={"diskseq": before})
+    while True:  # another test may be quicker to take the name
+        case = bench.disk()
+        before = find_device(case.path).diskseq
+        run("losetup", "--detach", case.path)
+        if subprocess.run(["losetup", case.path, str(case.file)], capture_output=True, check=False).returncode == 0:
+            return Case(case.path, case.file, claimed={"diskseq": before})
 
 
 def lying(bench: Bench, **claimed: Any) -> Case:
@@ -249,7 +255,9 @@ def table(request: pytest.FixtureRequest) -> Iterator[list[tuple[str, str, str]]
     yield rows
     plugins = request.config.pluginmanager
     reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-    assert reporter is not None and capture is not None
+    if reporter is None:  # as in a worker, whose output nobody sees
+        return
+    assert capture is not None
     with capture.global_and_fixture_disabled():
         reporter.section("devices that are refused: by the plan, which sees less; by root")
         for what, planned, rooted in rows:
