@@ -18,6 +18,10 @@ from hypothesis import settings
 from fswizard.filesystems import availability, catalogue
 from fswizard.privileged import system_calls
 from fswizard.system import commands, programs
+from tests.loop import fault_table
+
+pytest_terminal_summary = fault_table.pytest_terminal_summary
+"""Here, as who runs tests in several processes prints what came of them without having looked into their directory."""
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""

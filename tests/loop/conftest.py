@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.loop import machine_state
-from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport, pytest_terminal_summary
+from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import Person, person, with_packages
 
-__all__ = ["pytest_configure", "pytest_runtest_makereport", "pytest_terminal_summary"]
+__all__ = ["pytest_configure", "pytest_runtest_makereport"]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-ROWS = pytest.StashKey[list[tuple[str, str, str, str]]]()
+ROW = "fault"
+"""What a report calls its row, by which it gets from whoever ran the test to whoever prints the table."""
 
 
 def fault(kind: str, what: str, how: str) -> Callable[[Any], Any]:
@@ -17,7 +18,6 @@ def fault(kind: str, what: str, how: str) -> Callable[[Any], Any]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fault(kind, what, how): a row of the table of faults")
-    config.stash[ROWS] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -25,12 +25,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     marker = item.get_closest_marker("fault")
     if marker is not None and (report.when == "call" or (report.when == "setup" and not report.passed)):
-        item.config.stash[ROWS].append((*marker.args, report.outcome))
+        report.user_properties.append((ROW, (*marker.args, report.outcome)))
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    rows = config.stash[ROWS]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    properties = [told for report in reports for told in getattr(report, "user_properties", ())]
+    rows = [row for name, row in properties if name == ROW]
     if not rows:
         return
     terminalreporter.section("faults that were caused")
