@@ -8,12 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.host import ModelHost, use
 from tests.loop import machine_state
 from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import Person, person, with_packages
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _roomy_machine() -> Iterator[None]:
+    """On a machine that says it has room, is idle and on mains, whatever this one says."""
+    with use(ModelHost()):
+        yield
 
 
 @pytest.fixture(autouse=True)
