@@ -40,7 +40,7 @@ class FailingHost:
 
 
 @contextmanager
-def failing_host(directory: Path, *settings: str, size: str = "800M") -> Iterator[FailingHost]:
+def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
     """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
     point, host, inject, socket = (directory / name for name in ("disk", "host", "inject", "socket"))
     point.mkdir()
@@ -50,11 +50,11 @@ def failing_host(directory: Path, *settings: str, size: str = "800M") -> Iterato
         command = ["nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.callback(_end, server)
-        wait_until(socket.exists, 10, "nbdkit listens")
+        wait_until(socket.exists, 60, "nbdkit listens")
         fuse = subprocess.Popen(["nbdfuse", str(point), "--unix", str(socket)], stderr=subprocess.DEVNULL)
         undo.callback(_end, fuse)
         undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
-        wait_until((point / "nbd").exists, 10, "nbdfuse has mounted")
+        wait_until((point / "nbd").exists, 60, "nbdfuse has mounted")
         # Direct, so that nothing below is answered from memory.
         loop = _output("losetup", "--find", "--show", "--direct-io=on", str(point / "nbd"))
         undo.callback(subprocess.run, ["losetup", "--detach", loop], check=False)
@@ -95,8 +95,8 @@ def fill(directory: Path) -> None:
 def _end(process: subprocess.Popen[bytes]) -> None:
     os.kill(process.pid, signal.SIGCONT)
     process.terminate()
-    process.wait(10)
+    process.wait(60)
 
 
 def _output(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout.strip()

@@ -19,19 +19,21 @@ RANDOM_WRITE = Workload(
     "random-write",
     "Random writes",
     "fio",
-    FioJob("randwrite", 4096, 32 << 20, seconds=0.4, depth=4),
+    FioJob("randwrite", 4096, 4 << 20, seconds=0.1, depth=4),
     IOPS,
-    seconds=1.0,
-    writes_bytes=64 << 20,
+    seconds=0.5,
+    writes_bytes=16 << 20,
 )
 COPY_TREE = Workload(
-    "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 200, 2 << 20), DURATION, seconds=0.5,
-    writes_bytes=4 << 20,
+    "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 100, 1 << 20), DURATION, seconds=0.3,
+    writes_bytes=2 << 20,
 )  # fmt: skip
-SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 320 << 20, 5.0, ("ext4", "xfs"))
+SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 128 << 20, 60.0, ("ext4", "ext2"))
+"""The image is as small as btrfs lets it be."""
+TINY = replace(SHORT, image_bytes=64 << 20)
 
 
-def short_plan(directory: Path, candidates: str = "ext4; xfs", recipe: Recipe = SHORT, **fields: Any) -> Plan:
+def short_plan(directory: Path, candidates: str = "ext4; ext2", recipe: Recipe = TINY, **fields: Any) -> Plan:
     """A plan for an image in `directory`; `fields` replace those of the plan."""
     size_bytes = fields.pop("size_bytes", recipe.image_bytes)
     plan = make_plan(

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.loop.tiny_run import FSWIZARD
+from tests.loop.tiny_run import AT_ONCE, LIMIT_S, MAIN
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Terminal:
     master: int
     shown: bytearray = field(default_factory=bytearray)
 
-    def read(self, seconds: float) -> str:
+    def read(self, seconds: float = LIMIT_S) -> str:
         """Everything shown so far, after some time or at its end."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -40,7 +40,7 @@ class Terminal:
                 self.shown += data
         return self.shown.decode("utf-8", "replace")
 
-    def await_text(self, text: str, limit_s: float = 120.0) -> None:
+    def await_text(self, text: str, limit_s: float = LIMIT_S) -> None:
         deadline = time.monotonic() + limit_s
         while text not in self.read(0.1):
             assert time.monotonic() < deadline, f"never showed {text!r}: {self.read(0)[-2000:]}"
@@ -60,13 +60,19 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    *arguments: str, size: tuple[int, int] = (80, 24), env: Mapping[str, str] | None = None, before: str = ""
+    *arguments: str,
+    size: tuple[int, int] = (80, 24),
+    env: Mapping[str, str] | None = None,
+    before: str = "",
+    script: str = "",
 ) -> Iterator[Terminal]:
-    """`fswizard` on a terminal of its own; `before` is a shell command line that starts it, such as nohup."""
+    """`fswizard` on a terminal of its own.
+
+    `before` is a shell command line that starts it, such as nohup; `script` is Python that runs before.
+    """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    program = FSWIZARD if "run" in arguments else (sys.executable, "-m", "fswizard")
-    argv = [*before.split(), *program, *arguments]
+    argv = [*before.split(), sys.executable, "-c", f"{AT_ONCE}\n{script}\n{MAIN}", *arguments]
     process = subprocess.Popen(
         argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", **(env or {})},

@@ -1,23 +1,27 @@
-"""SIGKILL at every step of the journal and every stage of a run, of each process that takes part."""
+"""SIGKILL at every step of the journal and every stage of a run, of the run itself.
+
+The helper, its namespaces and the programs have their turn in test_faults_killed_steps.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from functools import partial
+from itertools import product
 from pathlib import Path
 
 import psutil
 import pytest
 
 from fswizard import results
+from fswizard.bench import journal
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named, wait_until
-from tests.loop.tiny_run import Run, clean, helper_of, started, tiny_run
+from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
+from tests.loop.tiny_run import LASTING, STANDS_STILL, Run, clean, helper_of, started, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -26,160 +30,166 @@ STAGES = {
     "filling": "writing the whole scratch image once",
     "starting": "starting the privileged helper",
     "raw": "without a filesystem",
-    "formatting": "round 1, .*formatting",
-    "mounting": "round 1, .*mounting",
-    "measuring": "round 1, .*Random writes",
-    "checking": "round 1, .*writing back",
+    "formatting": "formatting",
+    "mounting": "mounting",
+    "measuring": "^Writes$",
+    "checking": "writing back",
     "cleaning": "unmounting, and removing",
 }
-"""What the run says on standard error when a stage begins."""
-WITH_A_HELPER = [stage for stage in STAGES if stage not in ("reserving", "filling", "starting", "cleaning")]
+"""Titles of the steps with which they begin."""
+QUICK_STAGES = ("filling", "formatting", "cleaning")
+"""Before there is a helper, with one, and where it goes; in the middle of a measurement follows."""
+ALL_STAGES = [stage if stage in QUICK_STAGES else pytest.param(stage, marks=pytest.mark.slow) for stage in STAGES]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    with tiny_run(tmp_path, "--rounds", "1..1", "--candidates", "ext4") as made:
-        yield made
-
-
-def assert_readable(file: Path) -> None:
-    """The result file tells everything up to the kill."""
-    if file.exists() and file.stat().st_size:
-        assert results.load(file).outcome == "killed"
-
-
-def assert_cleaned(run: Run) -> None:
+def assert_cleaned(place: Path) -> None:
     clean()
-    assert names_in(run.place) == []
-    assert "Nothing was left behind" in clean()
+    assert names_in(place) == []
+    assert journal.leftovers() == ()
 
 
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid)
+def kill(run: Run) -> None:
+    """Nothing of it goes on, its result file tells everything up to then, and what it left can be removed."""
+    below = descendants(run.process.pid)
+    run.process.kill()
+    run.process.communicate()
+    assert_nothing_lives(run.place, below)
+    assert results.load(run.file).outcome == "killed"
+    assert_cleaned(run.place)
 
 
 @fault("signals", "the run is killed", "SIGKILL at the beginning of each stage")
-@pytest.mark.parametrize("stage", STAGES)
-def test_killing_the_run(run: Run, stage: str) -> None:
-    run.await_words(STAGES[stage])
-    below = descendants(run.process.pid)
-    run.process.kill()
-    run.process.wait()
-    assert_nothing_lives(run.place, below)
-    assert_readable(run.file)
-    assert_cleaned(run)
+@pytest.mark.parametrize("stage", ALL_STAGES)
+def test_killing_the_run(tmp_path: Path, stage: str) -> None:
+    with tiny_run(tmp_path, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES[stage]) as run:
+        run.await_words(STANDS_STILL)
+        kill(run)
 
 
 @fault("signals", "the run is killed at work", "SIGKILL while fio runs in the helper's namespaces")
-def test_killing_the_run_in_the_middle_of_a_measurement(run: Run) -> None:
-    run.await_words(STAGES["measuring"])
-    process_named("fio", helper_of(run))
-    below = descendants(run.process.pid)
-    run.process.kill()
-    run.process.wait()
-    assert_nothing_lives(run.place, below)
-    assert_readable(run.file)
-    assert_cleaned(run)
+def test_killing_the_run_in_the_middle_of_a_measurement(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, recipe=LASTING) as run:
+        run.await_words("round 1, .*Writes")
+        process_named("fio", helper_of(run))
+        kill(run)
 
 
-@fault("signals", "the first process of the helper's namespaces is killed", "SIGKILL at the beginning of each stage")
-@pytest.mark.parametrize("stage", WITH_A_HELPER)
-def test_killing_the_namespaces_of_the_helper(run: Run, stage: str) -> None:
-    run.await_words(STAGES[stage])
-    unshare = process_named("unshare", run.process.pid)
-    below = [psutil.Process(unshare), *descendants(unshare)]
-    os.kill(unshare, signal.SIGKILL)
-    assert_nothing_lives(run.place, below)
-    said = run.end()
-    assert run.process.returncode == 1, said
-    assert "helper ended" in said
-    assert "Traceback" not in said
-    assert results.load(run.file).outcome == "failed"
-    assert results.load(run.file).failures == ()
-    assert names_in(run.place) == []
+@fault("signals", "the first process of the helper's namespaces is killed", "SIGKILL while fio runs in them")
+def test_killing_the_namespaces_of_the_helper(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, recipe=LASTING) as run:
+        run.await_words("round 1, .*Writes")
+        unshare = process_named("unshare", run.process.pid)
+        process_named("fio", unshare)
+        below = [psutil.Process(unshare), *descendants(unshare)]
+        os.kill(unshare, signal.SIGKILL)
+        assert_nothing_lives(run.place, below)
+        said = run.end()
+        assert run.process.returncode == 1, said
+        assert "helper ended" in said
+        assert "Traceback" not in said
+        assert results.load(run.file).outcome == "failed"
+        assert results.load(run.file).failures == ()
+        assert names_in(run.place) == []
 
 
-@fault("signals", "a workload is killed", "SIGKILL of fio, once and twice")
-@pytest.mark.parametrize("times", [1, 2])
-def test_killing_a_workload(run: Run, times: int) -> None:
-    run.await_words(STAGES["measuring"])
-    helper = helper_of(run)
-    for _ in range(times):
-        victim = process_named("fio", helper)
-        os.kill(victim, signal.SIGKILL)
-        wait_until(partial(is_gone, victim), 20, "fio is gone")
-    said = run.end()
-    assert run.process.returncode == 0, said
-    assert "tried once more" in said
-    failures = results.load(run.file).failures
-    assert [failure.kind for failure in failures] == ["program"] * (times - 1)
-    assert names_in(run.place) == []
-
-
-@fault("signals", "the run is killed before or after a step of its journal", "SIGKILL by itself, as CrashMonkey does")
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(
-    ("step", "number"),
-    [("journal._new_entry", 1), ("Journal._write", 1), ("Journal._write", 2), ("Path.mkdir", 1), ("Path.mkdir", 2),
-     ("journal._remove", 1), ("Path.unlink", 1)],
-)  # fmt: skip
-def test_killed_at_a_step_of_the_journal(tmp_path: Path, step: str, number: int, when: str) -> None:
-    script = f"""
-import os, signal
+STEPS = [("_new_entry", 1), ("_write", 1), ("_write", 2), ("mkdir", 1), ("mkdir", 2), ("_remove", 1), ("unlink", 1)]
+"""Functions of the journal, and what it calls of the system, each with the number of the call that is the last one."""
+DYING = """
+import os, signal, sys
 from pathlib import Path
 from fswizard.bench import journal
 from fswizard.bench.journal import Journal
-owner, name = {step.partition(".")[0]}, {step.partition(".")[2]!r}
+
+name, number, when, place = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+owner = next(owner for owner in (journal, Journal, Path) if hasattr(owner, name))
 real, calls = getattr(owner, name), []
+
 def dies(*arguments, **named):
-    ours = name not in ("mkdir", "unlink") or "fswizard-" in str(arguments[0]) or "unfinished/" in str(arguments[0])
+    ours = owner is not Path or "fswizard-" in str(arguments[0]) or "unfinished/" in str(arguments[0])
     calls.extend([1] if ours else [])
-    last = ours and len(calls) == {number}
-    if last and {when!r} == "before":
+    last = ours and len(calls) == number
+    if last and when == "before":
         os.kill(os.getpid(), signal.SIGKILL)
     done = real(*arguments, **named)
     if last:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
+
 setattr(owner, name, dies)
+kept = Journal(place.with_name("result.jsonl"))
+directory = kept.make_directory(place)
+(directory / "mount").mkdir()
+(directory / "image").write_bytes(bytes(4096))
+kept.close()
 """
-    place = tmp_path / "place"
-    place.mkdir()
-    run = started(place, tmp_path / "result.jsonl", "--rounds", "1..1", "--candidates", "ext4", script=script)
-    run.process.communicate(timeout=60)
-    assert run.process.returncode == -signal.SIGKILL
-    assert_nothing_lives(place, [])
-    assert results.load(run.file).outcome in ("killed", "finished")
-    assert_cleaned(run)
+FORKED = """
+import json, os, sys
+for arguments, state in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        os.environ["XDG_STATE_HOME"], sys.argv[1:] = state, arguments
+        exec(DYING)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@fault("signals", "the run is killed before or after a step of its journal", "SIGKILL by itself, as CrashMonkey does")
+def test_killed_at_each_step_of_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the journal, in one program for all: about half a second for fourteen deaths."""
+    cases = [(step, number, when) for (step, number), when in product(STEPS, ("before", "after"))]
+    homes = [tmp_path / f"{step} {number} {when}" for step, number, when in cases]
+    for home in homes:
+        (home / "place").mkdir(parents=True)
+    told = [([str(word) for word in case] + [f"{home}/place"], f"{home}/state") for case, home in zip(cases, homes)]
+    script = f"import fswizard.bench.journal\nDYING = {DYING!r}\n{FORKED}"
+    argv = [sys.executable, "-c", script, json.dumps(told)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert [int(code) for code in done.stdout.split()] == [-signal.SIGKILL] * len(cases), done.stderr
+    for home in homes:
+        monkeypatch.setenv("XDG_STATE_HOME", f"{home}/state")
+        assert_cleaned(home / "place")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "place").mkdir()
+    return tmp_path / "place"
+
+
+def two_runs(place: Path) -> Iterator[Run]:
+    for name in ("first", "second"):
+        file = place.with_name(f"{name}.jsonl")
+        yield started(place, file, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES["formatting"])
 
 
 @fault("environment", "two instances", "both run at once; `clean` while they do")
-def test_two_runs_at_once_and_clean_beside_them(tmp_path: Path) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    first, second = (started(place, tmp_path / f"{name}.jsonl", "--rounds", "1..1") for name in ("first", "second"))
-    for run in (first, second):
-        run.await_words(STAGES["formatting"])
-    assert "Nothing was left behind" in clean()
+def test_two_runs_at_once_and_clean_beside_them(place: Path) -> None:
+    runs = list(two_runs(place))
+    for run in runs:
+        run.await_words(STANDS_STILL)
+    assert clean() == 0
     assert len(names_in(place)) == 2
-    for run in (first, second):
-        said = run.end(60)
+    for run in runs:
+        run.go_on()
+    for run in runs:
+        said = run.end()
         assert run.process.returncode == 0, said
         assert results.load(run.file).outcome == "finished"
     assert names_in(place) == []
 
 
 @fault("signals", "`clean` is killed", "SIGKILL while it removes; another one finishes the work")
-def test_clean_itself_may_be_killed(run: Run) -> None:
-    run.await_words(STAGES["formatting"])
-    run.process.kill()
-    run.process.wait()
+def test_clean_itself_may_be_killed(place: Path) -> None:
+    kept = journal.Journal(None)
+    (kept.make_directory(place) / "image").write_bytes(bytes(4096))
+    os.close(kept._descriptor)  # as if it had died
     dies = (
         "import os, signal, sys; from fswizard.__main__ import main; from fswizard.bench import journal\n"
         "journal.query = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         "sys.argv = ['fswizard', 'clean']; main()"
     )
-    killed = subprocess.run([sys.executable, "-c", dies], capture_output=True, check=False, timeout=120)
+    killed = subprocess.run([sys.executable, "-c", dies], capture_output=True, check=False, timeout=300)
     assert killed.returncode == -signal.SIGKILL
-    time.sleep(0.1)
-    assert_cleaned(run)
+    assert names_in(place) != []
+    assert_cleaned(place)

@@ -1,8 +1,9 @@
-"""SIGKILL of the helper at each of its orders, and of each program that a run starts, as soon as it is started."""
+"""SIGKILL of the helper at its orders, and of the programs that a run starts, as soon as they are started."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fswizard import results
 from fswizard.errors import ExitCode
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, names_in
-from tests.loop.tiny_run import started
+from tests.loop.tiny_run import LASTING, QUICK, started
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -57,9 +58,8 @@ def write(self, verb, *arguments, **fields):
     return answer
 
 def watched(process, argv):
-    program = sum(what[0] == "program" for what in told) + 1
     tell("program", argv[0])
-    if {program} == program:
+    if (argv[0], told.count(("program", argv[0]))) in {victims}:
         as_root = [child.pid for each in helper() for child in each.children()] if not process.pid else []
         for pid in as_root or [process.pid] * bool(process.pid):
             with contextlib.suppress(ProcessLookupError):
@@ -92,11 +92,9 @@ for owner, name in ((journal, "_new_entry"), (Journal, "_write"), (Journal, "not
     stepped(owner, name)
 """
 
-ORDERS = (
-    "hello", "attach", "wipe", "mkfs", "mount", "run", "umount", "mount", "run", "sync", "sync", "health", "umount",
-)  # fmt: skip
+ORDERS = ("hello", "attach", "wipe", "mkfs", "mount", "umount", "mount", "run", "sync", "sync", "health", "umount")
 PROGRAMS = (
-    "fallocate", "dd", "fio", "wipefs", "mkfs.ext4", "mount", "fio", "umount", "mount", "fio", "sync", "sync", "umount",
+    "fallocate", "dd", "fio", "wipefs", "mkfs.ext4", "mount", "umount", "mount", "fio", "sync", "sync", "umount",
 )  # fmt: skip
 """What a round with one candidate orders of the helper, and the programs it starts, in that order."""
 
@@ -115,16 +113,16 @@ class Ended:
 
 
 def ended(
-    directory: Path, *, candidates: str = "ext4", order: int = 0, when: str = "after", program: int = 0, step: str = ""
-) -> Ended:
-    """Such a run, at its end; nothing of it may be left by then."""
+    directory: Path, *, candidates: str = "ext4", order: int = 0, when: str = "after", step: str = "",
+    victims: Sequence[tuple[str, int]] = (), recipe: str = QUICK,
+) -> Ended:  # fmt: skip
+    """Such a run, at its end; nothing of it may be left by then. `victims` are programs and which of that name."""
     place, report = directory / "place", directory / "told.json"
     place.mkdir()
-    script = HOOKS.format(report=str(report), order=order, when=when, program=program, step=step)
-    run = started(
-        place, directory / "result.jsonl", "--rounds", "1..1", "--candidates", candidates, script=script
-    )  # fmt: skip
-    said = run.end(120)
+    script = HOOKS.format(report=str(report), order=order, when=when, victims=victims, step=step)
+    arguments = ("--rounds", "1..1", "--candidates", candidates)
+    run = started(place, directory / "result.jsonl", *arguments, recipe=recipe, script=script)
+    said = run.end()
     assert_nothing_lives(place, [each for each in psutil.process_iter() if _mentions(each, place)])
     assert "Traceback" not in said
     assert names_in(place) == []
@@ -138,8 +136,14 @@ def _mentions(process: psutil.Process, place: Path) -> bool:
         return False
 
 
+def some(names: tuple[str, ...], quick: tuple[int, ...], slow: tuple[int, ...]) -> list[Any]:
+    """Numbers of orders or programs, each told by its name."""
+    chosen = [pytest.param(number, id=names[number - 1]) for number in quick]
+    return chosen + [pytest.param(number, id=names[number - 1], marks=pytest.mark.slow) for number in slow]
+
+
 @fault("signals", "the helper is killed", "SIGKILL as soon as each of its orders was sent")
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 13], ids=lambda number: ORDERS[number - 1])
+@pytest.mark.parametrize("number", some(ORDERS, quick=(1, 4, 12), slow=(2, 3, 5, 6, 8, 9, 11)))
 def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
     run = ended(tmp_path, order=number)
     assert run.named("order")[:number] == ORDERS[:number]
@@ -156,15 +160,33 @@ def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
 
 
 @fault("signals", "a program of a run is killed", "SIGKILL of each program as soon as it was started")
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 8, 10, 11], ids=lambda number: PROGRAMS[number - 1])
+@pytest.mark.parametrize("number", some(PROGRAMS, quick=(2, 5), slow=(1, 3, 4, 6, 7)))
 def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> None:
-    run = ended(tmp_path, program=number)
+    name = PROGRAMS[number - 1]
+    run = ended(tmp_path, victims=[(name, PROGRAMS[:number].count(name))])
     assert run.named("program")[:number] == PROGRAMS[:number]
     assert run.code in (ExitCode.OK, ExitCode.RUN_FAILED), run.said
     assert results.load(run.file).outcome in ("finished", "failed")
 
 
+@fault("signals", "a workload is killed", "SIGKILL of fio, once and twice")
+def test_a_workload_that_is_killed_is_tried_once_more(tmp_path: Path) -> None:
+    """The first candidate's is killed once, the second one's twice; each trial lays out a file first."""
+    recipe = LASTING.replace("600.0", "1.0")
+    run = ended(tmp_path, candidates="ext4; ext4:noatime", victims=[("fio", 2), ("fio", 6), ("fio", 8)], recipe=recipe)
+    assert run.code == ExitCode.OK, run.said
+    assert run.said.count("tried once more") == 2
+    result = results.load(run.file)
+    (failure,) = result.failures
+    assert failure.kind == "program"
+    assert {sample.candidate for sample in result.samples if sample.primary} == {"ext4", "ext4:noatime"} - {
+        failure.candidate
+    }
+
+
 @fault("signals", "the helper is killed at a step of the journal", "SIGKILL where a pool's name is written down")
+@pytest.mark.zfs
+@pytest.mark.xdist_group("zfs")
 def test_at_the_steps_of_the_journal_nobody_else_lives_but_where_a_pool_is_noted(tmp_path: Path) -> None:
     """So a helper or workload can be killed there only, and the run's own death is tried at each of them."""
     run = ended(tmp_path, candidates="zfs", step="note_pool")

@@ -24,7 +24,7 @@ from fswizard.__main__ import main
 main()
 """
 PROMPT = "password for"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
         shown = terminal.shows("sudo gave no rights", full_screen=True, patience_s=PATIENCE_S)
         assert "Ready to measure" in shown
         terminal.press("Escape")
-        terminal.shows("What do you do with it?")
+        terminal.shows("What do you do with it?", patience_s=PATIENCE_S)
         terminal.press("Enter")
         terminal.shows("Nothing has happened yet", patience_s=PATIENCE_S)
     answer(terminal, PASSWORD, "Enter")
@@ -80,7 +80,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     assert PASSWORD not in shown
     assert _programs_as_root(asked), "the helper runs as root, everything else as the person"
     terminal.press("C-q")
-    terminal.shows("Stop, clean up and quit")
+    terminal.shows("Stop, clean up and quit", patience_s=PATIENCE_S)
     terminal.press("Down", "Down", "Enter")
     terminal.ends()
     assert not list(asked.home.rglob("fswizard-*"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, aclosing, suppress
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,21 +23,23 @@ from fswizard.model.recipe import (
     SqliteJob,
     TreeJob,
 )
+from tests.conftest import NEEDS
 from tests.loop.loop_site import LoopSite, loop_site, run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 MIB = 1 << 20
-FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param("btrfs", marks=pytest.mark.btrfs)]
-IMAGE_SIZES = {"ext4": "320M", "xfs": "320M", "btrfs": "384M"}
+XFS, BTRFS = ((pytest.mark.xfs, pytest.mark.slow), (pytest.mark.btrfs, pytest.mark.slow))
+FILESYSTEMS = ["ext4", pytest.param("xfs", marks=XFS), pytest.param("btrfs", marks=BTRFS)]
+IMAGE_SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 384 * MIB}
 WRITING: dict[str, Job] = {
-    "random-write": FioJob("randwrite", 4096, 32 * MIB, seconds=0.4, depth=8),
-    "copy": TreeJob("copy", "small-files", 500, 4 * MIB),
-    "file-server": FileServerJob(3, 120, 64_000, 4_000, 0.5),
+    "random-write": FioJob("randwrite", 4096, 4 * MIB, seconds=0.1, depth=8),
+    "copy": TreeJob("copy", "small-files", 100, MIB),
+    "file-server": FileServerJob(3, 30, 64_000, 4_000, 0.1),
 }
-READING = FioJob("read", MIB, 32 * MIB, seconds=0.4, depth=4)
+READING = FioJob("read", MIB, 16 * MIB, seconds=0.1, depth=4)
 
-Open = Callable[[str, str], LoopSite]
+Open = Callable[[str, int], LoopSite]
 
 
 @pytest.fixture
@@ -43,8 +47,8 @@ def open_site(tmp_path: Path) -> Iterator[Open]:
     """Opens a fresh filesystem of a size; it is gone after the test."""
     with ExitStack() as undo:
 
-        def open_(filesystem: str, size: str) -> LoopSite:
-            return undo.enter_context(loop_site(tmp_path, filesystem, size))
+        def open_(filesystem: str, size_bytes: int) -> LoopSite:
+            return undo.enter_context(loop_site(tmp_path, filesystem, str(size_bytes)))
 
         yield open_
 
@@ -70,36 +74,42 @@ def fill(site: LoopSite) -> None:
         os.fsync(file.fileno())
 
 
+MARKS = {"repository": "git", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
+JOBS = ("large-file", "laid-out", "tree", "archive", "install", "file-server", "nearly-full", "overflow", *MARKS)
+ON_EACH = "install"
+"""What is tried on every filesystem in each test run; all on ext4."""
+
+
+def cases() -> Iterator[Any]:
+    for filesystem, job in product(IMAGE_SIZES, JOBS):
+        marks = [name for name in (MARKS.get(job), filesystem) if name in NEEDS]
+        marks += ["slow"] if filesystem != "ext4" and job != ON_EACH else []
+        yield pytest.param(job, filesystem, marks=[getattr(pytest.mark, name) for name in marks])
+
+
 @pytest.mark.fio
-@pytest.mark.parametrize("filesystem", FILESYSTEMS)
-@pytest.mark.parametrize(
-    "job",
-    [
-        *("large-file", "laid-out", "tree", "archive", "install", "file-server", "nearly-full", "overflow"),
-        pytest.param("repository", marks=pytest.mark.git),
-        pytest.param("backup", marks=pytest.mark.borg),
-        pytest.param("rsync", marks=pytest.mark.rsync),
-        pytest.param("sqlite", marks=pytest.mark.sqlite3),
-    ],
-)
+@pytest.mark.parametrize(("job", "filesystem"), cases())
 async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
     job: str, filesystem: str, open_site: Open
 ) -> None:
+    size_bytes = IMAGE_SIZES[filesystem]
+    most, half = size_bytes * 7 // 5, size_bytes * 3 // 4
+    """More than there is room for, and what can be laid out once but not written twice."""
     too_much: dict[str, Job] = {
-        "large-file": FioJob("write", MIB, 600 * MIB, depth=4),
-        "laid-out": FioJob("randread", 4096, 600 * MIB, seconds=1),
-        "tree": TreeJob("copy", "mixed", 20, 250 * MIB),
-        "archive": TreeJob("tar", "mixed", 20, 250 * MIB),
-        "install": TreeJob("install", "mixed", 20, 450 * MIB),
-        "repository": TreeJob("git-status", "mixed", 20, 250 * MIB),
-        "file-server": FileServerJob(2, 100, 6 * MIB, 4096, 1),
+        "large-file": FioJob("write", MIB, most, depth=4),
+        "laid-out": FioJob("randread", 4096, most, seconds=1),
+        "tree": TreeJob("copy", "mixed", 20, half),
+        "archive": TreeJob("tar", "mixed", 20, half),
+        "install": TreeJob("install", "mixed", 20, most),
+        "repository": TreeJob("git-status", "mixed", 20, half),
+        "file-server": FileServerJob(2, 100, size_bytes // 50, 4096, 1),
         "nearly-full": FileServerJob(2, 20, MIB, 16 * MIB, 3, fill_percent=95),
-        "overflow": OverflowJob(600 * MIB, seconds=1),
-        "backup": BackupJob("first", 20, 260 * MIB),
-        "rsync": RsyncJob("onto", "mixed", 20, 450 * MIB),
+        "overflow": OverflowJob(most, seconds=1),
+        "backup": BackupJob("first", 20, half),
+        "rsync": RsyncJob("onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),
     }
-    site = open_site(filesystem, IMAGE_SIZES[filesystem])
+    site = open_site(filesystem, size_bytes)
     if job == "sqlite":
         fill(site)
     failed = await failure_of(too_much[job], site)
@@ -113,7 +123,7 @@ async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: 
     site = open_site(filesystem, IMAGE_SIZES[filesystem])
     shares = []
     for percent in (60, 85):
-        measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.4, fill_percent=percent), site)
+        measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), site)
         assert measured["operation_rate"] > 0
         room = os.statvfs(site.directory)
         used = room.f_blocks - room.f_bfree

@@ -14,16 +14,29 @@ from typing import IO, Any
 
 import psutil
 
+from fswizard.bench import cleaning, journal
 from tests.loop.machine_state import process_named, wait_until
 from tests.recipe_texts import writing
 
-RECIPE = writing("128M", "8M", 0.6, minutes=0.3, candidates=("ext4", "ext4:noatime"))
+CANDIDATES = ("ext4", "ext4:noatime")
+RECIPE = writing("64M", "4M", 0.1, minutes=60, candidates=CANDIDATES)
+QUICK = writing("64M", "4M", 0.0, rw="write", minutes=60, candidates=CANDIDATES)
+"""Over with one fio for each candidate, and one before."""
+LASTING = writing("64M", "4M", 600.0, rw="write", minutes=60, candidates=CANDIDATES) + "fsync = 64\n"
+"""Measures its first candidate until somebody ends it; with fsync nothing is measured before."""
 
-AT_ONCE = "from fswizard.bench import session; session.LONGEST_WAIT_S = 0.0"
-"""Other programs are not waited for: a test machine is busy, and these figures compare nothing."""
+AT_ONCE = """
+from fswizard.bench import places, session
+session.LONGEST_WAIT_S = 0.0
+places.MARGIN_BYTES, places.MARGIN_SHARE = 1 << 20, 0.0
+"""
+"""A test machine is busy and may be nearly full, and these figures compare nothing."""
 MAIN = "from fswizard.__main__ import main; main()"
 FSWIZARD = (sys.executable, "-c", f"{AT_ONCE}\n{MAIN}")
 """`fswizard` as people call it, except for that."""
+LIMIT_S = 300.0
+"""The last resort of a test that waits for the end of a run."""
+STANDS_STILL = "the run stands still"
 
 
 @dataclass
@@ -32,6 +45,14 @@ class Run:
     place: Path
     file: Path
     said: list[str] = field(default_factory=list)
+
+    @property
+    def gate(self) -> Path:
+        return gate_of(self.file)
+
+    def go_on(self) -> None:
+        """Let a run that stands still go on."""
+        self.gate.write_text("")
 
     def await_words(self, pattern: str) -> None:
         stderr: IO[str] | None = self.process.stderr
@@ -42,7 +63,7 @@ class Run:
                 return
         raise AssertionError(f"never said {pattern}: {''.join(self.said)}")
 
-    def end(self, limit_s: float = 120.0) -> str:
+    def end(self, limit_s: float = LIMIT_S) -> str:
         """Wait for the end; all that it said on standard error."""
         _, rest = self.process.communicate(timeout=limit_s)
         self.said.append(rest)
@@ -53,25 +74,49 @@ def started(
     place: Path,
     file: Path,
     *arguments: str,
+    recipe: str = QUICK,
     target: str = "",
     script: str = "",
+    still_at: str = "",
     under: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
 ) -> Run:
     """`fswizard run` with an image in `place`.
 
     `script` is Python that runs before, `under` is a command that starts it, `env` comes on top of the environment.
+    At the first step whose title matches `still_at` the run stands still until `go_on`.
     """
-    recipe = file.with_suffix(".toml")
-    if not recipe.exists():
-        recipe.write_text(RECIPE)
-    argv = [*under, sys.executable, "-c", f"{script}\n{AT_ONCE}\n{MAIN}", "run", str(recipe), "--output", str(file)]
-    argv += ["--target", target or f"image:128M@{place}"]
+    written = file.with_suffix(".toml")
+    written.write_text(recipe)
+    script = f"{standing_still(still_at, gate_of(file)) if still_at else ''}\n{script}"
+    argv = [*under, sys.executable, "-c", f"{AT_ONCE}\n{script}\n{MAIN}"]
+    argv += ["run", str(written), "--output", str(file), "--target", target or f"image:64M@{place}"]
     process = subprocess.Popen(
         [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, **(env or {})},
     )  # fmt: skip
     return Run(process, place, file)
+
+
+def gate_of(file: Path) -> Path:
+    return file.with_suffix(".gate")
+
+
+def standing_still(at: str, gate: Path) -> str:
+    os.mkfifo(gate)
+    return f"""
+import re, sys
+from fswizard.bench.narrator import Narrator
+begin, stood = Narrator.begin, []
+def still(self, stage, title, **more):
+    step = begin(self, stage, title, **more)
+    if not stood and re.search({at!r}, title):
+        stood.append(title)
+        print({STANDS_STILL!r}, file=sys.stderr, flush=True)
+        open({str(gate)!r}).close()
+    return step
+Narrator.begin = still
+"""
 
 
 @contextmanager
@@ -88,14 +133,16 @@ def tiny_run(directory: Path, *arguments: str, file: Path | None = None, **how: 
             run.process.communicate()
 
 
-def clean() -> str:
-    argv = [sys.executable, "-m", "fswizard", "clean"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
-    return done.stdout + done.stderr
+def clean() -> int:
+    """As `fswizard clean` does; how many dead runs there were."""
+    found = journal.leftovers()
+    for leftover in found:
+        cleaning.clean(leftover)
+    return len(found)
 
 
 def helper_of(run: Run) -> int:
     """The process that has root's rights: the first below unshare."""
     unshare = process_named("unshare", run.process.pid)
-    wait_until(lambda: psutil.Process(unshare).children(), 5, "the helper has started")
+    wait_until(lambda: psutil.Process(unshare).children(), 60, "the helper has started")
     return psutil.Process(unshare).children()[0].pid
