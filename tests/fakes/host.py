@@ -11,8 +11,14 @@ from typing import Literal
 from fswizard.system import host
 from fswizard.system.host import Host, Room
 
-ROOMY = "from fswizard.system import host; from tests.fakes.host import ModelHost; host.this = ModelHost()"
-"""What a program of its own (`python -c`) runs first, to be on a roomy and idle machine."""
+ROOMY = """
+from fswizard.system import host
+class Roomy(host.Host):
+    def room(self, directory): return host.Room(2 << 40, 1 << 40, 1 << 40)
+    def pressure_total_s(self, resource): return 0.0
+host.this = Roomy()
+"""
+"""What a program of its own (`python -c`) runs first, to be on a roomy and idle machine; also where no tests are."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.loop.tiny_run import AT_ONCE, LIMIT_S, MAIN
+from tests.fakes.host import ROOMY
+from tests.loop.tiny_run import LIMIT_S, MAIN
 
 
 @dataclass
@@ -72,7 +73,7 @@ def terminal(
     """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    argv = [*before.split(), sys.executable, "-c", f"{AT_ONCE}\n{script}\n{MAIN}", *arguments]
+    argv = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}", *arguments]
     process = subprocess.Popen(
         argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", **(env or {})},

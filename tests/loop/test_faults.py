@@ -170,7 +170,11 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
 
 @fault("space", "the host filesystem is too small", "an image for a host of 48 MB")
 def test_a_host_without_room_is_refused_beforehand(tmp_path: Path) -> None:
-    with small_host(tmp_path, 48 << 20) as host, tiny_run(tmp_path, target=f"image:64M@{host}") as run:
+    real_room = "host.this = host.Host()"
+    with (
+        small_host(tmp_path, 48 << 20) as host,
+        tiny_run(tmp_path, target=f"image:64M@{host}", script=real_room) as run,
+    ):
         said = run.end()
         assert run.process.returncode == 2, said
         assert "must stay free" in said

@@ -14,10 +14,11 @@ import psutil
 import pytest
 
 from fswizard import results
+from tests.fakes.host import ROOMY
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import LIMIT_S, assert_nothing_lives, descendants, wait_until
 from tests.loop.people import USERS, Person, with_packages
-from tests.loop.tiny_run import AT_ONCE, MAIN
+from tests.loop.tiny_run import MAIN
 from tests.recipe_texts import writing
 
 __all__ = ["with_packages"]
@@ -35,7 +36,7 @@ def start(made: Person, *arguments: str) -> subprocess.Popen[str]:
 def python(made: Person, script: str, *arguments: str) -> subprocess.Popen[str]:
     packages = f"sys.path.insert(1, {str(made.home / 'packages')!r})"
     return subprocess.Popen(
-        made.command(f"{packages}\n{AT_ONCE}\n{script}", *arguments), cwd=made.home, text=True,
+        made.command(f"{packages}\n{ROOMY}\n{script}", *arguments), cwd=made.home, text=True,
         start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 

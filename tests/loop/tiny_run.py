@@ -15,6 +15,7 @@ from typing import IO, Any
 import psutil
 
 from fswizard.bench import cleaning, journal
+from tests.fakes.host import ROOMY
 from tests.loop.machine_state import process_named, wait_until
 from tests.recipe_texts import writing
 
@@ -25,15 +26,9 @@ QUICK = writing("64M", "4M", 0.0, rw="write", minutes=60, candidates=CANDIDATES)
 LASTING = writing("64M", "4M", 600.0, rw="write", minutes=60, candidates=CANDIDATES) + "fsync = 64\n"
 """Measures its first candidate until somebody ends it; with fsync nothing is measured before."""
 
-AT_ONCE = """
-from fswizard.bench import places, session
-session.LONGEST_WAIT_S = 0.0
-places.MARGIN_BYTES, places.MARGIN_SHARE = 1 << 20, 0.0
-"""
-"""A test machine is busy and may be nearly full, and these figures compare nothing."""
 MAIN = "from fswizard.__main__ import main; main()"
-FSWIZARD = (sys.executable, "-c", f"{AT_ONCE}\n{MAIN}")
-"""`fswizard` as people call it, except for that."""
+FSWIZARD = (sys.executable, "-c", f"{ROOMY}\n{MAIN}")
+"""`fswizard` as people call it, on a machine that says it has room and nothing else to do."""
 LIMIT_S = 300.0
 """The last resort of a test that waits for the end of a run."""
 STANDS_STILL = "the run stands still"
@@ -89,7 +84,7 @@ def started(
     written = file.with_suffix(".toml")
     written.write_text(recipe)
     script = f"{standing_still(still_at, gate_of(file)) if still_at else ''}\n{script}"
-    argv = [*under, sys.executable, "-c", f"{AT_ONCE}\n{script}\n{MAIN}"]
+    argv = [*under, sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}"]
     argv += ["run", str(written), "--output", str(file), "--target", target or f"image:64M@{place}"]
     process = subprocess.Popen(
         [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
