@@ -146,7 +146,9 @@ async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(benc
         assert wizard(pilot).wishes.device == ""
 
 
+@pytest.mark.slow
 async def test_the_probe_writes_to_a_scratch_file_until_it_is_stopped_and_leaves_nothing(bench: Bench) -> None:
+    """Slow, as a real probe has its say on how long it takes."""
     case = bench.made("mkfs.ext4", "-q", size_bytes=PROBED_BYTES)
     point = bench.mount(case.path)
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
