@@ -87,8 +87,7 @@ class FswizardApp(App[int]):
         self.taken_up: Run | None = None
         """An earlier run that the review is about, instead of a new one."""
         self.known = Known(self.backend)
-        self.deaf = False
-        """Keys and clicks are passed over, as the screen has just changed by itself."""
+        self._deaf_until_s = clock()
         self._start: StepName = start
         steps = self.wishes.steps
         self._visited: set[StepName] = set(steps[: steps.index(start) + 1])
@@ -103,6 +102,11 @@ class FswizardApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         if not (self.deaf and isinstance(event, (events.Key, events.MouseDown))):
             await super().on_event(event)
+
+    @property
+    def deaf(self) -> bool:
+        """Keys and clicks are passed over, as the screen has just changed by itself."""
+        return self.clock() < self._deaf_until_s
 
     def action_hang_up(self) -> None:
         """The terminal is gone."""
@@ -279,11 +283,7 @@ class FswizardApp(App[int]):
         if isinstance(self.screen, RunScreen):
             self.screen.run_is_over()
         if self.screen is not before:
-            self.deaf = True
-            self.set_timer(DEAF_S, self._listen)
-
-    def _listen(self) -> None:
-        self.deaf = False
+            self._deaf_until_s = self.clock() + DEAF_S
 
     def action_leave(self) -> None:
         """Quit; while a run goes on, ask once."""

@@ -257,6 +257,16 @@ NOTHING_SHOWN = ProbeResult(
 )  # fmt: skip
 
 
+class Clock:
+    """Time that a test moves on."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
 class FakeMachine(ThisMachine):
     """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted.
 
@@ -737,4 +747,4 @@ def app(step: StepName = "purpose", machine: FakeMachine | None = None, **change
     wishes = chosen(**changes) if step != "purpose" else None
     running = running_state(machine) if step == "run" else None
     result = finished_result(machine) if step == "result" else None
-    return FswizardApp(machine, wishes=wishes, start=step, running=running, result=result, clock=lambda: 0.0)
+    return FswizardApp(machine, wishes=wishes, start=step, running=running, result=result, clock=Clock())

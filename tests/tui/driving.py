@@ -3,32 +3,100 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widgets import Static
+from textual.worker import Worker
 
-from fswizard.tui.app import FswizardApp
+from fswizard.tui.app import DEAF_S, FswizardApp
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.rows import Rows
+from tests.fakes.wizard import Clock
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
+"""The last resort, where something never comes however long one waits."""
+LOOK_S = 0.01
+"""Between two looks at what threads and timers bring."""
 
 
 async def until(
     pilot: Pilot[Any], condition: Callable[[], bool], what: str = "", *, patience_s: float = PATIENCE_S
 ) -> None:
     """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
-    deadline = time.monotonic() + patience_s
-    while not condition() or (getattr(pilot.app, "deaf", False) and not pilot.app._exit):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"in vain waited for {what}\n{screen_text(pilot.app)}")
-        await pilot.pause()
-        await asyncio.sleep(0.01)
+    app = pilot.app
+    await idle(app)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + max(PATIENCE_S, patience_s)
+    while not condition() or not _listens(app):
+        if loop.time() > deadline:
+            raise AssertionError(f"in vain waited for {what}\n{screen_text(app)}")
+        await asyncio.sleep(LOOK_S)
+        await idle(app)
     await pilot.pause()
+
+
+def _listens(app: App[Any]) -> bool:
+    """Keys are taken; on a clock of the test's own, whoever waits has looked at the new screen for long enough."""
+    clock = getattr(app, "clock", None)
+    if getattr(app, "deaf", False) and isinstance(clock, Clock):
+        clock.now_s += DEAF_S
+    return not getattr(app, "deaf", False) or app._exit
+
+
+async def idle(app: App[Any]) -> None:
+    """Let the wizard handle what it was sent, and draw it. What threads may still find is not waited for."""
+    calm = turns = 0
+    while calm < 3:
+        turns += 1
+        await asyncio.sleep(0 if turns < 100 else LOOK_S)  # a handler may wait for a thread
+        calm = 0 if turns < 1000 and _has_work(app) else calm + 1
+
+
+def _has_work(app: App[Any]) -> bool:
+    try:
+        screen = app.screen
+    except ScreenStackError:
+        return False
+    if app._resize_timer is not None:  # several changes of size within a moment are taken together
+        app._check_resize()
+    if screen._dirty_widgets or screen._layout_required or screen._callbacks or screen._repaint_required:
+        screen._on_timer_update()
+    return any(pump.is_running and (pump.message_queue_size or pump._next_callbacks) for pump in (app, *app._registry))
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
+    app, known = wizard(pilot), wizard(pilot).known
+    await pilot.pause()
+    if isinstance(app.screen, StepScreen) and app.screen.STEP == "drive" and not app.wishes.comparing:
+        everything = lambda: known.drives is not None and len(known.details) == len(known.drives)  # noqa: E731
+        await until(pilot, everything, "what is known of the disks")
+    while found := [*_workers(app), *_threads()]:
+        for one in found:
+            if isinstance(one, Worker):
+                await one.wait()
+            else:
+                await asyncio.to_thread(one.join, PATIENCE_S)
+        await pilot.pause()
+    for screen in app.screen_stack:
+        if isinstance(screen, RunScreen):  # it draws by a timer, also below a window
+            screen._draw()
+    await pilot.pause()
+
+
+def _workers(app: FswizardApp) -> list[Worker[Any]]:
+    return [worker for worker in app.workers if not worker.is_finished and worker.group != "run"]
+
+
+def _threads() -> list[threading.Thread]:
+    """Those that look something up: watching for disks and probing one go on for as long as they are shown."""
+    lasting = ("(_watch)", "(_write)")
+    return [t for t in threading.enumerate() if t.daemon and not t.name.endswith(lasting)]
 
 
 async def at_step(pilot: Pilot[Any], step: str, *, patience_s: float = PATIENCE_S) -> None:
@@ -53,7 +121,7 @@ def wizard(pilot: Pilot[Any]) -> FswizardApp:
 
 
 def screen_text(app: App[Any]) -> str:
-    """What stands on the screen, line by line, as a person sees it."""
+    """What stands on the screen, line by line, as the user sees it."""
     compositor = app.screen._compositor
     return "\n".join("".join(segment.text for segment in strip) for strip in compositor.render_strips())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import UsageError
-from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import ThisMachine
 from fswizard.tui.layouts import best_first, short_name
 from fswizard.tui.screens.members import IMAGES, MembersScreen
@@ -21,13 +19,9 @@ from fswizard.tui.widgets.rows import Rows
 from fswizard.tui.wishes import Wishes
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
-from tests.tui.test_screens import LOOKS, after
+from tests.tui.test_screens import PAIR, TWIN
 
 SIZE = (100, 32)
-TWIN = replace(
-    NEW, name="sdg", serial="WSC0N3W2", stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC0N3W2"
-)  # fmt: skip
-PAIR = (NEW.stable_name, TWIN.stable_name)
 
 
 def machine() -> FakeMachine:
@@ -46,7 +40,7 @@ async def the_window(pilot: Pilot[Any]) -> Rows:
 
 async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
     fake = machine()
-    async with FswizardApp(fake).run_test(size=SIZE) as pilot:
+    async with app(machine=fake).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("enter")
         await the_window(pilot)
@@ -205,25 +199,3 @@ def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> 
     assert plan.candidates[1].array.members == 3
     with pytest.raises(UsageError, match="at least 4"):
         ThisMachine().make_plan(replace(wishes, candidates=("ext4", "btrfs:raid10")))
-
-
-STATES: dict[str, tuple[str, dict[str, Any], list[str], str]] = {
-    "window": ("drive", {}, ["a"], "✗ sdb1 is mounted"),
-    "filesystems": ("filesystems", {"images": 4, "member_bytes": 5 << 30, "candidates": ()}, ["down"], "RAID 5"),
-    "review": (
-        "review",
-        {"members": PAIR, "member_bytes": NEW.size_bytes, "candidates": ("ext4", "md:raid1+ext4", "btrfs:raid1")},
-        [*NEW.serial, "enter"],
-        "2 of 2",
-    ),
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("state", STATES)
-def test_pictures_of_arrays(snap_compare: Callable[..., bool], state: str, look: str) -> None:
-    step, wishes, keys, words = STATES[state]
-    size, light = LOOKS[look]
-    bring = after(*keys, light=light, words=words)
-    fake = FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD))
-    assert snap_compare(app(step, fake, drive=NEW, **wishes), terminal_size=size, run_before=bring)  # type: ignore[arg-type]

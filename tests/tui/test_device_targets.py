@@ -48,7 +48,7 @@ async def to_the_targets(pilot: Pilot[Any], key: str) -> Rows:
 async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_serial_number_was_typed() -> None:
     machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
     presses = 0
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
 
         async def press(*keys: str) -> None:
             nonlocal presses

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import pytest
 
 from fswizard.findings import conclude
 from fswizard.model.codec import tagged
@@ -13,8 +10,7 @@ from fswizard.model.events import RunEnded, RunStarted
 from fswizard.report import render
 from fswizard.tui.runstate import RunState, advance
 from tests.recording import RUNS, recorded
-from tests.tui.screenshots import RUN, finished, result, running
-from tests.tui.test_screens import SIZES, name, settled
+from tests.tui.screenshots import RUN, result
 
 
 def test_every_recorded_event_is_read_back_as_it_was_told() -> None:
@@ -34,9 +30,3 @@ def test_the_last_state_is_what_a_report_says() -> None:
     assert state.judgement == findings.judgement
     report = render(findings, "text")
     assert all(candidate.name in report for candidate in events[0].plan.candidates)
-
-
-@pytest.mark.parametrize("size", SIZES, ids=name)
-@pytest.mark.parametrize("make", [running, finished], ids=["run", "result"])
-def test_the_recorded_run_is_drawn(snap_compare: Any, make: Any, size: tuple[int, int]) -> None:
-    assert snap_compare(make(), terminal_size=size, run_before=settled)

@@ -2,196 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from fswizard.bench.journal import Leftover
-from fswizard.drives.probe import ProbeProgress, ProbeResult
-from fswizard.model.drive import Drive
-from fswizard.tui.theme import LIGHT
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.theme import DARK, LIGHT
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, STALLS, FakeMachine, app, probe_progress
-from tests.tui.driving import at_step, screen_text, shows, until, wizard
+from tests.tui.conftest import Compare
+from tests.tui.driving import at_step, settled, shows
+from tests.tui.screenshots import finished, running
 
-SIZES = [(80, 24), (120, 36)]
-ROOM = (200, 60)
-LOOKS = {"80x24": ((80, 24), False), "120x36": ((120, 36), False), "200x60": (ROOM, False), "light": ((120, 36), True)}
-"""Size, and whether in the light."""
+LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
+"""Each size in the dark, and the middle one in the light as well."""
 STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
+TWIN = replace(
+    NEW, name="sdg", serial="WSC0N3W2", stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC0N3W2"
+)  # fmt: skip
+PAIR = (NEW.stable_name, TWIN.stable_name)
+ARRAY: dict[str, Any] = {"drive": NEW, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
+DISKS: dict[str, Any] = {"drive": NEW, "members": PAIR, "member_bytes": NEW.size_bytes}
 
 
-def name(size: tuple[int, int]) -> str:
-    return f"{size[0]}x{size[1]}"
+@dataclass(frozen=True)
+class State:
+    """What is done before the pictures are taken: `keys` one by one, until `words` stand on the screen."""
+
+    make: Callable[[], FswizardApp]
+    keys: tuple[str, ...] = ()
+    words: str = ""
+    looks: tuple[str, ...] = tuple(LOOKS)
 
 
-async def settled(pilot: Pilot[Any]) -> None:
-    """Everything that comes from threads has come."""
-    screen = pilot.app.screen
-    known = wizard(pilot).known
-    await pilot.pause()
-    if screen.id == "_default" or not hasattr(screen, "STEP"):
-        return
-    waits: dict[str, Callable[[], bool]] = {
-        "purpose": lambda: "↻ go on" in _text(pilot),
-        "drive": lambda: bool(known.drives and known.offers) and not any(drive.pending for drive in known.drives or ()),
-        "filesystems": lambda: known.looked,
-        "review": lambda: any(words in _text(pilot) for words in ("starts the run", "not needed", "To confirm")),
-        "result": lambda: "Looking" not in _text(pilot),
-    }
-    wait = waits.get(screen.STEP)
-    if wait is not None:
-        await until(pilot, wait, "the screen to settle")
-    await pilot.app.workers.wait_for_complete()
-    await still(pilot)
+Make = Callable[[], FakeMachine]
 
 
-async def still(pilot: Pilot[Any]) -> None:
-    """Nothing changes on the screen any more, however slow the machine is."""
-    seen: list[str] = []
-    while len(seen) < 6 or len(set(seen[-6:])) > 1:
-        await pilot.pause(0.05)
-        seen.append(_text(pilot))
-        assert len(seen) < 200, "the screen never stands still"
+def at(
+    step: Any, *keys: str, words: str = "", machine: Callable[[], FakeMachine] = FakeMachine, **wishes: Any
+) -> State:
+    return State(lambda: app(step, machine(), **wishes), keys, words)
 
 
-def _text(pilot: Pilot[Any]) -> str:
-    return screen_text(pilot.app)
+def disks(*drives: Any, probe: tuple[Any, ...] = ()) -> Make:
+    def make() -> FakeMachine:
+        machine = FakeMachine(drives=drives)
+        machine.probe_script = probe or machine.probe_script
+        return machine
+
+    return make
 
 
-def after(*keys: str, light: bool = False, words: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """What is done before a picture: keys one by one, until `words` stand on the screen and nothing moves."""
+def small(state: State) -> State:
+    """The same, at the two sizes that matter."""
+    return replace(state, looks=("80x24", "120x36"))
 
-    async def bring(pilot: Pilot[Any]) -> None:
+
+LEFT = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
+PROBED, ARRAYS = disks(ARCHIVE, SSD), disks(ARCHIVE, SSD, NEW, TWIN, OLD)
+ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
+STATES: dict[str, State] = {
+    **{step: at(step) for step in STEPS},
+    "help": at("purpose", "f1"),
+    "history": at("purpose", "h"),
+    "comparison": at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns),
+    "options": at("filesystems", "o", "down", "space"),
+    "own": at("filesystems", "a"),
+    "leave": at("run", "escape"),
+    "log": at("run", "l"),
+    "export": at("result", "enter", "down"),
+    "tuning": at("result", "w", "right"),
+    "places": small(at("drive", words="/home/ada", purpose="compare")),
+    "no-place": small(at("drive", machine=disks(BRIDGED, SSD), drive=BRIDGED)),
+    "hostile": small(at("drive", machine=disks(HOSTILE), drive=HOSTILE)),
+    "left-behind": small(at("purpose", machine=lambda: FakeMachine(leftovers=(LEFT,)))),
+    "drive-new": at("drive", machine=disks(NEW, SSD), drive=NEW, device=NEW.stable_name),
+    "drive-old": at("drive", "tab", "end", "up", machine=disks(OLD, SSD), drive=OLD),
+    "review-new": at("review", machine=disks(NEW, SSD), drive=NEW, device=NEW.stable_name),
+    "review-old": at(
+        "review", *"WD-1234", "enter", machine=disks(OLD, SSD), drive=OLD, device=OLD.partitions[0].stable_name
+    ),
+    "probe-asks": at("drive", "p", words="At most", machine=PROBED, drive=ARCHIVE),
+    "probe-runs": at(
+        "drive", "p", "enter", words="5.67 GB of", machine=disks(ARCHIVE, SSD, probe=probe_progress(190)), drive=ARCHIVE
+    ),
+    "probe-finds": at(
+        "drive", "p", "enter", words="◆ Shingled", machine=disks(ARCHIVE, SSD, probe=(*probe_progress(), STALLS)),
+        drive=ARCHIVE,
+    ),
+    "probe-device": at("drive", "p", words="To confirm, type", machine=disks(NEW, SSD), drive=NEW),
+    "array-window": at("drive", "a", words="✗ sdb1 is mounted", machine=ARRAYS, drive=NEW),
+    "array-filesystems": at("filesystems", "down", words="RAID 5", machine=ARRAYS, **ARRAY),
+    "array-review": at(
+        "review", *NEW.serial, "enter", words="2 of 2", machine=ARRAYS, candidates=ON_TWO, **DISKS
+    ),
+    "recorded-run": small(State(running)),
+    "recorded-result": small(State(finished)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", [pytest.param(s, marks=pytest.mark.smoke) if s in STEPS else s for s in STATES])
+async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: str, picture: Compare) -> None:
+    """Four pictures of one wizard that is resized, as starting it costs as much as two of them."""
+    drawn = STATES[state]
+    wizard = drawn.make()
+    differing = ""
+    async with wizard.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        for key in keys:
+        for key in drawn.keys:
             await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-        if words:
-            await shows(pilot, words)
-        if light:
-            pilot.app.theme = LIGHT.name
-        await still(pilot)
-
-    return bring
-
-
-@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
-@pytest.mark.parametrize("step", STEPS)
-def test_each_step(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
-    assert snap_compare(app(step), terminal_size=size, run_before=settled)
-
-
-@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
-@pytest.mark.parametrize("step", STEPS)
-def test_each_step_in_the_light(snap_compare: Any, step: Any, size: tuple[int, int]) -> None:
-    assert snap_compare(app(step), terminal_size=size, run_before=after(light=True))
+            if not drawn.words:
+                await settled(pilot)
+        if drawn.words:
+            await shows(pilot, drawn.words)
+        for look in drawn.looks:
+            if look[0].isdigit():
+                await pilot.resize_terminal(*map(int, look.split("x")))
+            wizard.theme = LOOKS[look].name
+            await settled(pilot)
+            differing += picture(wizard, look)
+        if state == "probe-runs":  # its end would come while the window is taken down
+            await pilot.press("escape")
+            await shows(pilot, "too little to tell anything")
+    assert not differing
 
 
 @pytest.mark.parametrize("step", ("drive", "run", "result"))
-def test_without_colour_the_meaning_is_still_there(
-    snap_compare: Any, monkeypatch: pytest.MonkeyPatch, step: Any
+async def test_without_colour_the_meaning_is_still_there(
+    step: Any, picture: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(app(step), terminal_size=(80, 24), run_before=settled)
-
-
-WINDOWS = {
-    "help": ("purpose", ["f1"]),
-    "history": ("purpose", ["h"]),
-    "comparison": ("purpose", ["h", "space", "down", "space", "c"]),
-    "options": ("filesystems", ["o", "down", "space"]),
-    "own": ("filesystems", ["a"]),
-    "leave": ("run", ["escape"]),
-    "log": ("run", ["l"]),
-    "export": ("result", ["enter", "down"]),
-    "tuning": ("result", ["w", "right"]),
-}
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-@pytest.mark.parametrize("size", [*SIZES, ROOM], ids=name)
-@pytest.mark.parametrize("window", WINDOWS)
-def test_each_window(snap_compare: Any, window: str, size: tuple[int, int], theme: str) -> None:
-    step, keys = WINDOWS[window]
-
-    machine = TwoRuns() if window == "comparison" else None
-    bring = after(*keys, light=theme == "light")
-    assert snap_compare(app(step, machine), terminal_size=size, run_before=bring)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("size", SIZES, ids=name)
-def test_places_to_compare(snap_compare: Any, size: tuple[int, int]) -> None:
-    async def looked(pilot: Pilot[Any]) -> None:
-        await shows(pilot, "/home/ada")
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-
-    assert snap_compare(app("drive", purpose="compare"), terminal_size=size, run_before=looked)
-
-
-@pytest.mark.parametrize("size", SIZES, ids=name)
-def test_a_disk_that_cannot_be_written_to(snap_compare: Any, size: tuple[int, int]) -> None:
-    machine = FakeMachine(drives=(BRIDGED, SSD))
-    assert snap_compare(app("drive", machine, drive=BRIDGED), terminal_size=size, run_before=settled)
-
-
-@pytest.mark.parametrize("size", SIZES, ids=name)
-def test_hostile_names_are_shown_escaped(snap_compare: Any, size: tuple[int, int]) -> None:
-    machine = FakeMachine(drives=(HOSTILE,))
-    assert snap_compare(app("drive", machine, drive=HOSTILE), terminal_size=size, run_before=settled)
-
-
-@pytest.mark.parametrize("size", SIZES, ids=name)
-def test_what_a_killed_run_left_behind(snap_compare: Any, size: tuple[int, int]) -> None:
-    left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
-    assert snap_compare(app("purpose", FakeMachine(leftovers=(left,))), terminal_size=size, run_before=settled)
-
-
-DEVICES = {
-    "drive-new": ("drive", NEW, NEW.stable_name, []),
-    "drive-old": ("drive", OLD, "", ["tab", "end", "up"]),
-    "review-new": ("review", NEW, NEW.stable_name, []),
-    "review-old": ("review", OLD, OLD.partitions[0].stable_name, [*"WD-1234", "enter"]),
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("state", DEVICES)
-def test_a_device_as_target(snap_compare: Any, state: str, look: str) -> None:
-    step, drive, device, keys = DEVICES[state]
-    machine = FakeMachine(drives=(drive, SSD))
-
-    size, light = LOOKS[look]
-    wizard_app = app(step, machine, drive=drive, device=device)  # type: ignore[arg-type]
-    assert snap_compare(wizard_app, terminal_size=size, run_before=after(*keys, light=light))
-
-
-PROBES: dict[str, tuple[Drive, tuple[ProbeProgress | ProbeResult, ...], list[str], str]] = {
-    "asks": (ARCHIVE, (), ["p"], "At most"),
-    "runs": (ARCHIVE, probe_progress(190), ["p", "enter"], "5.67 GB of"),
-    "finds": (ARCHIVE, (*probe_progress(), STALLS), ["p", "enter"], "◆ Shingled"),
-    "device": (NEW, (), ["p"], "To confirm, type"),
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("state", PROBES)
-def test_the_probe(snap_compare: Any, state: str, look: str) -> None:
-    drive, told, keys, words = PROBES[state]
-    machine = FakeMachine(drives=(drive, SSD))
-    machine.probe_script = told
-
-    size, light = LOOKS[look]
-    bring = after(*keys, light=light, words=words)
-    assert snap_compare(app("drive", machine, drive=drive), terminal_size=size, run_before=bring)
-
-
-async def test_the_steps_of_the_pictures_are_the_steps_there_are() -> None:
-    for step in STEPS:
-        async with app(step).run_test(size=(80, 24)) as pilot:  # type: ignore[arg-type]
-            await at_step(pilot, step)
+    wizard = app(step)
+    async with wizard.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, step)
+        await settled(pilot)
+        assert not picture(wizard, "80x24")

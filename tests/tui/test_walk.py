@@ -11,7 +11,6 @@ from textual.widgets import Input
 
 from fswizard.bench.journal import Leftover
 from fswizard.errors import ExitCode, Missing, UsageError
-from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.leave import LeaveScreen
 from fswizard.tui.screens.log import LogScreen
@@ -22,7 +21,7 @@ from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Rows
 from fswizard.tui.widgets.stepbar import StepBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
-from tests.tui.driving import at_step, footer, question, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -41,7 +40,7 @@ async def to_the_run(pilot: Pilot[Any]) -> None:
 
 async def test_enter_alone_gets_from_the_start_to_a_recommendation() -> None:
     machine = FakeMachine()
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         for step in ("purpose", "drive", "filesystems", "workloads", "review"):
             await at_step(pilot, step)
             if step == "drive":
@@ -63,7 +62,7 @@ async def test_enter_alone_gets_from_the_start_to_a_recommendation() -> None:
 
 async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> None:
     for downs in range(5):
-        async with FswizardApp(FakeMachine(event_s=0.01)).run_test(size=SIZE) as pilot:
+        async with app(machine=FakeMachine(event_s=0.01)).run_test(size=SIZE) as pilot:
             await pilot.press(*["down"] * downs)
             presses = downs
             app_ = wizard(pilot)
@@ -76,7 +75,7 @@ async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> No
                 await until(
                     pilot, lambda b=before, a=app_: a.screen is not b or "…" not in question(a), "the next screen"
                 )
-                await pilot.pause(0.1)
+                await settled(pilot)
                 assert presses < 12
             assert presses <= 12
             app_.leave_now()
@@ -109,7 +108,7 @@ async def test_finished_steps_can_be_clicked_and_others_not() -> None:
 
 async def test_the_mouse_alone_gets_to_a_run() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await pilot.pause()
         await pilot.click("#purposes", offset=(6, 4))
         await at_step(pilot, "drive")
@@ -261,7 +260,7 @@ async def test_where_sudo_must_ask_and_cannot_the_person_is_told_what_to_do() ->
 
 async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems() -> None:
     machine = FakeMachine(privilege="none", event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("down", "down", "enter")
         await at_step(pilot, "drive")
@@ -316,7 +315,7 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
 
 async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
@@ -330,7 +329,7 @@ async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
 
 async def test_quitting_a_run_cleans_up_before_the_program_ends() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
@@ -342,7 +341,7 @@ async def test_quitting_a_run_cleans_up_before_the_program_ends() -> None:
 
 async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> None:
     machine = FakeMachine(event_s=0.002)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         app_ = wizard(pilot)
         await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
@@ -351,28 +350,22 @@ async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> No
         await shows(pilot, "stopped early")
 
 
-async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("fswizard.tui.app.DEAF_S", 3600.0)
+async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open_nothing() -> None:
     machine = FakeMachine(event_s=0.002)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         app_ = wizard(pilot)
         await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
         machine.sessions[0].stop()
-        for _ in range(1000):
-            if app_.deaf:
-                break
+        while not app_.deaf:
             await pilot.pause(0.01)
         await pilot.press("enter", "escape", "ctrl+q")
         await pilot.click(KeyBar, offset=(4, 0))
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert isinstance(app_.screen, ResultScreen)
         assert app_.is_running
-        app_._listen()
         await until(pilot, lambda: "stopped early" in screen_text(app_), "the headline")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
@@ -380,7 +373,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
 
 async def test_pause_skip_and_log_reach_the_run() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         session = machine.sessions[0]
         await pilot.press("space")
@@ -400,7 +393,7 @@ async def test_pause_skip_and_log_reach_the_run() -> None:
 
 async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         wizard(pilot).visit("review")
         await at_step(pilot, "review")
@@ -417,7 +410,7 @@ async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -
 
 async def test_a_run_that_fails_says_why_and_leads_back() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         session = machine.sessions[0]
         session.error = Missing("The privileged helper does not answer.", "Start it again.")
@@ -467,7 +460,7 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
 
 
 async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_history() -> None:
-    async with FswizardApp(FakeMachine()).run_test(size=SIZE) as pilot:
+    async with app().run_test(size=SIZE) as pilot:
         await shows(pilot, "Earlier results")
         await pilot.press("end", "enter")
         await at_step(pilot, "result")
@@ -481,7 +474,7 @@ async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_histor
 async def test_what_a_killed_run_left_behind_can_be_cleaned_up() -> None:
     left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
     machine = FakeMachine(leftovers=(left,))
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")
         pilot.app.screen.query_one("#purposes", Rows).highlight("left-0")
         await pilot.press("enter")
@@ -491,7 +484,7 @@ async def test_what_a_killed_run_left_behind_can_be_cleaned_up() -> None:
 
 async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
     machine = FakeMachine(event_s=0.01)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Go on with a run")
         pilot.app.screen.query_one("#purposes", Rows).highlight("resume-0")
         await pilot.press("enter")
@@ -515,7 +508,7 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
 
 async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
     machine = FakeMachine(event_s=0.002)
-    async with FswizardApp(machine).run_test(size=SIZE) as pilot:
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         app_ = wizard(pilot)
         assert "go on" not in footer(app_)
