@@ -19,7 +19,7 @@ from fswizard.errors import ExitCode
 
 pytestmark = pytest.mark.tmux
 
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 FIRST_PICTURE = 6.0
 """In what importing Textual costs, as the machine may do other things too; it takes about 2.5, half a second alone."""
 
