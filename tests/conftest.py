@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from fswizard.bench.places import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.privileged import system_calls
 from fswizard.system import commands, programs
@@ -131,6 +132,8 @@ def pytest_configure(config: pytest.Config) -> None:
     examples = 100 if config.getoption("--slow") else 20
     settings.register_profile("fswizard", deadline=None, derandomize=REQUIRE_ALL, max_examples=examples)
     settings.load_profile("fswizard")
+    if filesystem_type(tempfile.gettempdir()) in IN_MEMORY:  # images must lie on a disk
+        tempfile.tempdir = os.environ["TMPDIR"] = "/var/tmp"
     if os.geteuid() == 0:
         _keep_mounts_to_ourselves()
 

@@ -20,7 +20,9 @@ from fswizard.system import host
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
 """Room that is left on the filesystem under an image: the larger of both."""
-NOT_ON_A_DISK = frozenset({"tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "devtmpfs", "squashfs"})
+IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
+"""Filesystems of the kernel's that no disk holds: an image there would measure memory."""
+NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
 
 
 def default_directory(drive: Drive | None = None) -> str:
@@ -57,7 +59,11 @@ def checked_directory(text: str) -> str:
 
 
 def check_room(directory: str, size_bytes: int) -> None:
-    """UsageError where an image of `size_bytes` would fill the filesystem up."""
+    """UsageError where an image of `size_bytes` would fill the filesystem up, or where `directory` is in memory."""
+    if (kind := filesystem_type(directory)) in IN_MEMORY:
+        raise UsageError(
+            f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
+        )
     room = host.this.room(directory)
     margin = max(MARGIN_BYTES, int(room.total_bytes * MARGIN_SHARE))
     if room.free_bytes < size_bytes + margin:

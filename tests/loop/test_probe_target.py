@@ -21,6 +21,8 @@ from fswizard.drives.probe import BLOCK_BYTES, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import ProbeTarget, find_target
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused, UsageError
+from fswizard.system.host import Host
+from tests.fakes.host import use
 from tests.loop.channel import Channel, attached, make_image
 
 BLOCKS = 128
@@ -82,7 +84,8 @@ def test_a_directory_gives_a_plan_within_what_is_free(larger: str, tmp_path: Pat
     subprocess.run(["mkfs.ext4", "-q", larger], check=True)
     subprocess.run(["mount", larger, str(point)], check=True)
     try:
-        target = find_target(str(point), time_limit_s=10.0)
+        with use(Host()):
+            target = find_target(str(point), time_limit_s=10.0)
         with target.scratch_file():
             names = sorted(path.name for path in point.iterdir())
     finally:

@@ -85,6 +85,13 @@ def test_an_image_needs_room_for_the_recipe_and_for_the_filesystem(tmp_path: Pat
         )
 
 
+@pytest.mark.parametrize("kind", ["tmpfs", "devtmpfs", "ramfs", "proc"])
+def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "filesystem_type", lambda directory: kind)
+    with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
+        plan(tmp_path)
+
+
 def test_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no block device"):
         plan(tmp_path, target=TargetChoice("device", "/dev/null"))
