@@ -13,10 +13,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.model.recipe import Recipe
+from fswizard.system.host import Host
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import ThisMachine
 from fswizard.tui.targets import DEVICE
 from fswizard.tui.widgets.rows import Rows
+from tests.fakes.host import use
 from tests.loop.devices import Bench, Case, run
 from tests.loop.runs import TINY
 from tests.loop.test_device_target import DISK_BYTES, digest, signatures
@@ -148,9 +150,15 @@ async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(benc
 
 @pytest.mark.slow
 async def test_the_probe_writes_to_a_scratch_file_until_it_is_stopped_and_leaves_nothing(bench: Bench) -> None:
-    """Slow, as a real probe has its say on how long it takes."""
+    """Slow, as it may take all the room of its disk."""
     case = bench.made("mkfs.ext4", "-q", size_bytes=PROBED_BYTES)
     point = bench.mount(case.path)
+    with use(Host()):
+        await _probe(point, case)
+    assert list(point.iterdir()) == [point / "lost+found"]
+
+
+async def _probe(point: Path, case: Case) -> None:
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, case)
         await shows(pilot, f"in {point}", patience_s=PATIENCE_S)
@@ -164,4 +172,3 @@ async def test_the_probe_writes_to_a_scratch_file_until_it_is_stopped_and_leaves
         await pilot.press("enter")
         await at_step(pilot, "drive")
         await shows(pilot, "GB written in", patience_s=PATIENCE_S)
-    assert list(point.iterdir()) == [point / "lost+found"]
