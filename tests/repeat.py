@@ -113,12 +113,14 @@ CONDITIONS = (
 )
 
 
-def missing() -> Iterator[Condition]:
-    """Every run that still has to be done, in turn."""
+def missing() -> list[Condition]:
+    """Every run that still has to be done: each condition once, then the rest of each."""
     rows = TABLE.read_text("utf-8").splitlines() if TABLE.exists() else []
+    left: list[tuple[int, Condition]] = []
     for condition in CONDITIONS:
-        good = [row for row in rows if row.startswith(f"| {condition.title} |") and row.endswith("| 0 |")]
-        yield from [condition] * (condition.runs - len(good))
+        good = sum(row.startswith(f"| {condition.title} |") and row.endswith("| 0 |") for row in rows)
+        left += [(number, condition) for number in range(good, condition.runs)]
+    return [condition for number, condition in sorted(left, key=lambda one: one[0] > 0)]
 
 
 def row(condition: Condition, output: Path) -> str:
@@ -155,7 +157,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if not TABLE.exists():
         TABLE.write_text(HEAD, "utf-8")
-    for number, condition in enumerate(list(missing()), 1):
+    for number, condition in enumerate(missing(), 1):
         if chosen.check:
             print(condition.title)
             continue
@@ -163,7 +165,7 @@ def main() -> None:
         with TABLE.open("a", encoding="utf-8") as table:
             table.write(told + "\n")
         print(told, flush=True)
-    sys.exit(bool(list(missing())))
+    sys.exit(bool(missing()))
 
 
 if __name__ == "__main__":

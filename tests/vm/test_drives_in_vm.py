@@ -12,7 +12,7 @@ import pytest
 from tests.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
 from tests.vm.machine import PATIENCE_S, Machine
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("drives")]
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("drives")]
 
 Listing = dict[str, dict[str, Any]]
 """What `fswizard drives --json` says, by serial number."""

@@ -10,7 +10,7 @@ from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
 from tests.vm.runs import Run, link, mounts_seen, on_disk, watched_mounts
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
 FEW = ("f2fs", "nilfs2")
 MANY = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2", "nilfs2:nogc")
