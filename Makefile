@@ -8,7 +8,7 @@ HELPER = $(DESTDIR)/usr/libexec/fswizard/privileged
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
-WORKERS ?= $(shell nproc)
+WORKERS ?= $(shell expr 2 '*' $$(nproc))
 SLOW = test-faults test-runs test-statistics test-disks test-vm
 
 .DEFAULT_GOAL := run
@@ -47,6 +47,7 @@ test-statistics: $(VENV)/.test-ready ## A hundred runs of the same against the s
 test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe ten times out of ten
 	$(BIN)/pytest -m slow --slow tests/simulated $(ARGS)
 
+test-vm: WORKERS = 2
 test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
 	$(PYTEST) --slow tests/vm $(ARGS)
 

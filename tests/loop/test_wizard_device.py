@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.model.recipe import Recipe
 from fswizard.system.host import Host
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import ThisMachine
 from fswizard.tui.targets import DEVICE
 from fswizard.tui.widgets.rows import Rows
 from tests.fakes.host import use
 from tests.loop.devices import Bench, Case, run
-from tests.loop.runs import TINY
+from tests.loop.small_machine import SmallMachine
 from tests.loop.test_device_target import DISK_BYTES, digest, signatures
 from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
 
@@ -31,13 +28,6 @@ PROBED_BYTES = 640 << 20
 """Less is not enough for a probe; it stays sparse but for what is written until the probe is stopped."""
 PATIENCE_S = 120.0
 """A last resort: each of these waits ends with what it waits for."""
-
-
-class SmallMachine(ThisMachine):
-    """This machine, with one recipe that is over soon."""
-
-    def recipes(self) -> tuple[Recipe, ...]:
-        return (replace(TINY, name="quick", minutes=0.02),)
 
 
 @pytest.fixture

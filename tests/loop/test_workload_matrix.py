@@ -47,8 +47,8 @@ IMAGE_BYTES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 320 * MIB, "zfs": 3
 
 def case(filesystem: str, which: str, *marks: str) -> Any:
     own = (filesystem, *marks) if filesystem in NEEDS else marks
-    group = [pytest.mark.xdist_group("zfs")] if filesystem == "zfs" else []
-    return pytest.param(filesystem, which, marks=[*(getattr(pytest.mark, name) for name in own), *group])
+    group = pytest.mark.xdist_group("zfs" if filesystem == "zfs" else "matrix")  # one after the other: they take room
+    return pytest.param(filesystem, which, marks=[*(getattr(pytest.mark, name) for name in own), group])
 
 
 CASES = [
@@ -74,7 +74,7 @@ def small(job: Job) -> Job:
     if isinstance(job, FioJob):
         return replace(job, size_bytes=16 * MIB, seconds=0.1 if job.seconds else 0.0)
     if isinstance(job, OverflowJob):
-        return replace(job, working_set_bytes=16 * MIB, seconds=1.0)
+        return replace(job, working_set_bytes=16 * MIB, seconds=3.0)
     if isinstance(job, FileServerJob):
         return replace(job, files=6 * job.threads, mean_file_bytes=16_000, mean_append_bytes=2_000, seconds=0.1)
     if isinstance(job, SqliteJob):

@@ -1,0 +1,32 @@
+"""This machine for the wizard, with one recipe: over after one round, or going on until somebody ends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fswizard.model.metrics import IOPS
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import FioJob, Recipe, Workload
+from fswizard.tui.backend import ThisMachine
+from fswizard.tui.wishes import Wishes
+
+JOB = FioJob("randwrite", 4096, 8 << 20, seconds=0.1, depth=4)
+WRITES = Workload("random-write", "Random writes", "fio", JOB, IOPS, seconds=0.2, writes_bytes=8 << 20)
+
+
+QUICK = Recipe("quick", "Quick", "For tests.", (WRITES,), 64 << 20, 60.0, ("ext4", "ext2"))
+LASTING = replace(QUICK, workloads=(replace(WRITES, job=replace(JOB, seconds=600.0, fsync=64)),))
+"""With fsync nothing is measured on the bare device."""
+
+
+class SmallMachine(ThisMachine):
+    """One round: no time limit decides how much is measured."""
+
+    def __init__(self, recipe: Recipe = QUICK) -> None:
+        self.recipe = recipe
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        return (self.recipe,)
+
+    def make_plan(self, wishes: Wishes) -> Plan:
+        return replace(super().make_plan(wishes), minimum_rounds=1, maximum_rounds=1)
