@@ -9,7 +9,10 @@ AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-statistics test-disks test-vm
+SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm
+FAULTS = faults or helper or unprivileged
+TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
+HUNDRED = tests/loop/test_same_against_same.py
 
 .DEFAULT_GOAL := run
 .PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper clean
@@ -36,13 +39,19 @@ check: lint test ## Lint, types, import rules and tests
 test-all: check $(SLOW) ## Everything, also what takes long on purpose; by parts of half an hour at most
 
 test-faults: $(VENV)/.test-ready ## Kills at every step of every process, hostile input in full
-	$(PYTEST) -m slow --slow tests/loop -k 'faults or helper or unprivileged or options or refusals' $(ARGS)
+	$(PYTEST) -m slow --slow tests/loop -k '$(FAULTS)' $(ARGS)
 
-test-runs: $(VENV)/.test-ready ## Whole runs in full: every workload on every filesystem, work by hand, estimates
-	$(BIN)/pytest -m slow --slow tests/loop -k 'not (faults or helper or unprivileged or options or refusals or same_against_same)' $(ARGS)
+test-runs: $(VENV)/.test-ready ## Whole runs in full: every workload on every filesystem, arrays, drivers
+	$(PYTEST) -m slow --slow tests/loop -k 'not ($(FAULTS))' $(TIMED:%=--ignore %) --ignore $(HUNDRED) $(ARGS)
 
-test-statistics: $(VENV)/.test-ready ## A hundred runs of the same against the same, and simulations in full
-	$(BIN)/pytest -m slow --slow tests/loop/test_same_against_same.py tests/unit tests/bench $(ARGS)
+test-timing: $(VENV)/.test-ready ## What needs a quiet machine: the same work done by hand, estimates of time
+	$(BIN)/pytest -m slow --slow $(TIMED) $(ARGS)
+
+test-hundred: $(VENV)/.test-ready ## A hundred runs of a filesystem against itself: five at most have a winner
+	$(BIN)/pytest -m slow --slow $(HUNDRED) $(ARGS)
+
+test-statistics: $(VENV)/.test-ready ## Simulations in full, the wheel, every part of the bench, a browser
+	$(PYTEST) -m slow --slow tests/unit tests/bench $(ARGS)
 
 test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe ten times out of ten
 	$(BIN)/pytest -m slow --slow tests/simulated $(ARGS)
