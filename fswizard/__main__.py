@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from fswizard.errors import ExitCode, FswizardError
+from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.model.text import safe_lines
 from fswizard.tui import run_wizard
 
@@ -13,6 +13,7 @@ from fswizard.tui import run_wizard
 def main() -> None:
     """Run the wizard or, with arguments, the command line; leave with the exit codes of `errors.ExitCode`."""
     try:
+        _require_output()
         code = _command_line() if sys.argv[1:] else run_wizard()
         sys.stdout.flush()
     except FswizardError as error:
@@ -21,17 +22,47 @@ def main() -> None:
     except KeyboardInterrupt:
         print("Cancelled.", file=sys.stderr)
         code = ExitCode.CANCELLED
-    except BrokenPipeError:  # whoever read the output had enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = ExitCode.OK
+    except OSError as error:
+        code = _failed_at_output(error)
     sys.exit(code)
 
 
 def _command_line() -> int:
     from fswizard.cli import Fswizard  # only here: the wizard's first picture need not wait for it
+    from fswizard.cli.command import SystemRefused
 
-    _, code = Fswizard.run(exit=False)
+    try:
+        _, code = Fswizard.run(exit=False)
+    except SystemRefused as refused:
+        raise refused.error from None
     return int(code)
+
+
+def _require_output() -> None:
+    """UsageError where standard output is closed; the next file that is opened would take its place."""
+    closed = sys.stdout is None
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - open until the end
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if closed:
+        raise UsageError("Standard output is closed.", "Send it to a file or a program: > FILE, | less.")
+
+
+def _failed_at_output(error: OSError) -> int:
+    """The exit code. Nothing more is written to where it failed, not even at the interpreter's end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
+        return ExitCode.OK
+    reason = error.strerror or str(error)
+    failed = (
+        RunFailed(f"{error.filename}: {reason}.")
+        if error.filename
+        else RunFailed(f"Standard output cannot be written: {reason}.", "Make room, or write somewhere else.")
+    )
+    _tell(failed)
+    return failed.exit_code
 
 
 def _tell(error: FswizardError) -> None:

@@ -13,6 +13,14 @@ import fswizard
 from fswizard.errors import UsageError
 
 
+class SystemRefused(Exception):
+    """Carries an OSError past plumbum, which makes a silent exit code of some."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Command(cli.Application):
     """A subcommand whose wrong usage is an error like any other: on stderr, with exit code 2."""
 
@@ -30,6 +38,12 @@ class Command(cli.Application):
 
     def _validate_args(self, *arguments: Any) -> Any:
         return self._explaining(super()._validate_args, *arguments)
+
+    def _parse_and_dispatch(self, argv: list[str]) -> Any:
+        try:
+            return super()._parse_and_dispatch(argv)
+        except OSError as error:
+            raise SystemRefused(error) from error
 
     def _explaining(self, parse: Any, *arguments: Any) -> Any:
         try:

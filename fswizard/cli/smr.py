@@ -24,6 +24,7 @@ from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
+from fswizard.system.files import read_file
 
 _STDIN = "/dev/stdin"
 _MAXIMUM_BYTES = 16 << 20
@@ -98,13 +99,8 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
         return (_name(source),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
-    if not stat.S_ISREG(mode):
-        raise UsageError(f"{safe(source)} is no file.", "Name files one by one: `fswizard smr DIRECTORY/*`.")
-    try:
-        with Path(source).open("rb") as file:
-            return _outputs(source, file.read(_MAXIMUM_BYTES))
-    except OSError as error:
-        raise UsageError(f"{safe(source)} cannot be read: {error.strerror}.") from error
+    hint = "Name files one by one: `fswizard smr DIRECTORY/*`."
+    return _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
 def _outputs(source: str, output: bytes) -> Iterator[Judged]:

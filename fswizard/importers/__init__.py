@@ -15,6 +15,7 @@ from fswizard.importers.portion import Portion, refuse
 from fswizard.model.drive import Drive, DriveKind
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
+from fswizard.system.files import read_file
 
 LONGEST_FILE_BYTES = 16_000_000
 READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
@@ -100,21 +101,11 @@ def _is_known(path: Path) -> bool:
 
 
 def _text(path: Path) -> str:
-    name = safe(str(path))
-    try:
-        if not path.is_file():
-            raise UsageError(f"{name} is not a file.", f"Name files of {READABLE}.")
-        with path.open("rb") as file:
-            data = file.read(LONGEST_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{name} cannot be read: {reason}.") from error
-    if len(data) > LONGEST_FILE_BYTES:
-        raise UsageError(f"{name} is over {LONGEST_FILE_BYTES // 1_000_000} MB: no output is that long.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint=f"Name files of {READABLE}.")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise refuse(name, data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
+        raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
 
 
 def _portions(text: str, path: Path) -> list[Portion]:

@@ -94,4 +94,6 @@ def _broken(text: str, where: str) -> UsageError:
         return refuse(where, error.lineno, f"fio's JSON is not whole ({error.msg})")
     except RecursionError:
         return refuse(where, 1, "nested too deeply")
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        return refuse(where, 1, "a number in it is too long")
     return refuse(where, 1, "no object with fio's jobs in it")

@@ -12,6 +12,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.keys import nearest
 from fswizard.recipes.parsing import LONGEST_FILE_BYTES, parse
+from fswizard.system.files import read_file
 
 __all__ = ["SHIPPED", "available", "broken", "find", "load", "parse", "shipped_directory"]
 
@@ -46,14 +47,7 @@ def find(name_or_path: str) -> Recipe:
 
 def load(path: Path) -> Recipe:
     """Read a recipe's file; UsageError where it cannot be read or used."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LONGEST_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is not a file's name"
-        raise UsageError(f"{safe(str(path))}: {reason}.", "`fswizard recipes` lists what there is.") from error
-    if len(data) > LONGEST_FILE_BYTES:
-        raise UsageError(f"{safe(str(path))}: over 1 MB is no recipe.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint="`fswizard recipes` lists what there is.")
     try:
         return parse(data.decode("utf-8-sig"), str(path))  # some editors begin a file with a mark
     except UnicodeDecodeError as error:

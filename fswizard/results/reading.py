@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -17,6 +16,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Course, Doubt, Failure, Result, Sample
 from fswizard.model.text import safe
 from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
+from fswizard.system.files import read_file
 
 MAXIMUM_BYTES = 64_000_000
 LINES_AT_ONCE = 200
@@ -29,7 +29,7 @@ def load(path: str | Path) -> Result:
 
     Raises UsageError, naming line and reason, where it is not a result file.
     """
-    lines = BytesIO(_read_bytes(Path(path)))
+    lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=WHERE_RESULTS_ARE))
     where = safe(Path(path).name)
     header = _expect(where, 1, lines.readline(), Header)
     if header.schema != SCHEMA:
@@ -37,21 +37,6 @@ def load(path: str | Path) -> Result:
         raise UsageError(f"{where} has schema {header.schema}; this program reads schema {SCHEMA}.", hint)
     begun = _expect(where, 2, lines.readline(), RunStarted)
     return _collect(where, Result(begun.environment, begun.plan), lines)
-
-
-def _read_bytes(path: Path) -> bytes:
-    name = safe(str(path))
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{name} is not a file.", WHERE_RESULTS_ARE)
-        if status.st_size > MAXIMUM_BYTES:
-            raise UsageError(f"{name} is over {MAXIMUM_BYTES // 1_000_000} MB: no result is that large.")
-        with path.open("rb") as file:
-            return file.read(MAXIMUM_BYTES)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{name} cannot be read: {reason}.", WHERE_RESULTS_ARE) from error
 
 
 def _wrong(where: str, number: int, error: Exception) -> UsageError:

@@ -28,6 +28,7 @@ from fswizard.model.judgement import Judgement
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.results.format import UNREADABLE, Ending, Header, Resumption, parse_line
+from fswizard.system.files import without_waiting
 
 LONGEST_LINE_BYTES = 16 << 20
 
@@ -137,7 +138,7 @@ class ResultWriter:
 def is_being_written(path: Path) -> bool:
     """Whether a run that is alive writes to a result file."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

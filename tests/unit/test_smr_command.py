@@ -31,7 +31,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_goes_on(tmp_path: Path) -> Non
     done = fswizard("smr", "--json", str(tmp_path / "absent.txt"), str(tmp_path), str(SHINGLED))
     assert done.returncode == 2
     assert "absent.txt" in done.stderr
-    assert "is no file" in done.stderr
+    assert "Is a directory" in done.stderr
     assert "Traceback" not in done.stderr
     assert [item["verdict"] for item in json.loads(done.stdout)] == ["drive-managed"]
 
