@@ -68,7 +68,7 @@ def little_room() -> Iterator[Sequence[str]]:
         try:
             point.chmod(0o1777)
             _fill(point)
-            hidden = f"mount --bind {point} /tmp && mount --bind {point} /var/tmp"
+            hidden = f"mount --bind {point} /var/tmp && mount --bind {point} /tmp"  # the latter may hide `point`
             yield ("unshare", "--mount", "--propagation", "slave", "sh", "-c", f'{hidden} && exec "$@"', "sh")
         finally:
             _run("umount", str(point))
