@@ -19,7 +19,7 @@ import pytest
 from fswizard import recipes
 from fswizard.bench.session import Session
 from fswizard.bench.workloads import ENGINES
-from fswizard.model.events import Event, SampleTaken, StepFailed, StepStarted
+from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
 from fswizard.model.metrics import DURATION, ENGINE_METRICS, IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import (
@@ -130,9 +130,13 @@ class Matrix:
     failures: list[str] = field(default_factory=list)
     bare: set[str] = field(default_factory=set)
     """Workloads that were measured before any mkfs."""
+    told: list[str] = field(default_factory=list)
+    """Why something was tried again or given up: what to look at where figures are missing."""
 
     def take(self, event: Event) -> None:
-        if isinstance(event, StepFailed):
+        if isinstance(event, (StepSkipped, RoundDiscarded, RunEnded)):
+            self.told.append(f"{event}")
+        elif isinstance(event, StepFailed):
             self.failures.append(f"{event.failure.candidate}, {event.failure.workload}: {event.failure.text}")
         elif isinstance(event, StepStarted) and event.step.workload and event.step.candidate:
             self.cells[event.step.candidate, event.step.workload] = Cell(event.at_s)
@@ -188,7 +192,7 @@ def test_every_workload_of_every_recipe_yields_sane_figures(filesystem: str, whi
         cell, where = matrix.cells[filesystem, workload.name], (filesystem, workload.name)
         figures = cell.figures
         expected = [metric.name for metric in ENGINE_METRICS[workload.engine]]
-        assert [name for name in (*expected, *BESIDE) if name not in figures] == [], where
+        assert [name for name in (*expected, *BESIDE) if name not in figures] == [], (*where, matrix.told)
         assert cell.primary == [workload.metric.name], where
         assert figures[workload.metric.name] > 0, where
         assert all(math.isfinite(value) and value >= 0 for value in figures.values()), where
