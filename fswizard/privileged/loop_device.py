@@ -122,9 +122,15 @@ def _status(device: int) -> tuple[int, ...]:
 
 
 def _refuse_second(image: int) -> None:
-    """Two loop devices on one file would overwrite each other."""
-    file = os.fstat(image)
+    """Two loop devices on one file would overwrite each other.
+
+    Only devices on a file of that name are opened: one on a disk that does not answer would be waited for.
+    """
+    file, name = os.fstat(image), Path(os.readlink(f"/proc/self/fd/{image}")).parts[-2:]
     for backed in Path("/sys/block").glob("loop*/loop"):
+        with contextlib.suppress(OSError):
+            if Path((backed / "backing_file").read_text().rstrip("\n")).parts[-2:] != name:
+                continue
         with contextlib.suppress(OSError), open(f"/dev/{backed.parent.name}", "rb", buffering=0) as device:
             status = _status(device.fileno())
             if (status[0], status[1]) == (file.st_dev, file.st_ino):
