@@ -4,7 +4,8 @@
 
 Twelve runs: eight while stress-ng keeps processors and disks busy, two with 1 GB free, two beside a run of fswizard.
 Each one adds its row to REPEATED.md as it ends; started again, the script does those that are missing. A run that
-fails is kept and done again. It needs root, for a filesystem of its own that is nearly full, and stress-ng.
+fails is kept and done again. It needs root, for a filesystem of its own that is nearly full, stress-ng, and a checkout
+that does not lie below /tmp or /var/tmp, which one of the conditions hides.
 """
 
 from __future__ import annotations
@@ -155,6 +156,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="only say what is missing")
     parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()), help="where the output of runs goes")
     chosen = parser.parse_args()
+    if any(Path(hidden) in ROOT.parents for hidden in ("/tmp", "/var/tmp")):
+        sys.exit(f"{ROOT} lies below a directory that one of the conditions hides; put the checkout elsewhere.")
     if not TABLE.exists():
         TABLE.write_text(HEAD, "utf-8")
     for number, condition in enumerate(missing(), 1):
