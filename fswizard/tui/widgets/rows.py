@@ -189,7 +189,6 @@ class Rows(OptionList, inherit_bindings=False):
         if self._row_width != self._drawn_width:
             self._drawn_width = self._row_width
             self.redraw()
-            self.call_after_refresh(self.refresh, layout=True)  # rows that wrap otherwise change the list's height
 
     def on_click(self, event: events.Click) -> None:
         """A click on an arrow changes the row that it stands in."""
