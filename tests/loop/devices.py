@@ -73,7 +73,7 @@ class Bench:
 
 
 def _detach(device: str, file: Path) -> None:
-    """Unless it stands for another file by now: a free name may be anybody's."""
+    """Unless it backs another file by now: anyone may take a free loop device."""
     with suppress(OSError):
         backing = Path("/sys/block", Path(device).name, "loop/backing_file").read_text().strip()
         if backing.removesuffix(" (deleted)") == str(file):

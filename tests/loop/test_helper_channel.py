@@ -20,7 +20,7 @@ from tests.loop.machine_state import LIMIT_S, process_named, wait_until
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 OFTEN = 50
-"""Of the messages that are no requests, the real helper is sent one of so many."""
+"""Of the messages that are not requests, one in this many also goes to the real helper."""
 SEED = 20260101
 
 HOSTILE: list[Any] = [

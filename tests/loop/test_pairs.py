@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.root, pytest.mark.loop]
 MIB = 1 << 20
 PAIRS_OF_TIMES = 25
 CLOSE = (0.85, 1.18)
-"""For the median of so many, on a machine that does nothing else."""
+"""For the median of that many pairs, on an otherwise idle machine."""
 SAME_BYTES = (0.7, 1.4)
 """For what reaches the device once: ours has its journal write down what it removed before, too."""
 FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param("btrfs", marks=pytest.mark.btrfs)]

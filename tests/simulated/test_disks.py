@@ -41,7 +41,7 @@ def _simulated_time() -> Iterator[None]:
 
 
 def rate(disk: Model, seconds: float, flushes: int = 0) -> float:
-    """Single random writes of 4 KiB, each followed by so many flushes, in a second of simulated time."""
+    """Single random writes of 4 KiB, each followed by that many flushes, in a second of simulated time."""
     began_s, count = clock.monotonic(), 0
     while (took_s := clock.monotonic() - began_s) < seconds:
         offset = random.randrange(disk.size_bytes // 4096) * 4096

@@ -35,7 +35,7 @@ class StuckHelper:
         self.stuck = True
         self._reason = reason
         self._attempts = attempts
-        """So many times it is stuck."""
+        """How many times it is stuck."""
 
     async def wipe(self, handle: int) -> Finished:
         return done("wipefs")
