@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.host import ROOMY
 from tests.loop.people import PASSWORD, Person, person
 from tests.loop.test_unprivileged import with_packages
 from tests.loop.tiny_run import RECIPE
@@ -20,6 +21,7 @@ WIZARD = """
 import os
 os.environ["TERM"] = "xterm-256color"
 sys.path.insert(1, {packages!r})
+{roomy}
 from fswizard.__main__ import main
 main()
 """
@@ -40,7 +42,7 @@ def asked() -> Iterator[Person]:
 def terminal(asked: Person, tmp_path: Path) -> Iterator[Tmux]:
     """The wizard, started as that person on a terminal of its own."""
     start = tmp_path / "start"
-    command = asked.command(WIZARD.format(packages=str(asked.home / "packages")))
+    command = asked.command(WIZARD.format(packages=str(asked.home / "packages"), roomy=ROOMY))
     start.write_text(f"cd {asked.home} && exec {shlex.join(command)}\n")
     opened = Tmux(tmp_path, 100, 32, f"sh {start}")
     yield opened
