@@ -107,7 +107,7 @@ class SlowMachine(FakeMachine):
 async def test_a_hanging_smartctl_does_not_keep_anybody_from_going_on() -> None:
     machine = SlowMachine()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "asking smartctl")
+        await shows(pilot, "sdb")
         await shows(pilot, "a scratch image of")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
@@ -117,7 +117,7 @@ async def test_a_hanging_smartctl_does_not_keep_anybody_from_going_on() -> None:
 async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
     machine = SlowMachine()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "asking smartctl")
+        await shows(pilot, "sdb")
         await pilot.press("ctrl+q")
     assert not machine.answered, "it went on hanging"
     machine.let_go.set()
@@ -126,7 +126,7 @@ async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
 async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_disturbs_nobody() -> None:
     machine = SlowMachine()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "asking smartctl")
+        await shows(pilot, "sdb")
         await shows(pilot, "a scratch image of")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
@@ -134,7 +134,7 @@ async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_dist
         await until(pilot, lambda: len(wizard(pilot).known.details) == 3, "the details")
         await at_step(pilot, "filesystems")
         await pilot.press("escape")
-        await shows(pilot, "good, 34 °C")
+        await shows(pilot, "good, 36 °C")
 
 
 async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> None:
@@ -219,7 +219,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
 
     monkeypatch.setattr(RunScreen, "_draw_figures", counted)
     machine = SlowMachine()
-    plan = plan_for(machine, chosen(drive=BRIDGED))
+    plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
     running = Running(Flood(plan, 1, 0.0), plan, time.monotonic)
     app_ = FswizardApp(machine, wishes=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
@@ -227,7 +227,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
         await until(pilot, lambda: running.state.at_s > 0.2, "two thousand events")
         assert 0 < pictures < 2000 / 10, "many events share one picture"
         app_.visit("drive")
-        await shows(pilot, "asking smartctl")
+        await shows(pilot, "sdb")
         before_s = running.state.at_s
         await until(pilot, lambda: running.state.at_s > before_s, "the events to go on")
         await pilot.press("escape")
