@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S, ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
 from tests.simulated.disks import PlainDisk, ShingledDisk, as_published
 from tests.simulated.nbd import Model
+from tests.simulated.writer import ModelWriter
 
 MAXIMUM_BYTES = 8 << 30
 SEEDS = range(10)
-
-
-class ModelWriter:
-    """Charges the clock what the model says that a write costs."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.offsets: list[int] = []
-
-    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
-        for block in blocks:
-            self.offsets.append(block * BLOCK_BYTES)
-            left_s = seconds = self._model.write_s(block * BLOCK_BYTES, BLOCK_BYTES)
-            while left_s > MOMENT_S:
-                clock.sleep(MOMENT_S)
-                left_s -= MOMENT_S
-                yield None
-            clock.sleep(left_s)
-            yield seconds
-            clock.sleep(pause_s)
 
 
 @pytest.fixture(autouse=True, params=SEEDS)
