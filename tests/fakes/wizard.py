@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import math
+import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from fswizard.bench.disk import Offer, Question
+from fswizard.bench import doubts
 from fswizard.bench.journal import Leftover
-from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
-from fswizard.drives.probe import Stage as ProbeStage
+from fswizard.bench.privilege import missing
+from fswizard.bench.session import WHY_STOPPED
+from fswizard.bench.workloads import commands
+from fswizard.bench.workloads.running import failure
+from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.drives.probe_target import ProbeTarget
-from fswizard.errors import FswizardError, Missing, Refused, UsageError
-from fswizard.filesystems import Availability, parse_candidates
-from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
+from fswizard.errors import FswizardError, UsageError
+from fswizard.filesystems import parse_candidates
+from fswizard.model.drive import Drive
 from fswizard.model.events import (
     CommandFinished,
     CommandStarted,
@@ -35,22 +42,25 @@ from fswizard.model.events import (
     StepProgressed,
     StepStarted,
 )
-from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.layout import Layout
-from fswizard.model.plan import Member, Plan, PlannedCommand, Target
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe, Workload
-from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
-from fswizard.model.units import size_text
+from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import parse
 from fswizard.results import Ending, Entry, Header
 from fswizard.stats import decide, judge
+from fswizard.system import clock
+from fswizard.system.process import Finished
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place, ThisMachine
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import advance
 from fswizard.tui.wishes import StepName, Wishes
+from tests.fakes.clock import SimulatedClock
+from tests.fakes.desktop import drives
+from tests.simulated.disks import PlainDisk, as_published
+from tests.simulated.writer import ModelWriter
 
-TB = 10**12
 ENVIRONMENT = Environment(
     "0.1.0",
     "2026-01-02T03:04:05Z",
@@ -62,107 +72,11 @@ ENVIRONMENT = Environment(
     {"fio": "3.33", "mkfs.xfs": "6.1.0"},
 )
 
-ARCHIVE = Drive(
-    "sdb",
-    8_001_563_222_016,
-    model="ST8000AS0002-1NA17Z",
-    serial="Z8400000",
-    kind="hdd",
-    bus="sata",
-    rotational=True,
-    rpm=5980,
-    health="good",
-    temperature_c=34,
-    partitions=(
-        Partition(
-            "sdb1", 1 << 20, 8_001_561_124_864, filesystem="ext4", label="archive", mount_point="/mnt/archive",
-            used_bytes=2_911_000_000_000, free_bytes=5_090_000_000_000,
-            uses=(DriveUse("mounted", "sdb1 is mounted on /mnt/archive"),),
-        ),
-    ),
-    smr=SmrVerdict(
-        "drive-managed",
-        "strong",
-        (
-            Evidence("model-table", "drive-managed", "strong",
-                     "The table of models names ST8000AS0002 as shingled (Seagate Archive HDD data sheet)."),
-            Evidence("smartctl-family", "drive-managed", "strong",
-                     "smartctl's database calls the family “Seagate Archive HDD (SMR)”."),
-            Evidence("trim-absent", "unknown", "weak",
-                     "It offers no TRIM, which for Seagate's shingled disks says nothing."),
-        ),
-        (
-            "Random writes go into a cache of about 20 GB; beyond it they become very slow.",
-            "Metadata in one place helps ext4 here: ext4:packed_meta_blocks.",
-        ),
-    ),
-)  # fmt: skip
-SSD = Drive(
-    "nvme0n1",
-    2_000_398_934_016,
-    model="Samsung SSD 990 PRO 2TB",
-    serial="S7KHNJ0W000000",
-    kind="nvme",
-    bus="nvme",
-    discard=True,
-    health="good",
-    temperature_c=41,
-    partitions=(
-        Partition("nvme0n1p1", 1 << 20, 1 << 30, filesystem="vfat", mount_point="/boot/efi",
-                  used_bytes=8_000_000, free_bytes=1_060_000_000),
-        Partition("nvme0n1p2", 1 << 30, 512 << 30, filesystem="ext4", label="system", mount_point="/",
-                  used_bytes=210_000_000_000, free_bytes=312_000_000_000),
-        Partition("nvme0n1p3", 513 << 30, 1_449_000_000_000, filesystem="btrfs", label="home", mount_point="/home",
-                  used_bytes=930_000_000_000, free_bytes=519_000_000_000),
-    ),
-    smr=SmrVerdict("not-a-hard-disk", "certain"),
-)  # fmt: skip
-BRIDGED = Drive(
-    "sdc",
-    256_060_514_304,
-    model="ASMT109x- Safe",
-    kind="unknown",
-    bus="usb",
-    bridge="ASMedia ASM1153E",
-    removable=True,
-    smr=SmrVerdict(
-        "unknown",
-        "weak",
-        (Evidence("bridge", "unknown", "weak", "The USB bridge answers instead of the disk."),),
-        ("Ask through the bridge: smartctl -d sat -i /dev/sdc",),
-    ),
-)
-NEW = Drive(
-    "sde",
-    8_001_563_222_016,
-    model="ST8000DM004-2U9188",
-    serial="WSC0N3W0",
-    stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC0N3W0",
-    kind="hdd",
-    bus="usb",
-    bridge="ASMedia ASM1153E",
-    rotational=True,
-    health="good",
-    smr=SmrVerdict(
-        "drive-managed",
-        "strong",
-        (Evidence("model-table", "drive-managed", "strong",
-                  "The table of models names ST8000DM004 as shingled (Seagate BarraCuda data sheet)."),),
-    ),
-)  # fmt: skip
-"""A disk fresh from the shop: nothing is on it."""
-OLD = replace(
-    NEW, name="sdf", serial="WSC00LD0", stable_name="/dev/disk/by-id/ata-ST8000DM004-2U9188_WSC00LD0", partitions=(
-        Partition("sdf1", 1 << 20, 4_000 * 10**9, filesystem="ext4", label="photos",
-                  stable_name="/dev/disk/by-partuuid/11111111-01"),
-    ),
-)  # fmt: skip
+ARCHIVE, SSD, BRIDGED, HOSTILE = (drives()[name] for name in ("sdb", "nvme0n1", "sdc", "sdd"))
+NEW, TWIN = drives()["sde"], drives()["sdg"]
+"""Two disks fresh from the shop: nothing is on them."""
+OLD = drives()["sdf"]
 """The same, with something on it that nobody uses."""
-HOSTILE = replace(
-    BRIDGED, name="sdd", model="[/b] [@click=app.quit]x\\x1b]52;c;aGk=\\x07\\u202egpj", partitions=(
-        Partition("sdd1", 1 << 20, 200 * 10**9, filesystem="ext4", label="[red]$(reboot)", mount_point="/media/[/]"),
-    ),
-)  # fmt: skip
 
 
 _FIO = """
@@ -227,34 +141,22 @@ RECIPES = (
 )
 
 
-def probe_progress(count: int = 200) -> tuple[ProbeProgress, ...]:
-    """What the probe of a shingled disk tells: filled in 10 s, then stalls, then less and less."""
-    told = []
-    for number in range(count):
-        at_s = 0.5 * number
-        stage: ProbeStage = "fill" if number < 20 else "listen" if number < 150 else "press"
-        rate = {"fill": 180e6, "listen": 52e6, "press": 48e6 if number < 180 else 6e6}[stage]
-        rate *= 1 + 0.08 * math.sin(number * 0.7)
-        stalls = max(0, (min(number, 150) - 20) // 24)
-        stalled = stage == "listen" and number > 24 and (number - 20) % 24 == 0
-        rate, worst_s = (rate * 0.4, 0.31) if stalled else (rate, 0.03)
-        told.append(ProbeProgress(stage, at_s, 180 - at_s, int(60e6 * at_s), rate, worst_s, stalls))
+@cache
+def probe_of(disk: Literal["shingled", "plain"], moments: int = 1000) -> tuple[ProbeProgress | ProbeResult, ...]:
+    """What the probe tells of a model of a disk, in as long as a real one takes; stopped after so many moments."""
+    slow = PlainDisk(turn_s=0.033, transfer_mib_s=0.018)
+    opened = nullcontext(ModelWriter(as_published(cache_bytes=1 << 40) if disk == "shingled" else slow))
+    plan = ProbePlan("/mnt/archive", 512 << 20, 81.0, True, 256 << 30, 180.0, 36 * 10**9)
+    told: list[ProbeProgress | ProbeResult] = []
+    before = random.getstate()
+    random.seed(7)
+    with clock.use(SimulatedClock()):
+        told.extend(probe(plan, opened, stopped=lambda: len(told) >= moments))
+    random.setstate(before)
     return tuple(told)
 
 
-STALLS = ProbeResult(
-    "drive-managed",
-    Evidence("periodic-stall", "drive-managed", "strong",
-             "6 times in a row it stalls after 240 writes, for 310 ms (21 ms otherwise)."),
-    100.0, 6_000_000_000,
-)  # fmt: skip
-NOTHING_SHOWN = ProbeResult(
-    "inconclusive",
-    Evidence("probe", "unknown", "weak",
-             "31.2 GB written in 180 s showed neither a stall at a fixed count of writes nor a cliff, "
-             "which proves nothing."),
-    180.0, 31_200_000_000,
-)  # fmt: skip
+STALLS = cast(ProbeResult, probe_of("shingled")[-1])
 
 
 class Clock:
@@ -268,7 +170,7 @@ class Clock:
 
 
 class FakeMachine(ThisMachine):
-    """Three disks, root's rights, three filesystems; plans are real in all but the machine, runs are scripted.
+    """Disks of the recorded machine, of which the real code tells everything but rights and results; runs are scripted.
 
     A run at a pace (`event_s`) goes on until the test stops it, however slow the machine is.
     """
@@ -295,91 +197,37 @@ class FakeMachine(ThisMachine):
         self.sessions: list[FakeSession] = []
         self.cleaned: list[Leftover] = []
         self.probes: list[ProbeTarget] = []
-        self.probe_script: tuple[ProbeProgress | ProbeResult, ...] = (*probe_progress(), STALLS)
-        """Without a result at its end it goes on until it is stopped."""
+        self.probe_script = probe_of("shingled")
+        self.probe_waits = False
+        """The last thing that is told, the result, comes when it is stopped."""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         shown = None
         while not stopped():
             if self.drives is not shown:
                 shown = self.drives
-                yield tuple(replace(d, health="", temperature_c=None, pending="asking smartctl") for d in shown)
+                yield tuple(replace(d, health="", temperature_c=None, power_on_hours=None) for d in shown)
             time.sleep(0.02)
 
     def details(self, drive: Drive) -> Drive:
         return next(known for known in self.drives if known.name == drive.name)
 
     def place(self, drive: Drive | None) -> Place:
-        if drive is None or drive.name == "sdb":
-            return Place("/mnt/archive", "ext4", 5_090_000_000_000, "sdb")
-        if drive.name == "nvme0n1":
-            return Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1")
-        remark = f"There is no mounted filesystem on {drive.name} ({drive.model}) that you can write to."
-        return Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1", remark)
-
-    def named_place(self, directory: str) -> Place:
-        if not directory.startswith("/"):
-            raise UsageError(f"{directory} is not a directory.", "Name a directory that exists.")
-        return Place(directory, "ext4", 312_000_000_000, "nvme0n1")
-
-    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        return tuple(offer(drive, part) for part in (*drive.partitions, None))
-
-    def questions(self, plan: Plan) -> tuple[Question, ...]:
-        pairs = zip(self._given_up(plan), plan.losses)
-        return tuple(
-            Question(f"{drive.name} ({drive.model})", (drive.serial,), "serial number", loss[:7] == "Nothing")
-            for drive, loss in pairs
-        )
-
-    def confirmed(self, plan: Plan, typed: str) -> Plan:
-        drives = self._given_up(plan)
-        if typed != ",".join(drive.serial for drive in drives):
-            names = ", ".join(drive.name for drive in drives)
-            raise Refused(f"'{typed}' is not the serial number of {names}.", "Look again which disk it is.")
-        first, *others = typed.split(",")
-        members = tuple(replace(member, identifier=serial) for member, serial in zip(plan.target.others, others))
-        return replace(plan, target=replace(plan.target, identifier=first, others=members))
-
-    def _given_up(self, plan: Plan) -> list[Drive]:
-        paths = [member.path for member in plan.target.members]
-        return [next(drive for drive in self.drives if path in paths_on(drive)) for path in paths]
-
-    def layout_availability(self, layout: Layout) -> Availability:
-        return Availability(True, version="4.2")
-
-    def probe_target(self, path: str, serial: str) -> ProbeTarget:
-        drive = next(d for d in self.drives if path in paths_on(d) or self.place(d).directory == path)
-        device = path.startswith("/dev/")
-        if device and serial != drive.serial:
-            raise Refused(f"What may lie on {drive.name} would be overwritten.", f"Type {drive.serial}.")
-        plan = ProbePlan(path, 512 << 20, 81.0, not device, 256 << 30, 180.0, 36 * 10**9)
-        return ProbeTarget(plan, drive, cast(Any, object()) if device else None, serial)
+        return _place(drive)
 
     def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
         self.probes.append(target)
-        yield from self.probe_script
-        if not isinstance(self.probe_script[-1], ProbeResult):
-            while not stopped():
-                time.sleep(0.02)
-            evidence = Evidence("probe", "unknown", "weak", "2.1 GB written in 12 s: too little to tell anything.")
-            yield ProbeResult("inconclusive", evidence, 12.0, 2_100_000_000)
+        *progress, result = self.probe_script
+        yield from progress
+        while self.probe_waits and not stopped():
+            time.sleep(0.02)  # as long as somebody looks at it
+        yield result
 
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES
 
     def mounted(self) -> tuple[Place, ...]:
-        return (
-            Place("/home/ada", "btrfs", 519_000_000_000, "nvme0n1"),
-            Place("/var/tmp", "ext4", 312_000_000_000, "nvme0n1"),
-            Place("/mnt/archive", "ext4", 5_090_000_000_000, "sdb"),
-        )
-
-    def availability(self, filesystem: Filesystem) -> Availability:
-        usable = {"ext4": "1.47.0", "xfs": "6.1.0", "btrfs": "6.2", "ext2": "1.47.0", "ext3": "1.47.0"}
-        if filesystem.name in usable:
-            return Availability(True, version=usable[filesystem.name])
-        return Availability(False, f"{filesystem.mkfs_program} is not installed.", "sudo apt install it")
+        return _mounted()
 
     def make_plan(self, wishes: Wishes) -> Plan:
         if self.fails is not None:
@@ -393,7 +241,7 @@ class FakeMachine(ThisMachine):
 
     def authorise(self) -> None:
         if self.rights == "none":
-            raise Missing("Making and mounting filesystems needs root, and sudo is not installed.")
+            raise missing("none")
         self.rights = "sudo"
 
     def open_session(self, plan: Plan) -> FakeSession:
@@ -435,26 +283,14 @@ class FakeMachine(ThisMachine):
         self.cleaned.append(leftover)
 
 
-def paths_on(drive: Drive) -> tuple[str, ...]:
-    return (drive.stable_name or f"/dev/{drive.name}", *(p.stable_name or f"/dev/{p.name}" for p in drive.partitions))
+@cache
+def _place(drive: Drive | None) -> Place:
+    return ThisMachine().place(drive)
 
 
-def offer(drive: Drive, part: Partition | None) -> Offer:
-    """In the words of the real one, as far as these disks need them."""
-    name, size_bytes = (part.name, part.size_bytes) if part else (drive.name, drive.size_bytes)
-    path = (part or drive).stable_name or f"/dev/{name}"
-    parts = (part,) if part else drive.partitions
-    against = [f"{p.name} is mounted on {p.mount_point}." for p in parts if p.mount_point]
-    if part is None and parts:
-        names = ", ".join(p.name for p in parts)
-        against.append(f"{name} has {len(parts)} partition{'s' * (len(parts) > 1)}: {names}.")
-    if not drive.serial:
-        against.append(f"{drive.name} tells neither a serial number nor a WWN, so it cannot be confirmed.")
-    hint = f"Unmount it first: umount {parts[0].mount_point}" if parts and parts[0].mount_point else "Name one of them."
-    found = tuple(f'{p.name}: {p.filesystem} "{p.label}", {size_text(p.size_bytes)}' for p in parts)
-    nothing = f"Nothing was found on {name} ({size_text(size_bytes)}): no partition table and no filesystem."
-    refused = Refused(" ".join(against), hint) if against else None
-    return Offer(path, name, size_bytes, part is None, not found, found or (nothing,), drive.serial, refused)
+@cache
+def _mounted() -> tuple[Place, ...]:
+    return ThisMachine().mounted()
 
 
 class FakeSession:
@@ -503,7 +339,7 @@ class FakeSession:
                 yield event
             else:
                 return
-            step = Step(9999, "clean", "detaching and removing the image")
+            step = Step(9999, "clean", "unmounting, and removing the scratch image")
             yield StepStarted(at_s + 0.1, step)
             await asyncio.sleep(self._event_s)
             ended = RunEnded(at_s + 0.4, "stopped", "It was ended before it was complete; what was measured is kept.")
@@ -553,13 +389,14 @@ class _Script:
     def _events(self) -> Iterator[Event]:
         yield RunStarted(0.0, self.plan, ENVIRONMENT)
         if self.plan.target.kind == "image":
-            yield from self._simple("fill", "reserving and filling the scratch image", ("fallocate", "IMAGE"), 6.0)
-            yield self._begin("raw", "asking what the bare device can do", 0, "", "")
+            yield from self._simple("fill", "writing the whole scratch image once", ("fallocate", "IMAGE"), 6.0)
             for workload in self.plan.recipe.workloads:
                 if workload.engine == "fio":
+                    yield self._begin("raw", f"{workload.title} without a filesystem", 0, "", workload.name)
                     value = (188e6 if workload.metric.unit == "B/s" else 2_400.0) * 1.3
                     yield self._sample("", 0, workload, value)
-        yield DoubtRaised(self.at_s, Doubt("cache-not-exceeded", "The disk's cache of about 20 GB was not exceeded."))
+        for doubt in doubts.before(self.plan):
+            yield DoubtRaised(self.at_s, doubt)
         survivors = {candidate.name for candidate in self.plan.candidates}
         for number in itertools.count(1) if self.endless else range(1, self.rounds + 1):
             for candidate in self.plan.candidates:
@@ -575,7 +412,7 @@ class _Script:
             survivors &= set(decision.survivors)
             if decision.stop:
                 break
-        yield RunEnded(self.at_s, "finished", "One candidate is proven ahead of all others.")
+        yield RunEnded(self.at_s, "finished", WHY_STOPPED[decision.stop or "rounds"])
 
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
@@ -585,7 +422,7 @@ class _Script:
             )  # fmt: skip
             yield from self._simple(
                 "mount",
-                "mounting",
+                f"mounting {candidate.name}",
                 candidate.mount_command("/dev/loop0", "/run/fswizard"),
                 0.1,
                 number=number,
@@ -594,27 +431,30 @@ class _Script:
         for position, workload in enumerate(self.plan.recipe.workloads):
             yield from self._work(candidate, number, position, workload)
             if candidate.filesystem.name == self.fail:
-                text = "The volume is full: the cleaner could not keep up."
-                yield StepFailed(self.at_s, self.step, Failure(number, candidate.name, workload.name, "ENOSPC", text))
+                argv = commands(workload.job)[-1].argv
+                full = failure(Finished(argv, 1, b"", os.strerror(errno.ENOSPC).encode(), 1.0))
+                told = Failure(number, candidate.name, workload.name, full.kind, full.text, full.details)
+                yield StepFailed(self.at_s, self.step, told)
                 return
 
     def _work(self, candidate: Candidate, number: int, position: int, workload: Workload) -> Iterator[Event]:
-        yield self._begin("workload", workload.title.lower(), number, candidate.name, workload.name)
+        yield self._begin("workload", workload.title, number, candidate.name, workload.name)
         value = figure(candidate, workload, position, self.chance)
         rate = value if workload.metric.unit != "s" else 90e6
+        work = commands(workload.job)[-1]
         unit = "1/s" if workload.metric.unit == "1/s" else "B/s"
         for tenth in range(1, 11):
             self.at_s += workload.seconds / 10
             swing = rate * (0.75 + 0.25 * math.sin(tenth * 0.9 + position) + 0.05 * self.chance.random())
             yield StepProgressed(
-                self.at_s, self.step.number, tenth / 10, f"{workload.title.lower()}, {tenth * 2} of 20 s",
+                self.at_s, self.step.number, tenth / 10, work.text,
                 swing, unit, 0.0031, 0.31 + 0.02 * tenth,  # type: ignore[arg-type]
                 (self.done + tenth / 10) / self.total, (self.total - self.done) * 4.0,
             )  # fmt: skip
         self.done += 1
-        argv = ("fio", "--output-format=json", f"--name={workload.name}")
-        yield CommandStarted(self.at_s, self.step.number, argv)
-        yield CommandFinished(self.at_s, self.step.number, argv, 0, workload.seconds, '{"fio version": "fio-3.33"}')
+        yield CommandStarted(self.at_s, self.step.number, work.argv)
+        said = '{"fio version": "fio-3.33"}'
+        yield CommandFinished(self.at_s, self.step.number, work.argv, 0, workload.seconds, said)
         yield self._sample(candidate.name, number, workload, value)
         stall = {"ext4": 0.62, "xfs": 0.31, "btrfs": 1.4}.get(candidate.filesystem.name, 0.5)
         yield SampleTaken(
@@ -656,56 +496,8 @@ def kept(result: Result, event: Event) -> Result:
 
 
 def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
-    """A plan as the real planning makes it, without a look at the machine."""
-    assert wishes.recipe is not None
-    workloads = tuple(replace(w, weight=wishes.weight(w.name)) for w in wishes.recipe.workloads)
-    recipe = replace(wishes.recipe, workloads=tuple(w for w in workloads if w.weight > 0))
-    losses: tuple[str, ...] = ()
-    if wishes.comparing:
-        target = Target("directory", "")
-        known = machine.catalogue()
-        kinds = {"/home/ada": "btrfs"}
-        candidates = tuple(
-            Candidate(f"{kinds.get(place, 'ext4')}@{place}", known[kinds.get(place, "ext4")], directory=place)
-            for place in wishes.places
-        )
-    elif wishes.members:
-        given = [next((d, offer(d, None)) for d in machine.drives if path in paths_on(d)) for path in wishes.members]  # type: ignore[attr-defined]
-        losses = tuple(loss for _, each in given for loss in each.losses)
-        first, *others = (Member(each.path, each.size_bytes, number=f"8:{64 + n}") for n, (_, each) in enumerate(given))
-        target = Target("device", first.path, first.size_bytes, number=first.number, others=tuple(others))
-        candidates = tuple(machine.parse_candidate(name).on(len(given)) for name in wishes.candidates)
-    elif wishes.device:
-        assert wishes.drive is not None
-        part = next((p for p in wishes.drive.partitions if p.stable_name == wishes.device), None)
-        given_up = offer(wishes.drive, part)
-        target, losses = Target("device", wishes.device, given_up.size_bytes, number="8:64"), given_up.losses
-        candidates = tuple(machine.parse_candidate(name) for name in wishes.candidates)
-    else:
-        where = wishes.directory or "/mnt/archive"
-        others = (Member(where, recipe.image_bytes, "ext4"),) * (wishes.images - 1)
-        target = Target("image", where, recipe.image_bytes, "ext4", others=others)
-        candidates = tuple(machine.parse_candidate(name).on(wishes.images) for name in wishes.candidates)
-    commands = [PlannedCommand(("fallocate", "--length", "5G", "IMAGE"), text="reserve")]
-    devices = target.stand_ins
-    if target.kind == "device":
-        commands = [PlannedCommand(("wipefs", "--all", "DEVICE"), as_root=True, text="wipe")]
-    for candidate in candidates:
-        if not candidate.directory:
-            making = candidate.making_commands(*devices, scratch=True)
-            commands += [PlannedCommand(argv, as_root=True, text="format") for argv in making]
-            mounting = candidate.mount_command(devices[0], "MOUNT")
-            commands.append(PlannedCommand(mounting, as_root=True, text="mount"))
-    commands += [
-        PlannedCommand(("fio", "--rw=write", "--bs=1M", "--size=2G", "--direct=1", "--end_fsync=1"), text=w.title)
-        for w in recipe.workloads
-    ]
-    baseline = wishes.against or candidates[0].name
-    return Plan(
-        recipe, candidates, baseline, target, wishes.drive, needs=wishes.needs, time_limit_s=wishes.budget_s, seed=7,
-        commands=tuple(commands), seconds_per_trial=sum(w.seconds for w in recipe.workloads) + 2,
-        writes_bytes_per_trial=sum(w.writes_bytes for w in recipe.workloads), preparation_s=20.0, losses=losses,
-    )  # fmt: skip
+    """The plan of the real planning; the same again each time."""
+    return replace(ThisMachine.make_plan(machine, wishes), seed=7)
 
 
 def chosen(**changes: Any) -> Wishes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from textual._context import active_app
 from textual.app import App
 
+from tests.fakes.desktop import at_the_desktop
 from tests.tui.driving import idle, screen_text
 
 Compare = Callable[[App[object], str], str]
@@ -26,6 +27,13 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("textual.app", "textual.pilot"):
         monkeypatch.setattr(f"{module}.wait_for_idle", handled)
+
+
+@pytest.fixture(autouse=True)
+def recorded_machine() -> Iterator[None]:
+    """The wizard's machine is a recorded one, unless a module says otherwise."""
+    with at_the_desktop():
+        yield
 
 
 @pytest.fixture

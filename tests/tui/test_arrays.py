@@ -17,9 +17,9 @@ from fswizard.tui.screens.members import IMAGES, MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.rows import Rows
 from fswizard.tui.wishes import Wishes
-from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
-from tests.tui.test_screens import PAIR, TWIN
+from tests.tui.test_screens import PAIR
 
 SIZE = (100, 32)
 

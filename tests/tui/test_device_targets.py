@@ -13,6 +13,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.targets import DEVICE
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Rows
+from tests.fakes.desktop import mounted
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
 
@@ -188,10 +189,11 @@ async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> 
     machine = FakeMachine(drives=(OLD, SSD))
     async with app("drive", machine, drive=OLD, device=PARTITION).run_test(size=SIZE) as pilot:
         await shows(pilot, "(•) the partition sdf1")
-        part = replace(OLD.partitions[0], mount_point="/mnt/photos")
-        machine.drives = (replace(OLD, partitions=(part,)), SSD)
-        await shows(pilot, "sdf1 is mounted on /mnt/photos.")
-        await shows(pilot, "(•) a scratch image")
+        with mounted("sdf1", "/mnt/photos"):
+            part = replace(OLD.partitions[0], mount_point="/mnt/photos")
+            machine.drives = (replace(OLD, partitions=(part,)), SSD)
+            await shows(pilot, "sdf1 is mounted on /mnt/photos.")
+            await shows(pilot, "(•) a scratch image")
 
 
 async def test_escape_leads_back_from_the_question_and_nothing_was_begun() -> None:

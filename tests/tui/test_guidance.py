@@ -77,7 +77,7 @@ async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 110, 120])
 async def test_the_serial_number_of_a_disk_stands_there_whole(width: int) -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(width, 40)) as pilot:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(width, 60)) as pilot:
         await shows(pilot, NEW.serial)
 
 
@@ -99,7 +99,7 @@ async def test_a_refusal_is_cut_between_sentences(width: int) -> None:
 async def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
     async with app("review", Twice()).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "(2 times)")
-        assert screen_text(pilot.app).count("fallocate") == 1
+        assert screen_text(pilot.app).count("fallocate --length") == 1
 
 
 async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does() -> None:

@@ -12,7 +12,7 @@ from fswizard.errors import RunFailed, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.widgets.keybar import KeyBar
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, NOTHING_SHOWN, SSD, STALLS, FakeMachine, app, probe_progress
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, STALLS, FakeMachine, app, probe_of
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
@@ -71,7 +71,7 @@ async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
 
 async def test_inconclusive_is_said_as_such_and_changes_no_verdict() -> None:
     machine = FakeMachine(drives=(UNKNOWN, SSD))
-    machine.probe_script = (*probe_progress(20), NOTHING_SHOWN)
+    machine.probe_script = probe_of("plain")
     async with app("drive", machine, drive=UNKNOWN).run_test(size=SIZE) as pilot:
         await opened(pilot)
         await begun(pilot, machine)
@@ -79,14 +79,14 @@ async def test_inconclusive_is_said_as_such_and_changes_no_verdict() -> None:
         assert "CMR" not in screen_text(pilot.app)
         await pilot.press("escape")
         await at_step(pilot, "drive")
-        await shows(pilot, "31.2 GB written in 180 s")
+        await shows(pilot, "4.3 GB written in 180 s")
         assert wizard(pilot).known.drives is not None
         assert wizard(pilot).known.drives[0].smr.kind == "unknown"
 
 
 async def test_escape_stops_it_and_a_second_one_leaves() -> None:
     machine = FakeMachine()
-    machine.probe_script = probe_progress(60)
+    machine.probe_script, machine.probe_waits = probe_of("shingled", 60), True
     async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await opened(pilot)
         await begun(pilot, machine)
@@ -95,7 +95,7 @@ async def test_escape_stops_it_and_a_second_one_leaves() -> None:
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, ProbeScreen)
         await pilot.press("escape")
-        await shows(pilot, "too little to tell anything")
+        await shows(pilot, "which proves nothing")
         await pilot.press("escape")
         await at_step(pilot, "drive")
     assert len(machine.probes) == 1
@@ -103,7 +103,7 @@ async def test_escape_stops_it_and_a_second_one_leaves() -> None:
 
 async def test_the_mouse_alone_begins_stops_and_closes() -> None:
     machine = FakeMachine()
-    machine.probe_script = probe_progress(60)
+    machine.probe_script, machine.probe_waits = probe_of("shingled", 60), True
     async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await at_step(pilot, "drive")
         app_ = wizard(pilot)
@@ -123,7 +123,7 @@ async def test_the_mouse_alone_begins_stops_and_closes() -> None:
 async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None:
     class Failing(FakeMachine):
         def probe(self, target: Any, stopped: Any) -> Any:
-            yield from probe_progress(30)
+            yield from probe_of("shingled", 30)[:-1]
             raise RunFailed("sdb failed while it was written to: Input/output error.", "Look at the disk's health.")
 
     async with app("drive", Failing(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
@@ -155,7 +155,7 @@ async def test_an_empty_disk_is_probed_itself_once_its_serial_number_was_typed()
         await pilot.press("enter")
         box.value = NEW.serial[:-1]
         await pilot.press("enter")
-        await shows(pilot, "✗ What may lie on sde would be overwritten.")
+        await shows(pilot, "✗ What may lie on sde (")
         assert not machine.probes
         box.value = NEW.serial
         await pilot.press("enter")

@@ -1,0 +1,196 @@
+"""A recorded machine in place of this one: `tests/recorded/sysfs/desktop.txt`, asked by the real code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from fswizard.bench import disk, doubts, places, planning, targets
+from fswizard.drives import disks, inventory, place_of, probe_target, smartctl
+from fswizard.drives.machine import Machine
+from fswizard.drives.mounts import Mount, mount_of, mounts
+from fswizard.drives.refusals import refusals
+from fswizard.drives.targets import find_device
+from fswizard.errors import Missing
+from fswizard.model.drive import Drive, Partition
+from fswizard.system import commands, host
+from fswizard.system.commands import Finished
+from fswizard.system.host import Room
+from tests.fakes.host import ModelHost, use
+from tests.recorded.machines import machine
+
+HOME = "/home/ada"
+WRITABLE = {HOME: True, "/var/tmp": True, "/srv/scratch": True, "/mnt/archive": True,
+            "/": False, "/home": False, "/boot/efi": False, "/media/[/]": False}  # fmt: skip
+"""Directories that are there, and whether the user may write to them."""
+USED_AND_FREE = {
+    "/": (210_000_000_000, 312_000_000_000),
+    "/boot/efi": (8_000_000, 1_060_000_000),
+    "/home": (930_000_000_000, 519_000_000_000),
+    "/mnt/archive": (2_911_000_000_000, 5_090_000_000_000),
+    "/media/[/]": (100_000_000_000, 100_000_000_000),
+}
+"""Bytes by mount point."""
+VERSIONS = {
+    "mkfs.ext2": "1.47.0", "mkfs.ext3": "1.47.0", "mkfs.ext4": "1.47.0", "mkfs.xfs": "6.1.0", "mkfs.btrfs": "6.2",
+    "mdadm": "4.2", "fio": "3.33", "cp": "9.1", "rm": "9.1", "sync": "9.1", "/usr/bin/python3": "3.11.2",
+}  # fmt: skip
+"""Programs that are installed."""
+DUMPS = {
+    "sdb": "ST8000AS0002-1NA17Z.txt",
+    "nvme0n1": "INTEL_SSDPE2KE020T7.json",
+    "sde": "ST8000DM004-2CX188.txt",
+    "sdf": "ST8000DM004-2CX188.txt",
+    "sdg": "ST8000DM004-2CX188.txt",
+}
+"""What smartctl says of each disk; of the others, behind bridges, nothing."""
+_UNKNOWN_BRIDGE = b'{"smartctl": {"version": [7, 3], "messages": [{"string": "Unknown USB bridge [0x174c:0x55aa]"}]}}'
+_SMARTCTL = Path(__file__).parents[1] / "recorded/smartctl"
+
+
+@cache
+def desktop() -> Machine:
+    """Laid out once for all tests of a process."""
+    folder = tempfile.TemporaryDirectory(prefix="fswizard-desktop-")
+    _KEPT.append(folder)
+    return machine("desktop", Path(folder.name))
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+"""Removed when the program ends."""
+
+
+class _Host(ModelHost):
+    """Has what the recorded machine has, filesystem by filesystem."""
+
+    def room(self, directory: str | Path) -> Room:
+        mount = _mount(str(directory))
+        used, free = USED_AND_FREE[mount.mount_point]
+        return Room(used + free, used, free)
+
+
+@cache
+def drives() -> dict[str, Drive]:
+    """The disks with all that smartctl tells, by kernel name."""
+    with at_the_desktop():
+        found = (smartctl.details(drive, machine=desktop()) for drive in inventory(desktop()))
+        return {drive.name: replace(drive, partitions=tuple(map(_with_room, drive.partitions))) for drive in found}
+
+
+def _with_room(part: Partition) -> Partition:
+    """As on a machine that runs: a recorded one has no filesystems to ask."""
+    used, free = USED_AND_FREE.get(part.mount_point, (None, None))
+    return replace(part, used_bytes=used, free_bytes=free)
+
+
+@contextmanager
+def at_the_desktop() -> Iterator[None]:
+    """Everything that the wizard asks of its machine is asked of the recorded one."""
+    recorded = desktop()
+    here: dict[str, Callable[..., Any]] = {
+        "details": partial(smartctl.details, machine=recorded),
+        "drive_of": lambda path: disks.drive_of(recorded.real(path), recorded),
+        "find_device": partial(find_device, machine=recorded),
+        "mounts": lambda: mounts(recorded),
+        "place_of": partial(place_of, machine=recorded),
+        "refusals": partial(refusals, machine=recorded),
+    }
+    with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
+        for room in (disk, doubts, places, probe_target, targets):
+            for name, function in here.items():
+                if hasattr(room, name):
+                    patch.setattr(room, name, function)
+        patch.setattr("fswizard.drives.drive_of", here["drive_of"])  # imported when it is called
+        patch.setattr(smartctl, "query", _smartctl)
+        patch.setattr(host, "tool_version", lambda program: VERSIONS.get(program, ""))
+        for room in (commands, planning):
+            patch.setattr(room, "find", lambda program: f"/usr/bin/{program}" if program in VERSIONS else None)
+        patch.setattr(psutil, "disk_partitions", _partitions)
+        patch.setattr(os, "stat", partial(_stat, os.stat))
+        patch.setattr(os, "access", partial(_access, os.access))
+        patch.setenv("HOME", HOME)
+        patch.setenv("XDG_CACHE_HOME", f"{HOME}/.cache")
+        yield
+
+
+@contextmanager
+def mounted(name: str, directory: str) -> Iterator[None]:
+    """Meanwhile somebody mounts a partition."""
+    recorded = desktop()
+    table = recorded.path("/proc/self/mountinfo")
+    before = table.read_text("utf-8")
+    number = recorded.text(f"/sys/class/block/{name}/dev")
+    table.write_text(f"{before}99 22 {number} / {directory} rw - ext4 /dev/{name} rw\n", "utf-8")
+    try:
+        yield
+    finally:
+        table.write_text(before, "utf-8")
+
+
+def _mount(path: str) -> Mount:
+    found = mount_of(path, mounts(desktop()))
+    assert found is not None
+    return found
+
+
+def _partitions(*, all: bool = False) -> list[SimpleNamespace]:
+    return [SimpleNamespace(mountpoint=m.mount_point, fstype=m.filesystem) for m in mounts(desktop())]
+
+
+def _stat(real: Callable[..., os.stat_result], path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
+    if (name := str(path)) in WRITABLE:
+        major, _, minor = _mount(name).device.partition(":")
+        return _status(stat.S_IFDIR | 0o755, os.makedev(int(major), int(minor)))
+    if name.startswith("/dev/") and desktop().path(name).exists():
+        return _status(stat.S_IFBLK | 0o660, 5)
+    return real(path, *args, **kwargs)
+
+
+def _status(mode: int, device: int) -> os.stat_result:
+    return os.stat_result((mode, 2, device, 1, 0, 0, 0, 0, 0, 0))
+
+
+def _access(real: Callable[..., bool], path: Any, *args: Any, **kwargs: Any) -> bool:
+    return WRITABLE[str(path)] if str(path) in WRITABLE else real(path, *args, **kwargs)
+
+
+def _smartctl(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
+    if argv[0] != "smartctl":
+        raise Missing(f"{argv[0]} is not installed.")
+    dump = DUMPS.get(argv[-1].removeprefix("/dev/"))
+    if not dump:
+        return Finished(tuple(argv), 1, _UNKNOWN_BRIDGE, b"", 0.01)
+    told = (_SMARTCTL / dump).read_text("utf-8")
+    told = told if dump.endswith(".json") else json.dumps(_as_json(told))
+    return Finished(tuple(argv), 0, told.encode(), b"", 0.01)
+
+
+def _as_json(dump: str) -> dict[str, Any]:
+    """What is recorded as text, as the program asks for it."""
+    fields = dict(re.findall(r"^([^:\n]+): +(.+)$", dump, re.MULTILINE))
+    raw = dict(re.findall(r"^[ \d]+ (\w+) .* - +(\d+)", dump, re.MULTILINE))
+    return {
+        "smartctl": {"version": [7, 4]},
+        "device": {"protocol": "ATA"},
+        "model_name": fields["Device Model"],
+        "firmware_version": fields["Firmware Version"],
+        "rotation_rate": int(fields["Rotation Rate"].split()[0]),
+        "ata_version": {"string": fields["ATA Version is"]},
+        "trim": {"supported": "TRIM Command" in fields},
+        "smart_status": {"passed": fields["SMART overall-health self-assessment test result"] == "PASSED"},
+        "temperature": {"current": int(raw["Temperature_Celsius"])},
+        "power_on_time": {"hours": int(raw["Power_On_Hours"])},
+    }
