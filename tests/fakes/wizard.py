@@ -452,9 +452,10 @@ class _Script:
                 (self.done + tenth / 10) / self.total, (self.total - self.done) * 4.0,
             )  # fmt: skip
         self.done += 1
-        yield CommandStarted(self.at_s, self.step.number, work.argv)
+        argv = tuple(word.replace("MOUNT", "/run/fswizard") for word in work.argv)
+        yield CommandStarted(self.at_s, self.step.number, argv)
         said = '{"fio version": "fio-3.33"}'
-        yield CommandFinished(self.at_s, self.step.number, work.argv, 0, workload.seconds, said)
+        yield CommandFinished(self.at_s, self.step.number, argv, 0, workload.seconds, said)
         yield self._sample(candidate.name, number, workload, value)
         stall = {"ext4": 0.62, "xfs": 0.31, "btrfs": 1.4}.get(candidate.filesystem.name, 0.5)
         yield SampleTaken(

@@ -87,7 +87,7 @@ STATES: dict[str, State] = {
     ),
     "probe-asks": at("drive", "p", words="At most", machine=PROBED, drive=ARCHIVE),
     "probe-runs": at(
-        "drive", "p", "enter", words="3.64 GB of", machine=pressing, drive=ARCHIVE
+        "drive", "p", "enter", words="3.65 GB of", machine=pressing, drive=ARCHIVE
     ),
     "probe-finds": at(
         "drive", "p", "enter", words="◆ Shingled", machine=PROBED, drive=ARCHIVE,
