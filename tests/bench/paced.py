@@ -99,13 +99,15 @@ async def watch(what: str, run: Run) -> None:
 def _wizard(run: Run) -> None:
     """The wizard before it; enter begins it."""
     from fswizard.tui.app import FswizardApp
+    from tests.fakes.desktop import at_the_desktop
     from tests.fakes.wizard import FakeMachine, chosen
 
     class Machine(FakeMachine):
         def open_session(self, plan: Plan) -> Run:  # type: ignore[override]
             return run
 
-    FswizardApp(Machine(), wishes=chosen(), start="review").run()
+    with at_the_desktop():
+        FswizardApp(Machine(), wishes=chosen(), start="review").run()
 
 
 def main(what: str, how: str, *more: str) -> None:

@@ -57,7 +57,7 @@ from fswizard.tui.running import Running
 from fswizard.tui.runstate import advance
 from fswizard.tui.wishes import StepName, Wishes
 from tests.fakes.clock import SimulatedClock
-from tests.fakes.desktop import drives
+from tests.fakes.desktop import at_the_desktop, drives
 from tests.simulated.disks import PlainDisk, as_published
 from tests.simulated.writer import ModelWriter
 
@@ -77,6 +77,9 @@ NEW, TWIN = drives()["sde"], drives()["sdg"]
 """Two disks fresh from the shop: nothing is on them."""
 OLD = drives()["sdf"]
 """The same, with something on it that nobody uses."""
+with at_the_desktop():
+    PLACES = {drive.name if drive else "": ThisMachine().place(drive) for drive in (None, *drives().values())}
+    MOUNTED = ThisMachine().mounted()
 
 
 _FIO = """
@@ -213,7 +216,7 @@ class FakeMachine(ThisMachine):
         return next(known for known in self.drives if known.name == drive.name)
 
     def place(self, drive: Drive | None) -> Place:
-        return _place(drive)
+        return PLACES[drive.name if drive else ""]
 
     def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
         self.probes.append(target)
@@ -227,7 +230,7 @@ class FakeMachine(ThisMachine):
         return RECIPES
 
     def mounted(self) -> tuple[Place, ...]:
-        return _mounted()
+        return MOUNTED
 
     def make_plan(self, wishes: Wishes) -> Plan:
         if self.fails is not None:
@@ -281,16 +284,6 @@ class FakeMachine(ThisMachine):
     def clean(self, leftover: Leftover) -> None:
         self.left.remove(leftover)
         self.cleaned.append(leftover)
-
-
-@cache
-def _place(drive: Drive | None) -> Place:
-    return ThisMachine().place(drive)
-
-
-@cache
-def _mounted() -> tuple[Place, ...]:
-    return ThisMachine().mounted()
 
 
 class FakeSession:

@@ -24,6 +24,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import RunState, advance
 from fswizard.tui.wishes import Wishes
+from tests.fakes.desktop import at_the_desktop
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
 from tests.recording import recorded
@@ -94,11 +95,12 @@ async def _animate() -> None:
 
 
 async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
-    async with wizard.run_test(size=SIZE) as pilot:
-        await pilot.pause(0.5)
-        await pilot.press(*keys)
-        await pilot.pause(0.8)
-        svg = WEB_FONT.sub("", wizard.export_screenshot(title="fswizard"))
+    with at_the_desktop():
+        async with wizard.run_test(size=SIZE) as pilot:
+            await pilot.pause(0.5)
+            await pilot.press(*keys)
+            await pilot.pause(0.8)
+            svg = WEB_FONT.sub("", wizard.export_screenshot(title="fswizard"))
     picture = FOLDER / f"{name}.svg"
     picture.write_text(svg, "utf-8")
     draw(picture)
