@@ -113,8 +113,7 @@ async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: s
         await settled(pilot)
         for key in drawn.keys:
             await pilot.press(key)
-            if not drawn.words:
-                await settled(pilot)
+            await settled(pilot)
         if drawn.words:
             await shows(pilot, drawn.words)
         for look in drawn.looks:
