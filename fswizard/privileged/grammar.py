@@ -195,6 +195,8 @@ MOUNT_OPTIONS = {
     "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=(continue|remount-ro)",
 }
 """By mount type. Ownership of filesystems that know no owners is added by the helper."""
+NTFS = ("ntfs", "ntfs3", "ntfs-3g")
+"""One filesystem, made by one program and mounted by several drivers."""
 OWNERLESS = ("exfat", "ntfs3", "ntfs-3g")
 FUSE = ("ntfs-3g",)
 """Mount types that are a program of that name."""
@@ -235,6 +237,11 @@ def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -
     _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")
     owner = (f"uid={uid}", f"gid={gid}") if mount_type in OWNERLESS else ()
     return ",".join((*options, *owner, *ALWAYS))
+
+
+def mount_types(made: str) -> tuple[str, ...]:
+    """As what a filesystem may be mounted that was made as `made`."""
+    return NTFS if made in NTFS else (made,)
 
 
 def _check_parts(parts: Sequence[str], pattern: str, where: str) -> None:

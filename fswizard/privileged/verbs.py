@@ -78,7 +78,7 @@ class Verbs:
 
     def _join(self, handles: list[int]) -> Answer:
         self._require_room()
-        volumes_of = [self._volume(handle, mounted=False) for handle in handles]
+        volumes_of = [self._volume(handle, "join") for handle in handles]
         group = groups.join([part for volume in volumes_of for part in volume.parts])
         for volume in volumes_of:
             volume.joined = True
@@ -94,32 +94,31 @@ class Verbs:
         }  # fmt: skip
 
     def _wipe(self, handle: int) -> Answer:
-        volume = self._volume(handle, mounted=False)
+        volume = self._volume(handle, "wipe")
         body = volumes.wipe(volume)
+        volume.made = ""
         if isinstance(volume.device, Group):
             volume.device.spread = volume.device.missing = False
         return self._work(volume, "wipe", body)
 
     def _write(self, handle: int, blocks: list[int], pause_us: int) -> Answer:
-        volume = self._volume(handle, mounted=False)
+        volume = self._volume(handle, "write")
         if len(blocks) > MAXIMUM_BLOCKS or pause_us > MAXIMUM_PAUSE_US:
             raise Refusal("invalid", f"{MAXIMUM_BLOCKS} blocks at a time, and a minute between two, are the most")
         return self._work(volume, "write", volumes.write(volume, blocks, pause_us / 1e6))
 
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
-        volume = self._volume(handle, mounted=False)
+        volume = self._volume(handle, "mkfs")
         command = grammar.mkfs_command(filesystem, arguments, zoned=volume.zoned)
         volume.is_pool = filesystem == grammar.ZFS
         if volume.is_pool:
             volume.pool.counted.clear()
             volume.pool.others = ()
-            return self._work(volume, "mkfs", pools.create(volume.pool, command[1:]))
-        return self._work(
-            volume, "mkfs", volumes.mkfs(volume, command, self._nowhere), keep=(self._nowhere, *volume.locks)
-        )
+            return self._make(volume, "mkfs", filesystem, pools.create(volume.pool, command[1:]))
+        return self._make(volume, "mkfs", filesystem, volumes.mkfs(volume, command, self._nowhere))
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
-        volume, group = self._group(handle, missing)
+        volume, group = self._group(handle, "array", missing)
         if group.array:
             raise Refusal("refused", f"{group.name} is an array already")
         paths = [member.path for member in group.members]
@@ -128,25 +127,34 @@ class Verbs:
         return self._work(volume, "array", body, keep=(self._nowhere,))
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
-        volume, group = self._group(handle, missing)
+        volume, group = self._group(handle, "build", missing)
         command = grammar.mkfs_command(filesystem, arguments)
         volume.is_pool = filesystem == grammar.ZFS
         if volume.is_pool:
             volume.pool.counted.clear()
             volume.pool.others = tuple(member.descriptor for member in group.members[1:])
             spread = groups.zfs_words(level, [*volume.pool.devices])
-            return self._work(volume, "build", pools.create(volume.pool, command[1:], spread, degraded=missing > 0))
+            body = pools.create(volume.pool, command[1:], spread, degraded=missing > 0)
+            return self._make(volume, "build", filesystem, body)
         if filesystem != "btrfs":
             raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
         command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
         group.spread, group.missing = True, missing > 0
         body = volumes.build(volume, command, self._nowhere, degraded=group.missing)
-        return self._work(volume, "build", body, keep=(self._nowhere, *volume.locks))
+        return self._make(volume, "build", filesystem, body)
+
+    def _make(self, volume: Volume, verb: str, filesystem: str, body: Body) -> Answer:
+        """Start making a filesystem, which can be mounted once that went well."""
+
+        def finish(ending: Ending) -> None:
+            volume.made = "" if ending["exit_code"] else filesystem
+
+        return self._work(volume, verb, body, finish, keep=(self._nowhere, *volume.locks))
 
     def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
-        volume = self._volume(handle, mounted=False)
-        if volume.is_pool != (filesystem == grammar.ZFS):
-            raise Refusal("refused", f"{filesystem!r:.40} is not what was made")
+        volume = self._volume(handle, "mount")
+        if filesystem not in grammar.mount_types(volume.made):
+            raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
         allowed = grammar.mount_options(filesystem, options, self._person.uid, self._person.gid)
         target = volumes.open_mount_point(directory, self._person)
         known = mounts.mounts().keys()
@@ -165,7 +173,7 @@ class Verbs:
             os.close(target)
 
     def _umount(self, handle: int) -> Answer:
-        volume = self._volume(handle, mounted=True)
+        volume = self._volume(handle, "umount")
         mounted = volume.mount
         assert mounted is not None
         if volume.is_pool:
@@ -185,7 +193,7 @@ class Verbs:
             raise
 
     def _detach(self, handle: int) -> Answer:
-        volume = self._volume(handle, mounted=False)
+        volume = self._volume(handle, "detach")
         if isinstance(volume.device, Group):
             if volume.device.array:
                 raise Refusal("refused", f"{volume.device.name} is still an array")
@@ -196,13 +204,13 @@ class Verbs:
         return {}
 
     def _health(self, handle: int, counted: list[str]) -> Answer:
-        volume = self._volume(handle, mounted=True)
+        volume = self._volume(handle, "health")
         found = counters.read(volume, counted)
         volume.lines += volumes.new_kernel_errors(volume)
         return {"counters": {**found, "kernel_errors": len(volume.lines)}, "lines": volume.lines}
 
     def _sync(self, handle: int) -> Answer:
-        volume = self._volume(handle, mounted=True)
+        volume = self._volume(handle, "sync")
         return self._work(volume, "sync", volumes.sync(volume), keep=(volume.root,))
 
     def _run(self, argv: list[str], cwd: str, env: dict[str, str]) -> Answer:
@@ -244,16 +252,16 @@ class Verbs:
         self._jobs.kill(job)
         return {}
 
-    def _volume(self, handle: int, *, mounted: bool) -> Volume:
+    def _volume(self, handle: int, verb: str) -> Volume:
         if handle not in self._volumes:
             raise Refusal("invalid", f"no such handle: {handle}")
         volume = self._volumes[handle]
-        volume.require(mounted=mounted)
+        volume.require(verb)
         return volume
 
-    def _group(self, handle: int, missing: int) -> tuple[Volume, Group]:
+    def _group(self, handle: int, verb: str, missing: int) -> tuple[Volume, Group]:
         """The group, of which something shall be made that misses no device or one."""
-        volume = self._volume(handle, mounted=False)
+        volume = self._volume(handle, verb)
         if not isinstance(volume.device, Group):
             raise Refusal("refused", f"{volume.device.name} is one device alone")
         if missing > 1:
@@ -275,6 +283,7 @@ class Verbs:
             try:
                 volume.device.require_same(unused=False)
             except Refusal as refusal:
+                volume.made = ""
                 raise OSError(refusal.text) from refusal
 
         held = (part.descriptor for part in volume.parts)

@@ -31,6 +31,7 @@ from fswizard.privileged.identity import Person
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.states import ALLOWED, WORDS, State
 
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
@@ -55,6 +56,8 @@ class Volume:
     """What ZFS would make of the device."""
     is_pool: bool = False
     """Whether it did."""
+    made: str = ""
+    """The filesystem that the helper made on the device and has not wiped since."""
     mount: Mount | None = None
     root: int = -1
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
@@ -89,15 +92,22 @@ class Volume:
         """Whether it must be written in order, zone by zone."""
         return isinstance(self.device, ClaimedDevice) and self.device.zoned
 
-    def require(self, *, mounted: bool) -> None:
+    @property
+    def state(self) -> State:
+        if self.mount is not None:
+            return "mounted"
+        if self.made:
+            return "made"
+        return "array" if isinstance(self.device, Group) and self.device.array else "bare"
+
+    def require(self, verb: str) -> None:
+        """Refusal where `verb` is not carried out in this state."""
         if self.busy:
             raise Refusal("busy", f"{self.busy} is still going on")
         if self.joined:
             raise Refusal("refused", f"{self.device.name} is part of a group")
-        if mounted and self.mount is None:
-            raise Refusal("refused", f"{self.device.name} is not mounted")
-        if not mounted and self.mount is not None:
-            raise Refusal("refused", f"{self.device.name} is mounted")
+        if self.state not in ALLOWED[verb]:
+            raise Refusal("refused", f"{verb}: {self.device.name} {WORDS[self.state]}")
 
     def hold(self, mounted: Mount | None) -> None:
         """Remember what the volume is mounted as."""
