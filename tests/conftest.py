@@ -93,7 +93,6 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "fio": ("measures with fio", _program("fio", package="fio")),
     "xfs": ("makes XFS", _filesystem("xfs")),
     "btrfs": ("makes btrfs", _filesystem("btrfs")),
-    "zfs": ("makes ZFS", _filesystem("zfs")),
     "ntfs_3g": ("makes NTFS", _filesystem("ntfs-3g")),
     "borg": ("backs up with borg", _program("borg", package="borgbackup")),
     "rsync": ("copies with rsync", _program("rsync", package="rsync")),

@@ -180,12 +180,6 @@ def _check_candidate(candidate: Candidate, target: Target, recipe: Recipe) -> No
     if candidate.array and not (layout := layout_availability(candidate.array.layout)).usable:
         raise Missing(f"{candidate.name} cannot be made here: {layout.reason}", layout.hint)
     require_members(candidate.name, candidate.array, len(target.members))
-    if available.driver and (unknown := available.driver.unknown(candidate.mount_options)):
-        raise UsageError(
-            f"{candidate.name}: {available.driver.name}, through which {filesystem.title} is measured here, "
-            f"does not know {', '.join(unknown)}.",
-            "Leave it out.",
-        )
     room_bytes = target.room_bytes(candidate.array)
     if room_bytes < filesystem.minimum_bytes:
         raise UsageError(

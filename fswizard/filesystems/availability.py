@@ -26,26 +26,24 @@ class Availability:
     package: str = ""
     """What would bring what is missing; empty where no package does."""
     driver: Driver | None = None
-    """What mounts it, where there is a choice; None where nothing can."""
+    """What mounts it, where that did not come with the kernel; None where nothing can."""
 
 
 def availability(filesystem: Filesystem) -> Availability:
     """Look for the kernel's support and the programs."""
-    version = host.tool_version(filesystem.mkfs_program)
-    supported = [driver for driver in _drivers(filesystem) if host.this.kernel_supports(driver.kernel)]
-    if not supported:
+    version, driver = host.tool_version(filesystem.mkfs_program), filesystem.driver
+    if not host.this.kernel_supports(driver.kernel if driver else filesystem.mount_type):
         return Availability(
             False,
             f"The running kernel cannot mount {filesystem.title}.",
-            "Choose another filesystem, or start a kernel that has it as a module.",
+            (driver and driver.hint) or "Choose another filesystem, or start a kernel that has it as a module.",
             version,
         )
-    driver = next((driver for driver in supported if not driver.program or commands.find(driver.program)), None)
-    if driver is None:
-        return _without_driver(filesystem, supported[0], version)
     if commands.find(filesystem.mkfs_program) is None:
         return _not_installed(filesystem.mkfs_program, filesystem.packages, version)
-    return Availability(True, version=version, driver=driver if filesystem.drivers else None)
+    if driver and commands.find(driver.program) is None:
+        return _not_installed(driver.program, driver.packages or filesystem.packages, version)
+    return Availability(True, version=version, driver=driver)
 
 
 def layout_availability(layout: Layout) -> Availability:
@@ -63,20 +61,6 @@ def layout_availability(layout: Layout) -> Availability:
     if commands.find(MDADM) is None:
         return _not_installed(MDADM, {"": MDADM}, version)
     return Availability(True, version=version)
-
-
-def _drivers(filesystem: Filesystem) -> tuple[Driver, ...]:
-    return filesystem.drivers or (Driver(filesystem.title, filesystem.mount_type),)
-
-
-def _without_driver(filesystem: Filesystem, driver: Driver, version: str) -> Availability:
-    packages = driver.packages or filesystem.packages
-    if not driver.optional:
-        return _not_installed(driver.program, packages, version)
-    names = " nor ".join(driver.name for driver in filesystem.drivers)
-    command = programs.install_command([programs.package_of(packages, host.this.distribution())])
-    how = f" ({' '.join(command)})" if command else ""
-    return Availability(False, f"Neither {names} is installed{how}.", version=version)
 
 
 def _not_installed(program: str, packages: Mapping[str, str], version: str) -> Availability:

@@ -74,26 +74,20 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What mounts a filesystem: a module of the kernel, or a FUSE program."""
+    """What mounts a filesystem, where that is not a module that comes with the kernel."""
 
     name: str
-    """What people read, such as `zfs-fuse`."""
+    """What people read, such as `NTFS-3G`."""
     kernel: str
-    """Type that the kernel must know, as in /proc/filesystems: `ntfs3`, or `fuse` for a program."""
-    program: str = ""
-    """The FUSE program; empty where the kernel does it."""
+    """Type that the kernel must know, as in /proc/filesystems: `zfs`, or `fuse` for a program."""
+    program: str
+    """Comes with it, and with nothing else."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """What brings it, where it is not what brings the mkfs program."""
-    optional: bool = False
-    """Not installed along with everything else that is missing: whether to have it is a question of its own."""
-    lacks: tuple[str, ...] = ()
-    """Mount options that it does not know, as regular expressions."""
+    hint: str = ""
+    """What to do where the kernel lacks it, in a sentence."""
     doubt: str = ""
     """What has to be said beside figures that were measured through it, in sentences."""
-
-    def unknown(self, options: Iterable[str]) -> tuple[str, ...]:
-        """Those of the mount options, as they are typed, that it does not know."""
-        return tuple(option for option in options if any(re.fullmatch(lacked, option) for lacked in self.lacks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +121,8 @@ class Filesystem:
     mount_type: str = ""
     pool: bool = False
     """Made, mounted and unmounted by zpool's create, import and export; its mount options are properties."""
-    drivers: tuple[Driver, ...] = ()
-    """Where several can mount it, or it takes a FUSE program: the first one that is here is used."""
+    driver: Driver | None = None
+    """None where a module that comes with the kernel mounts it."""
     error_counters: tuple[str, ...] = ()
     """Where it counts its own errors: names that the privileged helper knows."""
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from fswizard.system import commands, host
 pytestmark = pytest.mark.loop
 
 IMAGE_BYTES = 2 << 30
-PLAIN = [filesystem for filesystem in catalogue().values() if not filesystem.drivers]
+PLAIN = [filesystem for filesystem in catalogue().values() if not filesystem.driver]
 """Made and mounted by commands that anybody may type; the others are tried through the helper."""
 MOUNTABLE = [filesystem for filesystem in PLAIN if host.this.kernel_supports(filesystem.mount_type)]
 ASKING = [filesystem for filesystem in MOUNTABLE if filesystem.name not in ("exfat", "ntfs")]

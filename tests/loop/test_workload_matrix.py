@@ -9,7 +9,6 @@ import asyncio
 import math
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from fswizard.bench.session import Session
 from fswizard.bench.workloads import ENGINES
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
 from fswizard.model.metrics import DURATION, ENGINE_METRICS, IOPS
-from fswizard.model.plan import Plan
 from fswizard.model.recipe import (
     BackupJob,
     FileServerJob,
@@ -42,12 +40,12 @@ pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "bo
 
 MIB = 1 << 20
 ENGINES_ALONE = "one of each engine"
-IMAGE_BYTES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 320 * MIB, "zfs": 320 * MIB}
+IMAGE_BYTES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 320 * MIB}
 
 
 def case(filesystem: str, which: str, *marks: str) -> Any:
     own = (filesystem, *marks) if filesystem in NEEDS else marks
-    group = pytest.mark.xdist_group("zfs" if filesystem == "zfs" else "matrix")  # one after the other: they take room
+    group = pytest.mark.xdist_group("matrix")  # one after the other: they take room
     return pytest.param(filesystem, which, marks=[*(getattr(pytest.mark, name) for name in own), group])
 
 
@@ -55,10 +53,8 @@ CASES = [
     case("ext4", "all"),
     case("xfs", ENGINES_ALONE),
     case("btrfs", ENGINES_ALONE),
-    *(case(filesystem, "all", "slow") for filesystem in ("xfs", "btrfs", "zfs")),
+    *(case(filesystem, "all", "slow") for filesystem in ("xfs", "btrfs")),
 ]
-ZFS_PATIENCE, LOCKED_UP_S = 3, 300.0
-"""zfs-fuse 0.7 locks up now and then for good; its whole run takes half a minute."""
 BESIDE = ("device_written", "device_read", "used")
 """What is recorded of every workload, whatever carries it out."""
 UNSHIPPED: dict[str, Job] = {
@@ -107,10 +103,8 @@ def all_workloads() -> Iterator[Workload]:
 WORKLOADS = tuple(all_workloads())
 
 
-def workloads_on(filesystem: str, which: str) -> tuple[Workload, ...]:
-    """But zfs-fuse 0.7 locks up for good when it is written to at random for some seconds on end."""
-    chosen = WORKLOADS if which == "all" else {type(w.job): w for w in reversed(WORKLOADS)}.values()
-    return tuple(w for w in chosen if filesystem != "zfs" or not isinstance(w.job, OverflowJob))
+def workloads_of(which: str) -> tuple[Workload, ...]:
+    return WORKLOADS if which == "all" else tuple({type(w.job): w for w in reversed(WORKLOADS)}.values())
 
 
 @dataclass
@@ -151,26 +145,14 @@ class Matrix:
 
 
 def measured(filesystem: str, which: str, directory: Path) -> Matrix:
-    recipe = Recipe("matrix", "Matrix", "For tests.", workloads_on(filesystem, which), IMAGE_BYTES[filesystem], 60.0)
+    recipe = Recipe("matrix", "Matrix", "For tests.", workloads_of(which), IMAGE_BYTES[filesystem], 60.0)
     plan = replace(short_plan(directory, filesystem, recipe), minimum_rounds=1, maximum_rounds=1)
     found = Matrix()
-    for event in carried_out(plan, directory, patience=1 if filesystem != "zfs" else ZFS_PATIENCE):
+    session = Session(plan, directory / "result.jsonl", patience_s=0.0)
+    for event in asyncio.run(watch(session)):
         found.take(event)
+    assert session.error is None, session.error
     return found
-
-
-def carried_out(plan: Plan, directory: Path, *, patience: int) -> list[Event]:
-    """The events of a run; one that gets stuck is begun anew, up to `patience` times in all."""
-    for number in range(1, patience + 1):
-        session = Session(plan, directory / f"result-{number}.jsonl", patience_s=0.0)
-        last = number == patience
-        with suppress(asyncio.TimeoutError):
-            events = asyncio.run(asyncio.wait_for(watch(session), None if last else LOCKED_UP_S))
-            stuck = any(isinstance(event, StepFailed) and event.failure.kind == "timed-out" for event in events)
-            if last or not (stuck or session.error):
-                assert session.error is None, session.error
-                return events
-    raise AssertionError("the last one has no limit")
 
 
 def writes_each_byte_once(job: Job) -> bool:
@@ -186,7 +168,7 @@ def test_every_workload_of_every_recipe_yields_sane_figures(filesystem: str, whi
     """Ten seconds on ext4: every engine and its programs, half a second each."""
     matrix = measured(filesystem, which, tmp_path)
     assert matrix.failures == []
-    workloads = workloads_on(filesystem, which)
+    workloads = workloads_of(which)
     assert {w.name for w in workloads if isinstance(w.job, FioJob) and not w.job.fsync} <= matrix.bare
     for workload in workloads:
         cell, where = matrix.cells[filesystem, workload.name], (filesystem, workload.name)
@@ -219,7 +201,7 @@ def _bytes_are_sane(job: Job, figures: dict[str, float], where: Sequence[str]) -
         assert written == 0, where
     elif isinstance(job, (FioJob, FileServerJob, OverflowJob, SqliteJob)):
         assert written > 0, where
-    if isinstance(job, (FioJob, OverflowJob)) and written and getattr(job, "direct", True) and where[0] != "zfs":
+    if isinstance(job, (FioJob, OverflowJob)) and written and getattr(job, "direct", True):
         assert on_device >= 0.99 * written, where
     if written >= 16 * MIB and writes_each_byte_once(job):
         assert on_device < 1.5 * written, (*where, "what the preparation wrote does not count")

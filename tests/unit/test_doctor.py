@@ -138,21 +138,22 @@ def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
     assert without_module.reason == "The running kernel cannot mount XFS."
 
 
-def test_of_several_drivers_the_first_one_that_is_here_is_used(machine: Path) -> None:
+def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path) -> None:
     zfs = catalogue()["zfs"]
-    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\n")
-    absent = availability(zfs)
-    assert (absent.usable, absent.driver) == (False, None)
-    assert absent.reason == "Neither zfs-fuse nor OpenZFS is installed (apt-get install zfs-fuse)."
-    assert absent.package == "", "it is not installed along with everything else"
-    for name in ("zpool", "zfs-fuse"):
+    for name in ("zpool", "zfs", "zfs-fuse"):
         make_program(machine / "bin", name, "")
-    through = availability(zfs)
-    assert through.usable and through.driver and through.driver.name == "zfs-fuse"
-    (machine / "bin/zfs-fuse").unlink()
+    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\n")
+    without_module = availability(zfs)
+    assert (without_module.usable, without_module.package) == (False, "")
+    assert without_module.reason == "The running kernel cannot mount ZFS."
+    assert "install OpenZFS's module" in without_module.hint
     make_machine(machine, "debian", proc__filesystems="nodev\tfuse\nnodev\tzfs\n")
-    module = availability(zfs)
-    assert module.usable and module.driver and module.driver.name == "OpenZFS"
+    with_zfs_fuse = availability(zfs)
+    assert (with_zfs_fuse.usable, with_zfs_fuse.reason) == (False, "mount.zfs is not installed.")
+    assert with_zfs_fuse.hint == "Install it: apt-get install zfsutils-linux"
+    make_program(machine / "bin", "mount.zfs", "")
+    whole = availability(zfs)
+    assert whole.usable and whole.driver and whole.driver.name == "OpenZFS"
     (machine / "bin/zpool").unlink()
     assert availability(zfs).package == "zfsutils-linux"
 

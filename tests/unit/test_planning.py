@@ -189,18 +189,6 @@ def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> 
         make_plan(Choices(recipe, target=target))
 
 
-def test_an_option_that_the_driver_here_does_not_know_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, new = catalogue()["zfs"].drivers
-    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True, driver=old))
-    with pytest.raises(UsageError, match=r"zfs-fuse.* does not know compression=zstd-3, sync=always"):
-        plan(tmp_path, "zfs:compression=zstd-3,sync=always,atime=off")
-    assert plan(tmp_path, "zfs:compression=lzjb,atime=off")
-    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True, driver=new))
-    assert plan(tmp_path, "zfs:compression=zstd-3,sync=always,atime=off")
-
-
 def test_a_pool_is_shown_with_the_commands_that_people_type(tmp_path: Path) -> None:
     argvs = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
     assert "zpool create -o ashift=12 -O atime=off POOL DEVICE" in argvs

@@ -27,7 +27,7 @@ ATTACHED = Attached(1, True, "pool", ("loop0",), ("/dev/loop0",))
 
 
 class StuckHelper:
-    """Carries out everything but umount, as with a FUSE program that has locked up."""
+    """Carries out everything but umount, as with a driver that has locked up."""
 
     waits_for_disk = None
 
