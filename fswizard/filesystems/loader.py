@@ -29,9 +29,8 @@ def catalogue() -> Mapping[str, Filesystem]:
 
 
 def mounted_as(kind: str) -> Filesystem | None:
-    """The filesystem that the kernel calls `kind` where it is mounted, such as `fuse.zfs`; None for an unknown one."""
-    name = kind.removeprefix("fuse.")
-    return catalogue().get(name) or next((known for known in catalogue().values() if known.mount_type == name), None)
+    """The filesystem that the kernel calls `kind` where it is mounted, such as `ntfs3`; None for an unknown one."""
+    return catalogue().get(kind) or next((known for known in catalogue().values() if known.mount_type == kind), None)
 
 
 def _read(file_name: str) -> Filesystem:
