@@ -66,13 +66,13 @@ UNSHIPPED: dict[str, Job] = {
 
 
 def small(job: Job) -> Job:
-    """The same work on a few megabytes, in a moment."""
+    """The same work on a few megabytes, in a moment: as long as every operation needs to come about on a busy machine."""
     if isinstance(job, FioJob):
         return replace(job, size_bytes=16 * MIB, seconds=0.1 if job.seconds else 0.0)
     if isinstance(job, OverflowJob):
-        return replace(job, working_set_bytes=16 * MIB, seconds=3.0)
+        return replace(job, working_set_bytes=16 * MIB, seconds=6.0)
     if isinstance(job, FileServerJob):
-        return replace(job, files=6 * job.threads, mean_file_bytes=16_000, mean_append_bytes=2_000, seconds=0.1)
+        return replace(job, files=6 * job.threads, mean_file_bytes=16_000, mean_append_bytes=2_000, seconds=1.0)
     if isinstance(job, SqliteJob):
         return replace(job, transactions=40)
     if isinstance(job, TreeJob) and job.files == 1:
