@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -104,8 +105,9 @@ class HelperProcess:
 class Channel:
     """To the running helper. When that ends, whatever waits for it gets RunFailed."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, line: socket.socket) -> None:
         self._process = process
+        self._line = line
         self._last_id = 0
         self._asked: dict[int, tuple[asyncio.Future[Any], tuple[str, ...]]] = {}
         self._jobs: dict[int, HelperProcess] = {}
@@ -133,31 +135,52 @@ class Channel:
             raise privilege.missing(found)
         python = await asyncio.to_thread(privilege.python)
         program = privilege.privileged_path().path / "__main__.py"
-        channel = cls(
-            await commands.converse(_command(found, python, program), env=ENVIRONMENT, own_session=found == "root")
-        )
+        ours, theirs = socket.socketpair()
+        try:
+            process = await commands.converse(
+                _command(found, python, program), line=theirs, env=ENVIRONMENT, own_session=found == "root"
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        channel = cls(process, ours)
         try:
             await channel._greet()
             yield channel
         finally:
             await channel._end()
 
-    async def ask(self, verb: str, argv: Sequence[str] = (), /, **fields: Any) -> Any:
-        """The helper's answer; for a job, its process. Refused, Missing or HelperFailed as the helper says."""
+    async def ask(self, verb: str, argv: Sequence[str] = (), /, *, given: int | None = None, **fields: Any) -> Any:
+        """The helper's answer; for a job, its process. Refused, Missing or HelperFailed as the helper says.
+
+        `given` is a descriptor that the helper gets and that is closed here.
+        """
         if self._over:
             raise self.gone()
-        answer = self._write(verb, argv, **fields)
+        answer = self._write(verb, argv, given, **fields)
         try:
             return await patience.within(ANSWER_LIMIT_S, answer)
         except asyncio.TimeoutError:
             raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
 
-    def _write(self, verb: str, argv: Sequence[str] = (), /, **fields: Any) -> asyncio.Future[Any]:
+    def _write(
+        self, verb: str, argv: Sequence[str] = (), given: int | None = None, /, **fields: Any
+    ) -> asyncio.Future[Any]:
+        """The line is taken whole: the helper reads whatever else it does."""
         self._last_id += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[self._last_id] = answer, tuple(argv)
-        assert self._process.stdin is not None
-        self._process.stdin.write(protocol.encode({"id": self._last_id, "verb": verb, **fields}))
+        message = protocol.encode({"id": self._last_id, "verb": verb, **fields})
+        try:
+            sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
+            self._line.sendall(message[sent:])
+        except OSError:  # it has ended, which its reader tells
+            pass
+        finally:
+            if given is not None:
+                os.close(given)
         return answer
 
     def gone(self) -> RunFailed:
@@ -182,8 +205,7 @@ class Channel:
 
     async def _end(self) -> None:
         """End of input is the end of the helper, and the kernel clears up behind it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._line.close()
         try:
             await patience.within(END_LIMIT_S, self._process.wait())
         except asyncio.TimeoutError:
@@ -236,8 +258,7 @@ class Channel:
         """sudo may be killed alone, and the helper then waits for orders that nobody gives."""
         while self._process.returncode is None:  # wait() would wait for the helper's pipes, too
             await clock.pause(WATCH_EVERY_S)
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._line.close()
 
     def _fail_all(self) -> None:
         self._over = True

@@ -10,7 +10,6 @@ from fswizard.bench.helper import Helper
 from fswizard.bench.journal import Leftover
 
 ZFS_MODULE = Path("/sys/module/zfs")
-"""Only the kernel's module keeps a pool when everything else of a run is gone."""
 BLOCKS = Path("/sys/block")
 
 

@@ -82,9 +82,6 @@ class DirectoryVenue:
         self._narrator.begin("check", "removing what was measured", expected_s=0.5)
         await _remove(directory)
 
-    def bare(self) -> None:
-        return None
-
     async def check_device(self, *, reading: bool) -> None:
         """A full filesystem is a result here; one that is gone ends the run."""
         if not os.path.isdir(self._scratch):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from fswizard.bench.disk import require_confirmation, require_unchanged
 from fswizard.bench.helper import Attached, Helper
-from fswizard.bench.image import ImageVenue, Layout
+from fswizard.bench.image import ImageVenue
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
 from fswizard.drives.contents import content
@@ -30,12 +29,6 @@ class DiskVenue(ImageVenue):
     What a device does without a filesystem is not measured: that would take writing to it as root.
     """
 
-    touched = False
-    """What lay on the device is gone; until then the end of the run leaves it alone, whatever somebody does with it."""
-
-    def bare(self) -> None:
-        return None
-
     async def check_device(self, *, reading: bool) -> None:
         """With `reading` the kernel's log is asked: reading a whole disk would take hours."""
         for name, member in zip(self.devices, self._plan.target.members):
@@ -46,10 +39,6 @@ class DiskVenue(ImageVenue):
                 f"{names or self.devices[0]} reported errors.", "It may be failing: look at its health first.",
                 "\n".join(self._helper.kernel_log),
             )  # fmt: skip
-
-    async def _prepare_blocks(self) -> None:
-        await self._helper.wipe(self._attached.handle)
-        self.touched = True
 
 
 def _check_member(name: str, member: Member) -> None:
@@ -68,9 +57,8 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
     require_confirmation(plan)
     shown = [content(properties).filesystem for properties in require_unchanged(plan)]
     directory = journal.make_directory(state_directory())
-    layout = Layout((), str(directory / "mount"), str(directory / "scratch"))
-    for made in (layout.mount, layout.scratch):
-        Path(made).mkdir(mode=0o700)
+    scratch = directory / "scratch"
+    scratch.mkdir(mode=0o700)
     narrator.begin("prepare", "having the device checked by the privileged helper")
     async with Helper.start() as helper:
         claimed = [
@@ -81,7 +69,7 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
         require_unchanged(plan, held=True)
-        venue = DiskVenue(plan, narrator, helper, attached, layout)
+        venue = DiskVenue(plan, narrator, helper, attached, str(scratch))
         try:
             yield venue
         finally:

@@ -26,6 +26,8 @@ class Attached:
     """As read back from the kernel: the image is not cached a second time."""
     pool: str
     """What a ZFS pool or an array of it is called, if one is made."""
+    directory: str
+    """Where it is mounted, for programs that the helper starts."""
     names: tuple[str, ...]
     """Kernel name of each device, such as `loop0`."""
     paths: tuple[str, ...]
@@ -48,9 +50,9 @@ class Attached:
 class Helper(Channel):
     """The running helper."""
 
-    async def attach(self, image: str) -> Attached:
-        """Make a loop device of `image`, a regular file of the user's."""
-        return _attached(await self.ask("attach", image=image))
+    async def attach(self, image: int) -> Attached:
+        """Make a loop device of a file of the user's that has no name any more; its descriptor is closed here."""
+        return _attached(await self.ask("attach", given=image))
 
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
@@ -80,13 +82,23 @@ class Helper(Channel):
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
         return _succeeded(await self._work(("wipefs", "--all"), "wipe", handle=handle))
 
+    async def fill(self, handle: int) -> HelperProcess:
+        """Start writing the blocks of images that a filesystem discarded; each line of output says how far it is."""
+        job: HelperProcess = await self.ask("fill", ("fill",), handle=handle)
+        return job
+
+    async def inspect(self, handle: int, *, reading: bool) -> Finished:
+        """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
+        return await self._work(("inspect",), "inspect", handle=handle, reading=reading)
+
     async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
         """Start writing noise to blocks of 1 MiB of a claimed, empty device; a line of output says what each one took.
 
         Refused where anything was found on the device when it was claimed.
         """
-        fields = {"handle": handle, "blocks": list(blocks), "pause_us": round(pause_s * 1e6)}
-        job: HelperProcess = await self.ask("write", ("write",), **fields)
+        job: HelperProcess = await self.ask(
+            "write", ("write",), handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6)
+        )
         return job
 
     async def mkfs(
@@ -116,16 +128,16 @@ class Helper(Channel):
         level, missing = array.layout.level, int(array.degraded)
         return await self._work(argv, "build", limit_s, handle=handle, level=level, missing=missing, **fields)
 
-    async def mount(self, handle: int, mount_type: str, options: Sequence[str], directory: str) -> Finished:
-        """Mount over an empty directory of the user's, who then owns the root of what is mounted.
+    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
+        """Mount what was made on a device; the user owns the root of it. The host does not see it.
 
-        The host does not see it. A failure is told by the exit code.
+        A failure is told by the exit code.
         """
         chosen = ("-o", ",".join(options)) if options else ()
-        argv = ("mount", "-t", mount_type, *chosen, directory)
+        argv = ("mount", "-t", mount_type, *chosen, attached.path, attached.directory)
         return await self._work(
-            argv, "mount", handle=handle, filesystem=mount_type, options=list(options), directory=directory
-        )
+            argv, "mount", handle=attached.handle, filesystem=mount_type, options=list(options)
+        )  # fmt: skip
 
     async def umount(self, handle: int) -> Finished:
         """Never lazily: while something is open, the exit code is not 0 and the output names what it is."""
@@ -137,11 +149,6 @@ class Helper(Channel):
         The output is the bytes in use on the filesystem, its own structures included.
         """
         return _succeeded(await self._work(("sync", "--file-system"), "sync", handle=handle))
-
-    async def start_sync(self, handle: int) -> HelperProcess:
-        """The same, as a program that is watched while it runs."""
-        job: HelperProcess = await self.ask("sync", ("sync", "--file-system"), handle=handle)
-        return job
 
     async def reclaim(self, pool: str) -> None:
         """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""
@@ -180,7 +187,7 @@ class Helper(Channel):
 
 def _attached(answer: Mapping[str, Any]) -> Attached:
     names, paths = (answer["name"],), (answer["path"],)
-    return Attached(answer["handle"], answer["direct_io"], answer["pool"], names, paths)
+    return Attached(answer["handle"], answer["direct_io"], answer["pool"], answer["directory"], names, paths)
 
 
 def _succeeded(finished: Finished) -> Finished:

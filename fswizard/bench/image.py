@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard.bench import scratch_file
@@ -14,8 +15,10 @@ from fswizard.bench.channel import HelperFailed
 from fswizard.bench.helper import Attached, Helper
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
+from fswizard.bench.scratch_file import FILLING, expected_s
 from fswizard.bench.site import Site, forget_cell
 from fswizard.bench.venue import CandidateFailed
+from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import ARRAY, MD
@@ -23,6 +26,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
+from fswizard.privileged.images import BLOCK_BYTES
 from fswizard.system import clock, commands, host
 from fswizard.system.process import Finished, Process
 
@@ -31,27 +35,17 @@ BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What stands in the run's private directories."""
-
-    images: tuple[str, ...]
-    """One for each member of the target; none where devices are measured."""
-    mount: str
-    scratch: str
-
-
 class ImageSite:
     """A candidate, mounted from the image inside the helper's namespaces."""
 
     def __init__(
-        self, helper: Helper, attached: Attached, candidate: Candidate, layout: Layout, laid_out: set[str]
+        self, helper: Helper, attached: Attached, candidate: Candidate, scratch: str, laid_out: set[str]
     ) -> None:
         self._helper = helper
         self._attached = attached
         self._candidate = candidate
-        self.directory = layout.mount
-        self.scratch = layout.scratch
+        self.directory = attached.directory
+        self.scratch = scratch
         self.devices = attached.names
         self.laid_out = laid_out
         self.mounted = False
@@ -63,8 +57,6 @@ class ImageSite:
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> Process:
-        if self._candidate.filesystem.pool and tuple(argv) == ("sync", "--file-system", self.directory):
-            return await self._helper.start_sync(self._attached.handle)  # zfs-fuse hears of no other
         return await self._helper.run(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def remount(self) -> None:
@@ -96,9 +88,7 @@ class ImageSite:
     async def mount(self) -> Finished:
         candidate = self._candidate
         options = () if candidate.filesystem.pool else candidate.mount_options  # those of a pool lie on it already
-        finished = await self._helper.mount(
-            self._attached.handle, candidate.filesystem.mount_type, options, self.directory
-        )
+        finished = await self._helper.mount(self._attached, candidate.filesystem.mount_type, options)
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
         self.mounted = True
@@ -126,9 +116,9 @@ class ImageSite:
 class BareSite:
     """The image file itself, as the nearest thing to the bare device that the user may write."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.directory = str(Path(layout.images[0]).parent)
-        self.scratch = layout.scratch
+    def __init__(self, image: str, scratch: str) -> None:
+        self.directory = str(Path(image).parent)
+        self.scratch = scratch
         self.devices = ()
         self.laid_out: set[str] = set()
 
@@ -144,26 +134,76 @@ class BareSite:
         return None
 
 
+class ScratchImages:
+    """The files, whole and written once, as long as they are the user's."""
+
+    def __init__(self, plan: Plan, paths: tuple[str, ...], scratch: str) -> None:
+        self._plan = plan
+        self._paths = paths
+        self.scratch = scratch
+
+    @property
+    def bare(self) -> Site | None:
+        """Stands for the device itself. None for several: one alone is no limit of what is spread over all."""
+        return BareSite(self._paths[0], self.scratch) if len(self._paths) == 1 else None
+
+    async def check_device(self, *, reading: bool) -> None:
+        """As of a venue."""
+        _check_room(self._plan)
+        for path in self._paths if reading else ():
+            await scratch_file.read_whole(path)
+        if reading:
+            await scratch_file.write_beside(self.scratch)
+
+    async def hand_over(self, helper: Helper, narrator: Narrator) -> Attached:
+        """Let go of them: from here on nobody but the helper can reach them, and nothing is left of them after it."""
+        parts = []
+        for path in self._paths:
+            image = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            os.unlink(path)
+            scratch_file.require_whole(image)
+            parts.append(part := await helper.attach(image))
+            loop = ("losetup", "--direct-io=on", part.path, path)
+            narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        return await helper.joined(parts)
+
+
+def _check_room(plan: Plan) -> None:
+    for member in plan.target.members:
+        try:
+            free_bytes = host.this.room(member.path).free_bytes
+        except OSError as error:
+            raise RunFailed(
+                f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
+            ) from error
+        if free_bytes == 0:
+            raise RunFailed(
+                f"The filesystem under the image ({member.path}) is full.", "Make room there and run again."
+            )
+
+
 class ImageVenue:
     """Candidates made one after the other on the same image, or on the same several."""
 
-    def __init__(self, plan: Plan, narrator: Narrator, helper: Helper, attached: Attached, layout: Layout) -> None:
+    def __init__(self, plan: Plan, narrator: Narrator, helper: Helper, attached: Attached, scratch: str) -> None:
         self._plan = plan
         self._narrator = narrator
         self._helper = helper
         self._attached = attached
-        self._layout = layout
+        self._scratch = scratch
         self._laid_out: set[str] = set()
         self._site: ImageSite | None = None
         """The last candidate's."""
         self.devices = attached.names
+        self.touched = False
+        """What lay on the devices is gone; until then the end of the run leaves them alone."""
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
         await self._clear(candidate)
         await self._make(candidate)
-        forget_cell(self._laid_out, self._layout.scratch)
-        site = self._site = ImageSite(self._helper, self._attached, candidate, self._layout, self._laid_out)
+        forget_cell(self._laid_out, self._scratch)
+        site = self._site = ImageSite(self._helper, self._attached, candidate, self._scratch, self._laid_out)
         self._narrator.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
         self._narrator.command_ended(await site.mount(), as_root=True)
         try:
@@ -196,37 +236,30 @@ class ImageVenue:
                 error.details,
             ) from error
 
-    def bare(self) -> AbstractAsyncContextManager[Site] | None:
-        """None for several images: one alone is no limit of what is spread over all."""
-        return contextlib.nullcontext(BareSite(self._layout)) if len(self._layout.images) == 1 else None
-
     async def check_device(self, *, reading: bool) -> None:
-        for image, member in zip(self._layout.images, self._plan.target.members):
-            await self._check_image(Path(image), member.size_bytes, reading=reading)
-        if reading:
-            await scratch_file.write_beside(self._layout.scratch)
-
-    async def _check_image(self, image: Path, size_bytes: int, *, reading: bool) -> None:
+        _check_room(self._plan)
         try:
-            whole = image.stat().st_size == size_bytes
-        except OSError as error:
+            finished = await self._helper.inspect(self._attached.handle, reading=reading)
+        except HelperFailed as error:
             raise RunFailed(
-                f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
+                "Something changed the size of the scratch image.", "Nothing else may write to it.", str(error)
             ) from error
-        if not whole:
-            raise RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.")
-        if host.this.room(image).free_bytes == 0:
+        if finished.exit_code:
             raise RunFailed(
-                f"The filesystem under the image ({image.parent.parent}) is full.", "Make room there and run again."
+                "The disk under the scratch image cannot be read.",
+                "The disk may be failing: look at its health first.",
+                finished.output,
             )
         if reading:
-            await scratch_file.read_whole(str(image))
+            await scratch_file.write_beside(self._scratch)
 
     async def _make(self, candidate: Candidate) -> None:
-        await self._prepare_blocks()
-        program = candidate.filesystem.mkfs_program
-        self._narrator.begin("format", f"formatting with {program}", expected_s=1.0)
+        title = f"formatting with {candidate.filesystem.mkfs_program}"
+        self._narrator.begin("format", title, expected_s=1.0)
+        self.touched = True
         await self._helper.wipe(self._attached.handle)
+        if await self._filled():
+            self._narrator.begin("format", title, expected_s=1.0)
         told = candidate.making_commands(*self._attached.paths, scratch=True)
         took_s = 0.0
         for words, order in zip(told, self._orders(candidate)):
@@ -250,11 +283,25 @@ class ImageVenue:
             yield functools.partial(self._helper.array, handle, array)
         yield functools.partial(self._helper.mkfs, handle, name, arguments)
 
-    async def _prepare_blocks(self) -> None:
-        """A filesystem that discarded blocks has made holes: later writes would have to fill them."""
-        for image in self._layout.images:
-            if scratch_file.is_sparse(image):
-                await scratch_file.fill(image, self._plan, self._narrator)
+    async def _filled(self) -> bool:
+        """Whether blocks of an image were written that a filesystem discarded: later writes would have to do it."""
+        blocks, size_bytes = 0, sum(member.size_bytes for member in self._plan.target.members)
+        filling = await self._helper.fill(self._attached.handle)
+        try:
+            async for chunk in filling.chunks():
+                if not blocks:
+                    self._narrator.begin("fill", FILLING, expected_s=expected_s(self._plan))
+                blocks += chunk.count(b"\n")
+                self._narrator.progress(FILLING, Progress(min(1.0, blocks * BLOCK_BYTES / size_bytes)))
+            finished = await filling.wait()
+        except BaseException:
+            await filling.kill()
+            raise
+        if finished.exit_code:
+            raise RunFailed(
+                "The scratch image could not be written.", "Its disk may be full or failing.", finished.output
+            )
+        return blocks > 0
 
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
@@ -267,29 +314,30 @@ class ImageVenue:
             raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.")
 
 
-@asynccontextmanager
-async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIterator[ImageVenue]:
-    """Make, fill and attach the image, or several; leaving takes everything away."""
+async def make_images(plan: Plan, narrator: Narrator, journal: Journal) -> ScratchImages:
+    """Make the image, or several, and write them once."""
     members = plan.target.members
     homes = {member.path: journal.make_directory(Path(member.path)) for member in members}
-    directory = homes[plan.target.path]
     images = tuple(str(homes[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
-    layout = Layout(images, str(directory / "mount"), str(directory / "scratch"))
-    for made in (layout.mount, layout.scratch):
-        Path(made).mkdir(mode=0o700)
+    scratch = homes[plan.target.path] / "scratch"
+    scratch.mkdir(mode=0o700)
     for image, member in zip(images, members):
         narrator.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
         await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, narrator)
         await scratch_file.fill(image, plan, narrator)
+    return ScratchImages(plan, images, str(scratch))
+
+
+@asynccontextmanager
+async def open_images(
+    plan: Plan, narrator: Narrator, journal: Journal, images: ScratchImages
+) -> AsyncIterator[ImageVenue]:
+    """Hand the images over to the helper; leaving takes everything away."""
     narrator.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
-        parts = [await helper.attach(image) for image in images]
-        attached = await helper.joined(parts)
+        attached = await images.hand_over(helper, narrator)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
-        for part, image in zip(parts, images):
-            loop = ("losetup", "--direct-io=on", part.path, image)
-            narrator.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
         if not attached.direct_io:
             narrator.doubt(
                 Doubt(
@@ -299,7 +347,7 @@ async def open_image(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncI
                 )
             )
         try:
-            yield ImageVenue(plan, narrator, helper, attached, layout)
+            yield ImageVenue(plan, narrator, helper, attached, images.scratch)
         finally:
             narrator.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
 

@@ -18,6 +18,7 @@ from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
 FILL_BLOCK_BYTES = 4 << 20
+FILLING = "writing the whole scratch image once"
 PROBE_MIB = 16
 """Written beside the image after an error, to tell a failing disk from a failing candidate."""
 
@@ -42,8 +43,7 @@ async def reserve(image: str, size_bytes: int, host_filesystem: str, narrator: N
 async def fill(image: str, plan: Plan, narrator: Narrator) -> None:
     """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
     size_bytes = plan.target.size_bytes
-    expected_s = filling_s(size_bytes, plan.drive.kind if plan.drive else "unknown")
-    narrator.begin("fill", "writing the whole scratch image once", expected_s=expected_s)
+    narrator.begin("fill", FILLING, expected_s=expected_s(plan))
     argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
     argv += ["conv=notrunc,fsync", "status=none"]
     finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, narrator)
@@ -51,6 +51,11 @@ async def fill(image: str, plan: Plan, narrator: Narrator) -> None:
         finished = await _watch_writing(argv, size_bytes, narrator)
     if finished.exit_code:
         raise RunFailed("The scratch image could not be written.", "Its disk may be full or failing.", finished.output)
+
+
+def expected_s(plan: Plan) -> float:
+    """What writing one image takes."""
+    return filling_s(plan.target.size_bytes, plan.drive.kind if plan.drive else "unknown")
 
 
 async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrator) -> Finished:
@@ -66,7 +71,7 @@ async def _watch_writing(argv: Sequence[str], size_bytes: int, narrator: Narrato
             if silent_s > patience.LIMIT_S:
                 raise patience.no_answer(argv[0])
             before = written
-            narrator.progress("writing the whole scratch image once", Progress(min(1.0, written / size_bytes), rate))
+            narrator.progress(FILLING, Progress(min(1.0, written / size_bytes), rate))
     finally:
         if not ending.done():
             ending.cancel()
@@ -83,9 +88,15 @@ def _written_bytes(pid: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("wchar:")), 0)
 
 
-def is_sparse(image: str) -> bool:
-    status = os.stat(image)
-    return status.st_blocks * 512 < status.st_size
+def require_whole(image: int) -> None:
+    """RunFailed where the filesystem under it keeps no blocks for zeros: later writes would have to find room."""
+    status = os.fstat(image)
+    if status.st_blocks * 512 < status.st_size:
+        os.close(image)
+        raise RunFailed(
+            "The filesystem under the scratch image compresses it or leaves its zeros out.",
+            "Choose a directory on another filesystem, or one without compression.",
+        )
 
 
 async def read_whole(image: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from fswizard.bench import doubts, resuming, schedule
 from fswizard.bench.directory import open_directories
 from fswizard.bench.given_up import open_disk
-from fswizard.bench.image import open_image
+from fswizard.bench.image import make_images, open_images
 from fswizard.bench.journal import Journal
 from fswizard.bench.limits import measure_limits
 from fswizard.bench.narrator import BEFORE_ROUNDS, Narrator
@@ -171,10 +171,10 @@ class Session:
             return await undo.enter_async_context(open_directories(self._narrator, journal, state_directory()))
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_disk(self.plan, self._narrator, journal))
-        venue = await undo.enter_async_context(open_image(self.plan, self._narrator, journal))
+        images = await make_images(self.plan, self._narrator, journal)
         if not any(s.round == 0 and s.metric != RATE_IN_MEMORY.name for s in self._result.samples):
-            await run_bare(self.plan, venue, self._narrator)
-        return venue
+            await run_bare(self.plan, images, self._narrator)
+        return await undo.enter_async_context(open_images(self.plan, self._narrator, journal, images))
 
     async def _rounds(self, venue: Venue) -> tuple[Outcome, str]:
         plan, patience_s = self.plan, self._patience_s

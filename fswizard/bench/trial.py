@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from fswizard.bench import device
 from fswizard.bench.course import Gathering
+from fswizard.bench.image import ScratchImages
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.site import Site
 from fswizard.bench.venue import CandidateFailed, Venue
@@ -55,28 +56,27 @@ async def run_trial(plan: Plan, trial: Trial, venue: Venue, narrator: Narrator) 
             raise
 
 
-async def run_bare(plan: Plan, venue: Venue, narrator: Narrator) -> None:
+async def run_bare(plan: Plan, images: ScratchImages, narrator: Narrator) -> None:
     """What the device does without a filesystem, for the same block sizes: the limit that nobody can beat.
 
     RunFailed where it cannot be measured: then no candidate could be blamed for failing at the same work.
     """
-    opened = venue.bare()
-    if opened is None:
+    site = images.bare
+    if site is None:
         return
-    async with opened as site:
-        for workload in plan.recipe.workloads:
-            if isinstance(workload.job, FioJob) and not workload.job.fsync:
-                narrator.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
-                               expected_s=workload.seconds)  # fmt: skip
-                try:
-                    await _tell_all(workload, site, narrator, seed=plan.seed, bare=True)
-                except WorkloadFailed as problem:
-                    await venue.check_device(reading=problem.kind in ("EIO", "EROFS"))
-                    raise RunFailed(
-                        f"{workload.title} cannot be measured on this machine: {problem.text}",
-                        "It failed without any filesystem, so no candidate is to blame for it.",
-                        problem.details,
-                    ) from problem
+    for workload in plan.recipe.workloads:
+        if isinstance(workload.job, FioJob) and not workload.job.fsync:
+            narrator.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
+                           expected_s=workload.seconds)  # fmt: skip
+            try:
+                await _tell_all(workload, site, narrator, seed=plan.seed, bare=True)
+            except WorkloadFailed as problem:
+                await images.check_device(reading=problem.kind in ("EIO", "EROFS"))
+                raise RunFailed(
+                    f"{workload.title} cannot be measured on this machine: {problem.text}",
+                    "It failed without any filesystem, so no candidate is to blame for it.",
+                    problem.details,
+                ) from problem
 
 
 async def _run_workload(plan: Plan, trial: Trial, workload: Workload, site: Site, narrator: Narrator) -> None:

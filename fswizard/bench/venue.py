@@ -32,10 +32,6 @@ class Venue(Protocol):
         """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
         ...
 
-    def bare(self) -> AbstractAsyncContextManager[Site] | None:
-        """The target without any filesystem, for the limits of the device itself; None where it cannot be had."""
-        ...
-
     async def check_device(self, *, reading: bool) -> None:
         """RunFailed where the device or the filesystem under the image is at fault, and no candidate to blame.
 

@@ -50,6 +50,11 @@ class ClaimedDevice:
         return self.device.path
 
     @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What whoever works on it needs."""
+        return (self.descriptor,)
+
+    @property
     def log_names(self) -> tuple[str, ...]:
         """By which the kernel's log may call it."""
         return self.device.names

@@ -3,8 +3,8 @@
 Left out on purpose: whatever names a file, a directory or a second device (`-d`, `-J device=`, `logdev=`,
 `--rootdir`), and whatever can bring the machine down (`errors=panic`). From the manual pages of
 e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2,
-ntfs-3g 2022.10, jfsutils 1.1, udftools 2.3, bcachefs-tools 1.3, OpenZFS 2.3, zfs-fuse 0.7, and the
-kernel's Documentation/filesystems.
+ntfs-3g 2022.10, jfsutils 1.1, udftools 2.3, bcachefs-tools 1.3, OpenZFS 2.3, and the kernel's
+Documentation/filesystems.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = Fal
 def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -> str:
     """The value of mount's -o; Refusal where any option is not on the list."""
     if mount_type == ZFS and not options:
-        return ""
+        return ",".join(ALWAYS)
     if mount_type not in MOUNT_OPTIONS:
         raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
     _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")

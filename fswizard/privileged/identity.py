@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,25 +51,6 @@ def acting_as(person: Person) -> Iterator[None]:
         os.setegid(gid)
         os.setgroups(groups)
         system_calls.die_with_parent()
-
-
-def open_image(path: str, person: Person, minimum_bytes: int) -> int:
-    """Descriptor of a regular file that is the person's alone; Refusal where it is anything else."""
-    descriptor = _open(path, os.O_RDWR | os.O_NONBLOCK, person)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refusal("refused", f"{path} is no regular file")
-        if status.st_uid != person.uid:
-            raise Refusal("refused", f"{path} belongs to user {status.st_uid}")
-        if status.st_nlink != 1:
-            raise Refusal("refused", f"{path} has {status.st_nlink} names (hard links)")
-        if status.st_size < minimum_bytes:
-            raise Refusal("refused", f"{path} is smaller than {minimum_bytes >> 20} MiB")
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def open_directory(path: str, person: Person) -> int:

@@ -11,6 +11,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.privileged.images import Image
 from fswizard.privileged.protocol import Refusal
 
 LOOP_SET_FD = 0x4C00
@@ -38,6 +39,12 @@ class LoopDevice:
     descriptor: int
     name: str
     direct_io: bool
+    image: Image
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What whoever works on it needs."""
+        return (self.descriptor, self.image.descriptor)
 
     @property
     def path(self) -> str:
@@ -49,36 +56,41 @@ class LoopDevice:
         return (self.name,)
 
     def require_same(self, *, unused: bool) -> None:
-        """The helper made it and holds it: it cannot have become another one."""
+        """The helper made it and holds it: nothing but the image's size can have changed."""
+        self.image.require_same()
 
     def detach(self) -> None:
+        self.clear()
+        self.image.close()
+
+    def clear(self) -> None:
+        """Take the device away from the image."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.descriptor, LOOP_CLR_FD)
         os.close(self.descriptor)
 
 
-def attach(image: int) -> LoopDevice:
-    """A loop device on the open file `image`, with direct I/O where the filesystem below takes it."""
+def attach(image: Image) -> LoopDevice:
+    """A loop device on `image`, with direct I/O where the filesystem below takes it."""
     if not os.path.exists("/dev/loop-control"):
         raise Refusal("missing", "the kernel offers no loop devices (`modprobe loop`, or leave the container)")
-    _refuse_second(image)
     device = _attach(image, 0)
     if not device.direct_io:
-        device.detach()
+        device.clear()
         device = _attach(image, SAFE_BLOCK_BYTES)
     return device
 
 
-def _attach(image: int, block_bytes: int) -> LoopDevice:
+def _attach(image: Image, block_bytes: int) -> LoopDevice:
     """Another program may take the free device first: then the next free one is tried."""
     with open("/dev/loop-control", "rb", buffering=0) as control:
         for _ in range(ATTEMPTS):
             name = f"loop{fcntl.ioctl(control, LOOP_CTL_GET_FREE)}"
             device = _open(name)
             try:
-                _configure(device, image, block_bytes)
+                _configure(device, image.descriptor, block_bytes)
                 flags = _status(device)[8]
-                return LoopDevice(device, name, bool(flags & DIRECT_IO))
+                return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
             except OSError as error:
                 os.close(device)
                 if error.errno != errno.EBUSY:
@@ -119,19 +131,3 @@ def _configure_in_steps(device: int, image: int, block_bytes: int) -> None:
 
 def _status(device: int) -> tuple[int, ...]:
     return INFO.unpack(fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(INFO.size)))
-
-
-def _refuse_second(image: int) -> None:
-    """Two loop devices on one file would overwrite each other.
-
-    Only devices on a file of that name are opened: one on a disk that does not answer would be waited for.
-    """
-    file, name = os.fstat(image), Path(os.readlink(f"/proc/self/fd/{image}")).parts[-2:]
-    for backed in Path("/sys/block").glob("loop*/loop"):
-        with contextlib.suppress(OSError):
-            if Path((backed / "backing_file").read_text().rstrip("\n")).parts[-2:] != name:
-                continue
-        with contextlib.suppress(OSError), open(f"/dev/{backed.parent.name}", "rb", buffering=0) as device:
-            status = _status(device.fileno())
-            if (status[0], status[1]) == (file.st_dev, file.st_ino):
-                raise Refusal("busy", f"the image is attached as {backed.parent.name} already")

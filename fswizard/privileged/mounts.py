@@ -17,7 +17,7 @@ class Mount:
     path: str
     source: str
     kind: str
-    """Type of the filesystem, such as `ext4` or `fuse.zfs`."""
+    """Type of the filesystem, such as `ext4` or `fuseblk`."""
 
 
 def mounts() -> dict[int, Mount]:

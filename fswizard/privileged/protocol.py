@@ -3,6 +3,8 @@
 Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {...}}` or
 `{"id": 1, "error": {"code": "refused", "text": "..."}}`. Of a job: `{"job": 3, "output": "stdout", "data": BASE64}`
 and `{"job": 3, "ended": {...}}`. What is no request changes nothing and is answered with an error.
+
+`attach` takes a descriptor, which comes with it (SCM_RIGHTS in unix(7)).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 5
+VERSION = 6
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -39,6 +41,10 @@ class Request:
 
 def is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def is_truth(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:
@@ -74,9 +80,11 @@ def is_environment(value: object) -> bool:
 
 VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "hello": {},
-    "attach": {"image": is_path},
+    "attach": {},
     "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
     "wipe": {"handle": is_number},
+    "fill": {"handle": is_number},
+    "inspect": {"handle": is_number, "reading": is_truth},
     "write": {"handle": is_number, "blocks": is_numbers, "pause_us": is_number},
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
     "join": {"handles": is_numbers},
@@ -88,7 +96,7 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
         "level": is_text,
         "missing": is_number,
     },
-    "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts, "directory": is_path},
+    "mount": {"handle": is_number, "filesystem": is_text, "options": is_texts},
     "umount": {"handle": is_number},
     "detach": {"handle": is_number},
     "health": {"handle": is_number, "counted": is_texts},

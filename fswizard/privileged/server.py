@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any
 
@@ -16,6 +17,8 @@ from fswizard.privileged.verbs import Verbs
 STDIN, STDOUT = 0, 1
 MAXIMUM_UNSENT_BYTES = 8 << 20
 """A client that does not read is not listened to any more."""
+MAXIMUM_DESCRIPTORS = 4
+"""At a time; more are closed by the kernel."""
 
 
 class Server:
@@ -25,6 +28,7 @@ class Server:
         self._selector = DefaultSelector()
         self._crowded = DefaultSelector()
         self._jobs = Jobs(self._selector, self._send)
+        self._line = socket.socket(fileno=STDIN)
         self._verbs = Verbs(person, self._jobs)
 
     def serve(self) -> None:
@@ -49,7 +53,8 @@ class Server:
             self._flush()
 
     def _listen(self) -> None:
-        data = os.read(STDIN, 65536)
+        data, given, *_ = socket.recv_fds(self._line, 65536, MAXIMUM_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        self._verbs.take(given)
         if not data:
             raise SystemExit
         for line in protocol.lines(self._pending, data):

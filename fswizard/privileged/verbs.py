@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fswizard.privileged import (
@@ -15,11 +17,13 @@ from fswizard.privileged import (
     grammar,
     groups,
     identity,
+    images,
     loop_device,
     mounts,
     pools,
     programs,
     protocol,
+    stage,
     volumes,
 )
 from fswizard.privileged.groups import Group, Held
@@ -28,7 +32,6 @@ from fswizard.privileged.jobs import Body, Ending, Job, Jobs
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.volumes import Volume
 
-MINIMUM_IMAGE_BYTES = 64 << 20
 MAXIMUM_VOLUMES = 16
 MAXIMUM_BLOCKS = 1024
 MAXIMUM_PAUSE_US = 60_000_000
@@ -43,6 +46,7 @@ class Verbs:
         self._volumes: dict[int, Volume] = {}
         self._last_handle = 0
         self._nowhere = _nowhere()
+        self._given: deque[int] = deque()
         self._verbs: Mapping[str, Callable[..., Answer]] = {
             name: getattr(self, f"_{name}") for name in protocol.VERBS
         }  # fmt: skip
@@ -51,26 +55,35 @@ class Verbs:
         """The answer's `ok`; Refusal where nothing was done."""
         return self._verbs[request.verb](**request.fields)
 
+    def take(self, descriptors: Iterable[int]) -> None:
+        """Descriptors that came with a request, which may still be on its way."""
+        for descriptor in descriptors:
+            self._given.append(descriptor)
+        while len(self._given) > MAXIMUM_VOLUMES:
+            os.close(self._given.pop())
+
     def _hello(self) -> Answer:
         return {"protocol": protocol.VERSION, "uid": self._person.uid, "gid": self._person.gid}
 
-    def _attach(self, image: str) -> Answer:
-        self._require_room()
-        descriptor = identity.open_image(image, self._person, MINIMUM_IMAGE_BYTES)
+    def _attach(self) -> Answer:
+        if not self._given:
+            raise Refusal("invalid", "attach: no descriptor came with it")
+        image = images.take(self._given.popleft(), self._person)
         log = volumes.open_kernel_log()
         try:
-            device = loop_device.attach(descriptor)
+            self._require_room()
+            device = loop_device.attach(image)
         except BaseException:
-            os.close(descriptor)
+            image.close()
             if log is not None:
                 os.close(log)
             raise
-        return self._take(device, descriptor, log)
+        return self._hold(device, log)
 
     def _claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Answer:
         self._require_room()
         device = claim.claim(number, diskseq, size_bytes, serial, shown)
-        return self._take(device, None, volumes.open_kernel_log())
+        return self._hold(device, volumes.open_kernel_log())
 
     def _require_room(self) -> None:
         if len(self._volumes) >= MAXIMUM_VOLUMES:
@@ -82,15 +95,15 @@ class Verbs:
         group = groups.join([part for volume in volumes_of for part in volume.parts])
         for volume in volumes_of:
             volume.joined = True
-        return self._take(group, None, volumes.open_kernel_log())
+        return self._hold(group, volumes.open_kernel_log())
 
-    def _take(self, device: Held | Group, image: int | None, log: int | None) -> Answer:
+    def _hold(self, device: Held | Group, log: int | None) -> Answer:
         self._last_handle += 1
-        pool = pools.new(device.descriptor)
-        self._volumes[self._last_handle] = Volume(self._last_handle, device, image, log, pool)
+        volume = Volume(self._last_handle, device, log, pools.new(device.descriptor))
+        self._volumes[volume.handle] = volume
         return {
-            "handle": self._last_handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
-            "pool": pool.name,
+            "handle": volume.handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
+            "pool": volume.pool.name, "directory": volume.directory,
         }  # fmt: skip
 
     def _wipe(self, handle: int) -> Answer:
@@ -101,6 +114,14 @@ class Verbs:
             volume.device.spread = volume.device.missing = False
         return self._work(volume, "wipe", body)
 
+    def _fill(self, handle: int) -> Answer:
+        volume = self._volume(handle, "fill")
+        return self._work(volume, "fill", volumes.fill(volume, self._person))
+
+    def _inspect(self, handle: int, reading: bool) -> Answer:
+        volume = self._volume(handle, "inspect")
+        return self._work(volume, "inspect", volumes.inspect(volume, reading=reading))
+
     def _write(self, handle: int, blocks: list[int], pause_us: int) -> Answer:
         volume = self._volume(handle, "write")
         if len(blocks) > MAXIMUM_BLOCKS or pause_us > MAXIMUM_PAUSE_US:
@@ -110,11 +131,9 @@ class Verbs:
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, "mkfs")
         command = grammar.mkfs_command(filesystem, arguments, zoned=volume.zoned)
-        volume.is_pool = filesystem == grammar.ZFS
-        if volume.is_pool:
-            volume.pool.counted.clear()
-            volume.pool.others = ()
-            return self._make(volume, "mkfs", filesystem, pools.create(volume.pool, command[1:]))
+        if filesystem == grammar.ZFS:
+            return self._make_pool(volume, "mkfs", command[1:])
+        volume.is_pool = False
         return self._make(volume, "mkfs", filesystem, volumes.mkfs(volume, command, self._nowhere))
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
@@ -129,15 +148,11 @@ class Verbs:
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
         command = grammar.mkfs_command(filesystem, arguments)
-        volume.is_pool = filesystem == grammar.ZFS
-        if volume.is_pool:
-            volume.pool.counted.clear()
-            volume.pool.others = tuple(member.descriptor for member in group.members[1:])
-            spread = groups.zfs_words(level, [*volume.pool.devices])
-            body = pools.create(volume.pool, command[1:], spread, degraded=missing > 0)
-            return self._make(volume, "build", filesystem, body)
+        if filesystem == grammar.ZFS:
+            return self._make_pool(volume, "build", command[1:], group, level, degraded=missing > 0)
         if filesystem != "btrfs":
             raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
+        volume.is_pool = False
         command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
         group.spread, group.missing = True, missing > 0
         body = volumes.build(volume, command, self._nowhere, degraded=group.missing)
@@ -151,12 +166,24 @@ class Verbs:
 
         return self._work(volume, verb, body, finish, keep=(self._nowhere, *volume.locks))
 
-    def _mount(self, handle: int, filesystem: str, options: list[str], directory: str) -> Answer:
+    def _make_pool(
+        self, volume: Volume, verb: str, arguments: Sequence[str], group: Group | None = None, level: str = "",
+        *, degraded: bool = False,
+    ) -> Answer:  # fmt: skip
+        pool = volume.pool
+        pool.others = tuple(member.descriptor for member in group.members[1:]) if group else ()
+        spread = groups.zfs_words(level, [*pool.devices]) if group else ()
+        body = pools.create(pool, arguments, spread, degraded=degraded)
+        pool.counted.clear()
+        volume.is_pool = True
+        return self._make(volume, verb, grammar.ZFS, body)
+
+    def _mount(self, handle: int, filesystem: str, options: list[str]) -> Answer:
         volume = self._volume(handle, "mount")
         if filesystem not in grammar.mount_types(volume.made):
             raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
         allowed = grammar.mount_options(filesystem, options, self._person.uid, self._person.gid)
-        target = volumes.open_mount_point(directory, self._person)
+        stage.prepare(volume.directory)
         known = mounts.mounts().keys()
 
         def finish(ending: Ending) -> None:
@@ -166,11 +193,7 @@ class Verbs:
                 mounted = mounted and volumes.take_back(mounted)
             volume.hold(mounted)
 
-        try:
-            body = volumes.mount(volume, filesystem, allowed, target, self._person)
-            return self._work(volume, "mount", body, finish, keep=(target,))
-        finally:
-            os.close(target)
+        return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._person), finish)
 
     def _umount(self, handle: int) -> Answer:
         volume = self._volume(handle, "umount")
@@ -234,11 +257,12 @@ class Verbs:
         return {}
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: pools of its own module, their nodes, and arrays."""
-        left = [volume for volume in self._volumes.values() if volume.is_pool and not pools.has_daemon()]
+        """Undo what the kernel would not when the helper is gone: pools, their devices' nodes, and arrays."""
+        left = [volume for volume in self._volumes.values() if volume.is_pool]
         made = [(volume, group) for volume in self._volumes.values() if (group := volumes.array_of(volume))]
         if left or made:
-            os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
+            with contextlib.suppress(ProcessLookupError):  # there may be none
+                os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
         for volume in left:
             volume.let_go()
             pools.end(volume.pool, volume.mount)
@@ -286,7 +310,7 @@ class Verbs:
                 volume.made = ""
                 raise OSError(refusal.text) from refusal
 
-        held = (part.descriptor for part in volume.parts)
+        held = (descriptor for part in volume.parts for descriptor in part.descriptors)
         job = self._jobs.start(body, contained=False, finish=end, keep=(*held, *keep))
         volume.busy = verb
         return _told(job)

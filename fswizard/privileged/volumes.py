@@ -28,6 +28,7 @@ from fswizard.privileged import (
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.groups import Group, Held, forget_btrfs
 from fswizard.privileged.identity import Person
+from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
@@ -49,8 +50,6 @@ END_LIMIT_S = 20.0
 class Volume:
     handle: int
     device: Held | Group
-    image: int | None
-    """Descriptor of the file that a loop device stands for."""
     kernel_log: int | None
     pool: Pool
     """What ZFS would make of the device."""
@@ -67,6 +66,11 @@ class Volume:
     """It is part of a group, which takes its orders."""
     lines: list[str] = field(default_factory=list)
     """Errors in the kernel log that name the device, since it was attached."""
+
+    @property
+    def directory(self) -> str:
+        """Where it is mounted, seen by the helper and its programs alone."""
+        return f"{stage.DIRECTORY}/{self.handle}"
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -124,8 +128,6 @@ class Volume:
     def close(self) -> None:
         pools.forget(self.pool)
         self.device.detach()
-        if self.image is not None:
-            os.close(self.image)
         if self.kernel_log is not None:
             os.close(self.kernel_log)
 
@@ -185,6 +187,47 @@ def end_array(volume: Volume, group: Group) -> None:
     group.take_apart()
 
 
+def fill(volume: Volume, person: Person) -> jobs.Body:
+    """Write the images below where a filesystem discarded blocks of theirs, and print the bytes written so far."""
+    images = [part.image for part in volume.parts if isinstance(part, LoopDevice)]
+
+    def body() -> int:
+        with identity.acting_as(person):  # root may use blocks that are reserved for it
+            for image in images:
+                for written in image.fill():
+                    print(written, flush=True)
+        return 0
+
+    return _telling(body)
+
+
+def inspect(volume: Volume, *, reading: bool) -> jobs.Body:
+    """Whether the disks below still answer: with `reading`, whether every block of the images can be read."""
+    parts = volume.parts
+
+    def body() -> int:
+        for part in parts:
+            part.require_same(unused=False)
+            if reading and isinstance(part, LoopDevice):
+                part.image.read()
+        return 0
+
+    return _telling(body)
+
+
+def _telling(body: jobs.Body) -> jobs.Body:
+    """An error of the system is told in its own words."""
+
+    def told() -> int:
+        try:
+            return body()
+        except OSError as error:
+            print(error.strerror or error, file=sys.stderr)
+            return error.errno or 1
+
+    return told
+
+
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
     """Write noise over a device on which nothing was found, and print the seconds that each block took."""
     device = volume.device
@@ -196,15 +239,11 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
         raise Refusal("invalid", f"{device.name} ends before that")
 
     def body() -> int:
-        try:
-            for seconds in noise.write(device.open_alone(), blocks, pause_s):
-                print(f"{seconds:.6f}", flush=True)
-        except OSError as error:
-            print(error.strerror or error, file=sys.stderr)
-            return error.errno or 1
+        for seconds in noise.write(device.open_alone(), blocks, pause_s):
+            print(f"{seconds:.6f}", flush=True)
         return 0
 
-    return body
+    return _telling(body)
 
 
 def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs.Body:
@@ -245,29 +284,30 @@ def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
     return code
 
 
-def mount(volume: Volume, mount_type: str, options: str, directory: int, person: Person) -> jobs.Body:
-    """Mount over the open `directory`, whatever its path leads to by now, and give the root to the person."""
-    if volume.is_pool:
-        return pools.mount(volume.pool, directory, person)
-    known, device = mounts.mounts().keys(), volume.device.path
+def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs.Body:
+    """Mount it on the stage, and give the root to the person."""
+    directory, known = volume.directory, mounts.mounts().keys()
+    device = volume.pool.name if volume.is_pool else volume.device.path
     if isinstance(volume.device, Group):
         options = ",".join((options, *volume.device.mount_options))
 
     def body() -> int:
         if mount_type in grammar.FUSE:
-            stage.prepare()
-            code = _mount(mount_type, options, device, stage.MOUNT)
+            code = _mount(mount_type, options, device, directory)
             if code == 0:
-                stage.move(directory)
+                stage.restrict(directory)
             return code
-        os.fchdir(directory)
+        if volume.is_pool and (code := pools.import_pool(volume.pool)):
+            return code
         for_kernel = cleaner.kernel_options(options) if mount_type == cleaner.NILFS2 else options
-        code = _mount(mount_type, for_kernel, device, ".", "--internal-only")
+        code = _mount(mount_type, for_kernel, device, directory, "--internal-only")
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
             os.fchown(root, person.uid, person.gid)
             os.fchmod(root, 0o700)
+        if code and volume.is_pool:
+            pools.export_pool(volume.pool)
         if mounted and mount_type == cleaner.NILFS2:
             return cleaner.start(options, device, mounted.path)
         return code
@@ -300,7 +340,7 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Body:
     def body() -> int:
         if mounted.kind == cleaner.NILFS2:
             cleaner.end()
-        code = pools.umount(volume.pool, mounted.path) if volume.is_pool else mounts.unmount(mounted.path)
+        code = mounts.unmount(mounted.path) or (pools.export_pool(volume.pool) if volume.is_pool else 0)
         if code:
             print(*mounts.users(mounted), sep="\n", file=sys.stderr)
         elif mounted.kind == "fuseblk":
@@ -319,10 +359,9 @@ def sync(volume: Volume) -> jobs.Body:
         except OSError as error:
             print(f"syncfs: {error.strerror}", file=sys.stderr)
             return error.errno or 1
-        code = pools.sync(volume.pool) if volume.is_pool else 0
         room = os.fstatvfs(volume.root)
         print((room.f_blocks - room.f_bfree) * room.f_frsize)
-        return code
+        return 0
 
     return body
 
@@ -347,18 +386,3 @@ def new_kernel_errors(volume: Volume) -> list[str]:
 
 def _call(argv: list[str]) -> int:
     return subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
-
-
-def check_empty(directory: int, path: str) -> None:
-    if os.listdir(directory):
-        raise Refusal("refused", f"{path} is not empty")
-
-
-def open_mount_point(path: str, person: Person) -> int:
-    directory = identity.open_directory(path, person)
-    try:
-        check_empty(directory, path)
-    except BaseException:
-        os.close(directory)
-        raise
-    return directory

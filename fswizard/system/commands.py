@@ -8,6 +8,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -116,8 +117,10 @@ async def start(argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str
     return LocalProcess(tuple(argv), process, started)
 
 
-async def converse(argv: Sequence[str], *, env: Mapping[str, str], own_session: bool) -> asyncio.subprocess.Process:
-    """Start a program that is talked to over its standard input and output; `env` is its whole environment.
+async def converse(
+    argv: Sequence[str], *, line: socket.socket, env: Mapping[str, str], own_session: bool
+) -> asyncio.subprocess.Process:
+    """Start a program whose standard input is `line`, and whose output is read; `env` is its whole environment.
 
     The terminal's Ctrl-C never reaches it. A session of its own also takes the terminal away from it,
     which sudo needs in order to recognise that the person gave the password there.
@@ -131,7 +134,7 @@ async def converse(argv: Sequence[str], *, env: Mapping[str, str], own_session: 
     return await asyncio.create_subprocess_exec(
         path,
         *argv[1:],
-        stdin=asyncio.subprocess.PIPE,
+        stdin=line.fileno(),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=dict(env),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -24,15 +25,17 @@ class Channel:
     def __init__(self) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
         command = [*NAMESPACES, "/usr/bin/python3", "-I", "-S", "-B", str(PROGRAM)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.line, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, env=environment)
         self._last_id = 0
 
     def __enter__(self) -> Channel:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.close()
+        assert self.process.stdout
+        self.line.close()
         self.process.wait(60)
         self.process.stdout.close()
 
@@ -40,19 +43,22 @@ class Channel:
     def helper_pid(self) -> int:
         return children(self.process.pid)[0]
 
-    def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
-        """The answer to one request, or for a job the telling of its end."""
+    def ask(self, verb: str, given: int | None = None, **fields: Any) -> dict[str, Any]:
+        """The answer to one request, or for a job the telling of its end. The descriptor that is given is closed."""
         self._last_id += 1
-        self.send(json.dumps({"id": self._last_id, "verb": verb, **fields}).encode())
+        message = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode()
+        if given is None:
+            self.send(message)
+        else:
+            socket.send_fds(self.line, [message + b"\n"], [given])
+            os.close(given)
         while True:
             message = self.receive()
             if "ended" in message or ("id" in message and "job" not in message.get("ok", {})):
                 return message
 
     def send(self, line: bytes) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
+        self.line.sendall(line + b"\n")
 
     def send_all(self, lines: list[bytes]) -> Iterator[dict[str, Any]]:
         """The messages that come while many lines are sent, up to as many as there are lines."""
@@ -78,33 +84,23 @@ class Channel:
 @contextmanager
 def attached(image: Path) -> Iterator[tuple[Channel, int]]:
     with Channel() as channel:
-        yield channel, channel.ask("attach", image=str(image))["ok"]["handle"]
+        yield channel, channel.ask("attach", given=nameless(image))["ok"]["handle"]
 
 
-def make_image(directory: Path, size_bytes: int = 320 << 20) -> Path:
-    """Sparse, so that the many images of a test run take little room."""
-    image = directory / "image"
+def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
+    """With all its blocks, of which none was written."""
+    image = directory / name
     with image.open("wb") as file:
-        file.truncate(size_bytes)
+        os.posix_fallocate(file.fileno(), 0, size_bytes)
     return image
 
 
-def make_mount_point(directory: Path) -> Path:
-    mount_point = directory / "mount"
-    mount_point.mkdir()
-    return mount_point
+def nameless(image: Path) -> int:
+    """The open file; its name is gone."""
+    descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+    image.unlink()
+    return descriptor
 
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def loop_devices_of(image: Path) -> list[str]:
-    """Loop devices on `image`, as the host sees them."""
-    found = subprocess.run(
-        ["losetup", "--noheadings", "--output", "NAME", "--associated", str(image)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return found.stdout.split()

@@ -34,6 +34,12 @@ def loops_below(directory: Path | str) -> list[str]:
     return found
 
 
+def device_of(directory: Path) -> Path:
+    """The one loop device on a file in `directory`."""
+    (found,) = loops_below(directory)
+    return Path("/dev") / found.split()[0]
+
+
 def loops_on(directory: Path) -> list[str]:
     """Those on images of a run in `directory`."""
     return [loop for loop in loops_below(directory) if f" on {directory}/fswizard-" in loop]

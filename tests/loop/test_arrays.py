@@ -23,7 +23,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.report import FORMATS, render
 from tests.loop import devices
-from tests.loop.channel import make_mount_point
+from tests.loop.channel import make_image, nameless
 from tests.loop.devices import Bench, Case, run
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
@@ -128,8 +128,8 @@ async def helper() -> AsyncIterator[Helper]:
 
 @pytest_asyncio.fixture
 async def parts(helper: Helper, bench: Bench) -> list[Attached]:
-    files = [bench.file(f"image-{number}", MEMBER_BYTES) for number in range(1, MEMBERS + 1)]
-    return [await helper.attach(str(file)) for file in files]
+    files = [make_image(bench.directory, MEMBER_BYTES, f"image-{number}") for number in range(1, MEMBERS + 1)]
+    return [await helper.attach(nameless(file)) for file in files]
 
 
 def spread(name: str) -> tuple[Candidate, Array]:
@@ -138,29 +138,29 @@ def spread(name: str) -> tuple[Candidate, Array]:
     return candidate, candidate.array
 
 
-async def build(helper: Helper, joined: Attached, name: str, directory: Path) -> Candidate:
+async def build(helper: Helper, joined: Attached, name: str) -> Candidate:
     candidate, array = spread(name)
     await helper.wipe(joined.handle)
     arguments = candidate.mkfs_arguments(scratch=True)
     made = await helper.build(joined.handle, candidate.filesystem.name, arguments, array)
     assert made.exit_code == 0, made.output
-    mounted = await helper.mount(joined.handle, "btrfs", candidate.mount_options, str(directory))
+    mounted = await helper.mount(joined, "btrfs", candidate.mount_options)
     assert mounted.exit_code == 0, mounted.output
     return candidate
 
 
-async def read_back(helper: Helper, joined: Attached, candidate: Candidate, directory: Path) -> None:
+async def read_back(helper: Helper, joined: Attached, candidate: Candidate) -> None:
     """What is written is there after mounting again, and nothing counts an error."""
-    wrote = await (await helper.run(["sh", "-c", "head -c 8000000 /dev/zero > file"], cwd=str(directory))).wait()
+    wrote = await (await helper.run(["sh", "-c", "head -c 8000000 /dev/zero > file"], cwd=joined.directory)).wait()
     assert wrote.exit_code == 0, wrote.output
     await helper.sync(joined.handle)
     assert await helper.health(joined.handle, candidate.filesystem.error_counters) == {}
     for _ in range(2):
         ended = await helper.umount(joined.handle)
         assert ended.exit_code == 0, ended.output
-        again = await helper.mount(joined.handle, "btrfs", candidate.mount_options, str(directory))
+        again = await helper.mount(joined, "btrfs", candidate.mount_options)
         assert again.exit_code == 0, again.output
-    size = await (await helper.run(["stat", "--format=%s", "file"], cwd=str(directory))).wait()
+    size = await (await helper.run(["stat", "--format=%s", "file"], cwd=joined.directory)).wait()
     assert size.output.strip() == "8000000"
     assert (await helper.umount(joined.handle)).exit_code == 0
 
@@ -172,11 +172,11 @@ async def read_back(helper: Helper, joined: Attached, candidate: Candidate, dire
 async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
     name: str, helper: Helper, parts: list[Attached], bench: Bench
 ) -> None:
-    joined, directory = await helper.joined(parts), make_mount_point(bench.directory)
-    candidate = await build(helper, joined, name, directory)
+    joined = await helper.joined(parts)
+    candidate = await build(helper, joined, name)
     found = [run("wipefs", "--no-act", part.path) for part in parts]
     assert ["btrfs" in text for text in found] == [True, True, True, "degraded" not in name]
-    await read_back(helper, joined, candidate, directory)
+    await read_back(helper, joined, candidate)
     await helper.wipe(joined.handle)
     assert [run("wipefs", "--no-act", part.path) for part in parts] == ["", "", "", ""]
 
@@ -184,12 +184,12 @@ async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
 async def test_what_has_no_layout_lies_on_the_first_member_alone(
     helper: Helper, parts: list[Attached], bench: Bench
 ) -> None:
-    joined, directory = await helper.joined(parts), make_mount_point(bench.directory)
-    await build(helper, joined, "btrfs:raid1", directory)
+    joined = await helper.joined(parts)
+    await build(helper, joined, "btrfs:raid1")
     assert (await helper.umount(joined.handle)).exit_code == 0
     await helper.wipe(joined.handle)
     assert (await helper.mkfs(joined.handle, "ext4", ("-q", "-F"))).exit_code == 0
-    assert (await helper.mount(joined.handle, "ext4", (), str(directory))).exit_code == 0
+    assert (await helper.mount(joined, "ext4", ())).exit_code == 0
     found = [run("blkid", "-p", "-o", "value", "-s", "TYPE", part.path) for part in parts[:1]]
     assert found == ["ext4\n"]
     assert [run("wipefs", "--no-act", part.path) for part in parts[1:]] == ["", "", ""]
@@ -341,7 +341,8 @@ def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recip
     process.communicate()
     for place in places:
         assert_nothing_lives(place, children)
-        assert list(place.glob("fswizard-*/image*")), "each directory has an image"
+        assert not list(place.glob("fswizard-*/image*")), "what has no name goes with the run"
+        assert list(place.glob("fswizard-*"))
     cleaned = fswizard([*FSWIZARD, "clean"])
     assert cleaned.returncode == 0, cleaned.stderr
     assert not [left for place in places for left in place.iterdir()]

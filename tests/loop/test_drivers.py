@@ -17,29 +17,20 @@ import pytest_asyncio
 from fswizard.bench.helper import Attached, Helper
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
-from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
-from tests.loop.machine_state import LIMIT_S, wait_until
+from tests.loop.channel import children, make_image, nameless
+from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.ntfs_3g]
 
 ROOT = Path(__file__).parents[2]
 NAME, DAEMON = "ntfs-3g", "mount.ntfs-3g"
+SIZE = 96 << 20
 
 
 @pytest_asyncio.fixture
 async def helper() -> AsyncIterator[Helper]:
     async with Helper.start() as helper:
         yield helper
-
-
-@pytest.fixture
-def image(tmp_path: Path) -> Path:
-    return make_image(tmp_path, 96 << 20)
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> str:
-    return str(make_mount_point(tmp_path))
 
 
 async def make(helper: Helper, attached: Attached, candidate: Candidate) -> str:
@@ -49,15 +40,15 @@ async def make(helper: Helper, attached: Attached, candidate: Candidate) -> str:
     return made.output or "failed" if made.exit_code else ""
 
 
-async def mount(helper: Helper, attached: Attached, candidate: Candidate, directory: str) -> str:
-    mounted = await helper.mount(attached.handle, NAME, candidate.mount_options, directory)
+async def mount(helper: Helper, attached: Attached, candidate: Candidate) -> str:
+    mounted = await helper.mount(attached, NAME, candidate.mount_options)
     return mounted.output or "failed" if mounted.exit_code else ""
 
 
-async def made_and_mounted(helper: Helper, image: Path, directory: str) -> Attached:
-    attached = await helper.attach(str(image))
+async def made_and_mounted(helper: Helper, directory: Path) -> Attached:
+    attached = await helper.attach(nameless(make_image(directory, SIZE)))
     assert await make(helper, attached, parse_candidate(NAME)) == ""
-    assert await mount(helper, attached, parse_candidate(NAME), directory) == ""
+    assert await mount(helper, attached, parse_candidate(NAME)) == ""
     return attached
 
 
@@ -90,27 +81,28 @@ async def kill(helper: Helper) -> None:
     await asyncio.to_thread(wait_until, lambda: not daemon_lives(namespace), LIMIT_S, "the daemon is gone")
 
 
-async def test_it_is_made_mounted_used_checked_and_taken_away(image: Path, directory: str) -> None:
+async def test_it_is_made_mounted_used_checked_and_taken_away(tmp_path: Path) -> None:
     async with Helper.start() as helper:
         for _ in range(2):  # a second time over the first
-            attached = await made_and_mounted(helper, image, directory)
+            attached = await made_and_mounted(helper, tmp_path)
+            directory = attached.directory
             table = await said(helper, directory, "findmnt", "-no", "FSTYPE,OPTIONS", "--target", directory)
             assert {"nosuid", "nodev"} <= set(table.split()[1].split(",")), table
             assert await said(helper, directory, "sh", "-c", "echo hello > file && stat -c %u:%g file") == (
                 f"{os.getuid()}:{os.getgid()}"
             )
-            assert not os.listdir(directory), "the host sees the mount"
+            assert not os.path.exists(directory), "the host sees the mount"
             await helper.sync(attached.handle)
             assert await helper.health(attached.handle, catalogue()[NAME].error_counters) == {}
             assert (await helper.umount(attached.handle)).exit_code == 0
-            assert await mount(helper, attached, parse_candidate(NAME), directory) == ""
+            assert await mount(helper, attached, parse_candidate(NAME)) == ""
             assert await said(helper, directory, "cat", "file") == "hello"
             assert (await helper.umount(attached.handle)).exit_code == 0
             assert not daemon_lives(namespace_of(helper)), "it outlives its mount"
             await helper.wipe(attached.handle)
+            assert output("wipefs", "--no-act", "--noheadings", attached.path) == ""
             await helper.detach(attached.handle)
-            assert output("wipefs", "--no-act", "--noheadings", str(image)) == ""
-    assert not loop_devices_of(image)
+    assert not loops_below(tmp_path)
 
 
 def tokens(filesystem: Filesystem) -> list[str]:
@@ -123,13 +115,13 @@ def tokens(filesystem: Filesystem) -> list[str]:
     return mount + [option.name for option in filesystem.mkfs_options]
 
 
-async def test_every_option_works(helper: Helper, image: Path, directory: str) -> None:
-    attached = await helper.attach(str(image))
+async def test_every_option_works(helper: Helper, tmp_path: Path) -> None:
+    attached = await helper.attach(nameless(make_image(tmp_path, SIZE)))
     for token in tokens(catalogue()[NAME]):
         candidate = parse_candidate(f"{NAME}:{token}")
-        failed = await make(helper, attached, candidate) or await mount(helper, attached, candidate, directory)
+        failed = await make(helper, attached, candidate) or await mount(helper, attached, candidate)
         assert not failed, f"{token}: {failed}"
-        assert await said(helper, directory, "sh", "-c", "echo kept > file; cat file") == "kept"
+        assert await said(helper, attached.directory, "sh", "-c", "echo kept > file; cat file") == "kept"
         assert (await helper.umount(attached.handle)).exit_code == 0
 
 
@@ -137,14 +129,14 @@ def helper_pid(helper: Helper) -> int:
     return children(helper._process.pid)[0]
 
 
-async def test_a_killed_helper_leaves_neither_daemon_nor_mount_nor_loop_device(image: Path, directory: str) -> None:
+async def test_a_killed_helper_leaves_neither_daemon_nor_mount_nor_loop_device(tmp_path: Path) -> None:
     async with Helper.start() as helper:
-        await made_and_mounted(helper, image, directory)
+        await made_and_mounted(helper, tmp_path)
         assert daemon_lives(namespace_of(helper))
         await kill(helper)
-    wait_until(lambda: not loop_devices_of(image), LIMIT_S, "the loop device is gone")
+    wait_until(lambda: not loops_below(tmp_path), LIMIT_S, "the loop device is gone")
     async with Helper.start() as helper:  # and nothing of it is in the way of the next
-        attached = await made_and_mounted(helper, image, directory)
+        attached = await made_and_mounted(helper, tmp_path)
         assert (await helper.umount(attached.handle)).exit_code == 0
 
 
@@ -152,9 +144,10 @@ STAGED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from fswizard.privileged import mounts, stage, system_calls
-stage.prepare()
-system_calls.mount("leftover", stage.MOUNT, "tmpfs", 0)
-stage.prepare()
+directory = f"{{stage.DIRECTORY}}/1"
+stage.prepare(directory)
+system_calls.mount("leftover", directory, "tmpfs", 0)
+stage.prepare(directory)
 print(*(mount.source for mount in mounts.mounts().values() if mount.path.startswith(stage.DIRECTORY)))
 """
 

@@ -18,8 +18,9 @@ from fswizard.bench.channel import HelperFailed
 from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
-from tests.loop.channel import children, loop_devices_of, make_image, make_mount_point
-from tests.loop.machine_state import LIMIT_S
+from fswizard.privileged.images import BLOCK_BYTES
+from tests.loop.channel import children, make_image, nameless
+from tests.loop.machine_state import LIMIT_S, loops_below
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -50,25 +51,26 @@ async def helper() -> AsyncIterator[Helper]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def mounted(helper: Helper, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The mount point of an ext4 that all tests share."""
-    directory = tmp_path_factory.mktemp("mounted")
-    attached = await helper.attach(str(make_image(directory, SIZE)))
-    return await mount_ext4(helper, attached, directory)
+    """Where an ext4 is mounted that all tests share."""
+    return await mount_ext4(helper, await helper.attach(nameless(make_image(tmp_path_factory.mktemp("mounted")))))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def attached(helper: Helper, tmp_path: Path) -> AsyncIterator[Attached]:
     """An empty image of a test's own."""
-    attached = await helper.attach(str(make_image(tmp_path, SIZE)))
+    attached = await helper.attach(nameless(make_image(tmp_path)))
     yield attached
     await helper.detach(attached.handle)
 
 
-async def mount_ext4(helper: Helper, attached: Attached, directory: Path) -> str:
-    point = str(make_mount_point(directory))
+async def mount_ext4(helper: Helper, attached: Attached) -> str:
     assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
-    assert (await helper.mount(attached.handle, "ext4", (), point)).exit_code == 0
-    return point
+    assert (await helper.mount(attached, "ext4", ())).exit_code == 0
+    return attached.directory
+
+
+def done(*argv: str) -> None:
+    subprocess.run(argv, check=True)
 
 
 async def output_of(helper: Helper, *argv: str, cwd: str, **env: str) -> str:
@@ -92,44 +94,42 @@ def helper_pid(helper: Helper) -> int:
 async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
     filesystem: str, helper: Helper, tmp_path: Path
 ) -> None:
-    known, directory = catalogue()[filesystem], make_mount_point(tmp_path)
-    image = make_image(tmp_path, max(SIZE, known.minimum_bytes))
-    attached = await helper.attach(str(image))
-    assert loop_devices_of(image) == [attached.path]
+    known = catalogue()[filesystem]
+    attached = await helper.attach(nameless(make_image(tmp_path, max(SIZE, known.minimum_bytes))))
+    directory = attached.directory
+    assert loops_below(tmp_path) == [f"{attached.name} on {tmp_path}/image (deleted)"]
     for _ in range(2):  # a second time over the first
         await helper.wipe(attached.handle)
         assert (await helper.mkfs(attached.handle, filesystem, MKFS[filesystem])).exit_code == 0
-        mounted = await helper.mount(attached.handle, filesystem, OPTIONS[filesystem], str(directory))
+        mounted = await helper.mount(attached, filesystem, OPTIONS[filesystem])
         assert mounted.exit_code == 0, mounted.output
-        table = await output_of(helper, "findmnt", "-no", "FSTYPE,OPTIONS", str(directory), cwd=str(directory))
+        table = await output_of(helper, "findmnt", "-no", "FSTYPE,OPTIONS", directory, cwd=directory)
         assert table.startswith(filesystem)
         assert {"nosuid", "nodev"} <= set(table.split()[1].split(","))
         assert "noatime" in table or filesystem == "xfs"
-        wrote = await (await helper.run(["sh", "-c", "echo hello > file"], cwd=str(directory))).wait()
+        wrote = await (await helper.run(["sh", "-c", "echo hello > file"], cwd=directory)).wait()
         assert wrote.exit_code == 0, wrote.output
-        assert not list(directory.iterdir()), "the host sees the mount"
+        assert not Path(directory).exists(), "the host sees the mount"
         await helper.sync(attached.handle)
         assert await helper.health(attached.handle, known.error_counters) == {}
         assert (await helper.umount(attached.handle)).exit_code == 0
-    assert (await helper.mount(attached.handle, filesystem, (), str(directory))).exit_code == 0
-    assert await output_of(helper, "cat", "file", cwd=str(directory)) == "hello"
+    assert (await helper.mount(attached, filesystem, ())).exit_code == 0
+    assert await output_of(helper, "cat", "file", cwd=directory) == "hello"
     assert (await helper.umount(attached.handle)).exit_code == 0
     await helper.detach(attached.handle)
-    await until(lambda: not loop_devices_of(image))
+    await until(lambda: not loops_below(tmp_path))
 
 
-async def test_wiping_leaves_nothing_at_either_end(helper: Helper, attached: Attached, tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    size = image.stat().st_size
-    with image.open("r+b") as file:
-        for offset in (0, size - (1 << 20)):
-            file.seek(offset)
-            file.write(b"x" * (1 << 20))
+async def test_wiping_leaves_nothing_at_either_end(helper: Helper, tmp_path: Path) -> None:
+    image = make_image(tmp_path)
+    image.write_bytes(b"x" * SIZE)
+    attached = await helper.attach(nameless(image))
     await helper.wipe(attached.handle)
-    with image.open("rb") as file:
-        for offset in (0, size - (1 << 20)):
-            file.seek(offset)
-            assert not any(file.read(1 << 20))
+    device = os.open(attached.path, os.O_RDONLY)
+    for offset in (0, SIZE - (1 << 20)):
+        assert not any(os.pread(device, 1 << 20, offset))
+    os.close(device)
+    await helper.detach(attached.handle)
 
 
 async def test_workloads_have_no_capability_and_cannot_get_one(helper: Helper, mounted: str) -> None:
@@ -200,8 +200,8 @@ async def test_the_signal_that_ends_a_program_is_told(helper: Helper, mounted: s
     assert (await (await helper.run(["sh", "-c", "kill -TERM $$"], cwd=mounted)).wait()).exit_code == -15
 
 
-async def test_nothing_that_a_program_started_outlives_it(helper: Helper, attached: Attached, tmp_path: Path) -> None:
-    mounted = await mount_ext4(helper, attached, tmp_path)
+async def test_nothing_that_a_program_started_outlives_it(helper: Helper, attached: Attached) -> None:
+    mounted = await mount_ext4(helper, attached)
     escape = "setsid sh -c 'setsid sleep 61 & echo started; exec sleep 62' & exec sleep 63"
     process = await helper.run(["sh", "-c", escape], cwd=mounted)
     assert await anext(process.chunks()) == b"started\n"
@@ -213,14 +213,14 @@ async def test_nothing_that_a_program_started_outlives_it(helper: Helper, attach
 
 
 async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_its_user_is_named(
-    helper: Helper, attached: Attached, tmp_path: Path
+    helper: Helper, attached: Attached
 ) -> None:
-    mounted = await mount_ext4(helper, attached, tmp_path)
+    mounted = await mount_ext4(helper, attached)
     for order in (
         helper.wipe(attached.handle),
         helper.mkfs(attached.handle, "ext4", ()),
         helper.detach(attached.handle),
-        helper.mount(attached.handle, "ext4", (), mounted),
+        helper.mount(attached, "ext4", ()),
     ):
         with pytest.raises(Refused, match="is mounted"):
             await order
@@ -239,10 +239,29 @@ async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, atta
     assert "block size" in finished.output
 
 
-async def test_a_mount_without_a_filesystem_fails_and_leaves_the_device_free(
-    helper: Helper, attached: Attached, tmp_path: Path
-) -> None:
-    failed = await helper.mount(attached.handle, "ext4", (), str(make_mount_point(tmp_path)))
+async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: Helper, tmp_path: Path) -> None:
+    """A superblock of somebody else's could tell the kernel to panic, or hold what another user wrote."""
+    image = make_image(tmp_path)
+    done("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", str(image))
+    attached = await helper.attach(nameless(image))
+    for _ in range(2):
+        with pytest.raises(Refused, match="no filesystem that was made in this run"):
+            await helper.mount(attached, "ext4", ())
+        await mount_ext4(helper, attached)
+        assert (await helper.umount(attached.handle)).exit_code == 0
+        with pytest.raises(Refused, match="'xfs' is not what was made: ext4"):
+            await helper.mount(attached, "xfs", ())
+        await helper.wipe(attached.handle)
+    await helper.detach(attached.handle)
+
+
+async def test_a_mount_that_fails_tells_why_and_leaves_the_device_free(helper: Helper, attached: Attached) -> None:
+    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    device = os.open(attached.path, os.O_WRONLY)
+    os.pwrite(device, bytes(4096), 0)
+    os.fsync(device)
+    os.close(device)
+    failed = await helper.mount(attached, "ext4", ())
     assert failed.exit_code != 0
     assert "superblock" in failed.output
     if os.access("/dev/kmsg", os.R_OK):
@@ -251,23 +270,28 @@ async def test_a_mount_without_a_filesystem_fails_and_leaves_the_device_free(
 
 @pytest.fixture
 def small_host(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem with less room than the sparse image on it claims: the device fails when that is used up."""
+    """In memory, with room for an image and next to nothing else."""
     directory = tmp_path / "host"
     directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", directory], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs", directory], check=True)
     yield directory
     subprocess.run(["umount", directory], check=True)
 
 
 async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path, tmp_path: Path) -> None:
-    """The program itself ends without any error: its writes stay in memory until later."""
-    image, directory = make_image(small_host, SIZE), str(make_mount_point(tmp_path))
+    """The program itself ends without any error: its writes stay in memory until later.
+
+    The image's blocks were discarded and taken by somebody else, so that the device fails when 16 MiB are used up.
+    """
     async with Helper.start() as helper:
-        attached = await helper.attach(str(image))
+        attached = await helper.attach(nameless(make_image(small_host)))
+        done("blkdiscard", attached.path)
+        with (small_host / "ballast").open("wb") as ballast:
+            os.posix_fallocate(ballast.fileno(), 0, 50 << 20)
         await helper.mkfs(attached.handle, "ext4", ("-q", "-F", "-O", "^has_journal"))
-        assert (await helper.mount(attached.handle, "ext4", (), directory)).exit_code == 0
+        assert (await helper.mount(attached, "ext4", ())).exit_code == 0
         argv = ["dd", "if=/dev/zero", "of=file", "bs=1M", "count=32"]
-        assert (await (await helper.run(argv, cwd=directory)).wait()).exit_code == 0
+        assert (await (await helper.run(argv, cwd=attached.directory)).wait()).exit_code == 0
         with pytest.raises(HelperFailed) as failed:
             await helper.sync(attached.handle)
         reasons = ("syncfs: Input/output error", "syncfs: No space left on device")  # which one is a matter of moments
@@ -276,12 +300,43 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
         assert health.get("kernel_errors", 0) == len(helper.kernel_log)
         assert all(attached.name in line for line in helper.kernel_log)
         await helper.umount(attached.handle)
-    await until(lambda: not loop_devices_of(image))
+    await until(lambda: not loops_below(tmp_path))
 
 
-async def test_an_image_is_attached_once_only(helper: Helper, attached: Attached, tmp_path: Path) -> None:
-    with pytest.raises(HelperFailed, match=f"attached as {attached.name} already"):
-        await helper.attach(str(tmp_path / "image"))
+async def test_discarded_blocks_are_written_again_once_there_is_room_and_not_with_roots_rights_to_it(
+    small_host: Path, helper: Helper
+) -> None:
+    attached = await helper.attach(nameless(make_image(small_host)))
+    assert (await (await helper.fill(attached.handle)).wait()).stdout == b"", "all blocks are there"
+    done("blkdiscard", attached.path)
+    with (small_host / "ballast").open("wb") as ballast:
+        os.posix_fallocate(ballast.fileno(), 0, 50 << 20)
+    failed = await (await helper.fill(attached.handle)).wait()
+    assert failed.exit_code != 0
+    assert "No space left" in failed.output
+    (small_host / "ballast").unlink()
+    assert len((await (await helper.fill(attached.handle)).wait()).stdout.splitlines()) == SIZE // BLOCK_BYTES
+    assert (await (await helper.fill(attached.handle)).wait()).stdout == b""
+    await helper.detach(attached.handle)
+
+
+async def test_whoever_kept_the_image_open_or_finds_it_again_does_not_reach_the_device(
+    helper: Helper, tmp_path: Path
+) -> None:
+    """Else two could write to it: the kernel below the filesystem, and whoever handed it over."""
+    for flags in (os.O_RDWR, os.O_RDONLY):
+        image = make_image(tmp_path)
+        kept = os.open(image, flags)
+        with pytest.raises(HelperFailed, match="another program has the image open"):
+            await helper.attach(nameless(image))
+        os.close(kept)
+    image = make_image(tmp_path)
+    kept = os.open(image, os.O_PATH)
+    attached = await helper.attach(nameless(image))
+    status = os.fstat(kept)
+    assert (status.st_uid, status.st_mode & 0o777) == (0, 0), "a name of the kernel's, such as /proc/self/fd, is no use"
+    os.close(kept)
+    await helper.detach(attached.handle)
 
 
 @pytest.fixture
@@ -332,16 +387,16 @@ async def test_a_host_that_shares_its_mounts_sees_none_of_the_helpers_which_sees
     stick: Path,
 ) -> None:
     """Else a stick that looks unmounted would still be mounted here, with data not yet written to it."""
-    image = make_image(stick.parent, SIZE)
+    image = make_image(stick.parent)
     async with Helper.start() as helper:
         table = Path(f"/proc/{helper_pid(helper)}/mountinfo")
-        directory = await mount_ext4(helper, await helper.attach(str(image)), stick.parent)
+        directory = await mount_ext4(helper, await helper.attach(nameless(image)))
         assert directory in table.read_text()
         assert directory not in Path("/proc/self/mountinfo").read_text()
         assert str(stick) in table.read_text()
         await asyncio.to_thread(lambda: subprocess.run(["umount", stick], check=True))
         assert str(stick) not in table.read_text()
-    await until(lambda: not loop_devices_of(image))
+    await until(lambda: not loops_below(stick.parent))
 
 
 async def test_when_the_helper_dies_everybody_who_waits_is_told(tmp_path: Path) -> None:

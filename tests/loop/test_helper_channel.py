@@ -14,8 +14,8 @@ import pytest
 
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import Channel, attached, children, make_image, make_mount_point
-from tests.loop.machine_state import LIMIT_S, process_named, wait_until
+from tests.loop.channel import Channel, attached, children
+from tests.loop.machine_state import LIMIT_S, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -30,25 +30,27 @@ HOSTILE: list[Any] = [
 ]  # fmt: skip
 
 
-def requests(image: Path, mount_point: Path) -> dict[str, dict[str, Any]]:
+def requests(directory: Path) -> dict[str, dict[str, Any]]:
     """One of each verb, all right but for what the test does to it."""
     return {
         "hello": {},
-        "attach": {"image": str(image)},
+        "attach": {},
         "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
         "wipe": {"handle": 1},
+        "fill": {"handle": 1},
+        "inspect": {"handle": 1, "reading": True},
         "write": {"handle": 1, "blocks": [0], "pause_us": 0},
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
         "join": {"handles": [1, 1]},
         "array": {"handle": 1, "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 0},
         "build": {"handle": 1, "filesystem": "btrfs", "arguments": ["-q"], "level": "raid1", "missing": 0},
-        "mount": {"handle": 1, "filesystem": "ext4", "options": [], "directory": str(mount_point)},
+        "mount": {"handle": 1, "filesystem": "ext4", "options": []},
         "umount": {"handle": 1},
         "detach": {"handle": 1},
         "health": {"handle": 1, "counted": ["ext4-sysfs"]},
         "reclaim": {"pool": "tank"},
         "sync": {"handle": 1},
-        "run": {"argv": ["touch", str(mount_point / "evil")], "cwd": str(mount_point), "env": {}},
+        "run": {"argv": ["touch", str(directory / "evil")], "cwd": str(directory), "env": {}},
         "kill": {"job": 1},
     }
 
@@ -76,6 +78,7 @@ def with_hostile_value(random: random.Random, message: dict[str, Any]) -> bytes:
         "arguments": [[]],
         "env": [{}],
         "blocks": [[]],
+        "reading": [True],
         "id": [2, 10**17, 1],
         "job": [2],
     }
@@ -142,24 +145,23 @@ def is_request(line: bytes) -> bool:
 @pytest.mark.parametrize("messages", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_broken_messages_change_nothing(messages: int, tmp_path: Path) -> None:
     """The real helper gets all that are requests in form, and some of the others."""
-    image, mount_point = make_image(tmp_path, 64 << 20), make_mount_point(tmp_path)
-    image.write_bytes(os.urandom(1 << 20) * 64)
-    content = image.read_bytes()
-    templates = requests(image, mount_point)
+    content = os.urandom(1 << 20) * 64
+    (tmp_path / "image").write_bytes(content)
+    templates = requests(tmp_path)
     assert templates.keys() == VERBS.keys()
     dice = random.Random(SEED)
     lines = [broken(number, dice, templates) for number in range(messages)]
     sent = [line for number, line in enumerate(lines) if number % OFTEN == 0 or is_request(line)]
-    with attached(image) as (channel, _):
+    with attached(tmp_path / "image") as (channel, _):
         descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
         for line, answer in zip(sent, channel.send_all(sent)):
             assert "error" in answer, (line, answer)
         assert channel.ask("hello")["ok"]["protocol"] == VERSION
         assert children(channel.helper_pid) == []
-        assert str(tmp_path) not in Path(f"/proc/{channel.helper_pid}/mountinfo").read_text()
+        assert "/run/fswizard" not in Path(f"/proc/{channel.helper_pid}/mountinfo").read_text()
         assert len(os.listdir(f"/proc/{channel.helper_pid}/fd")) == descriptors
-        assert image.read_bytes() == content
-        assert not list(mount_point.iterdir())
+        assert device_of(tmp_path).read_bytes() == content
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read() -> None:
@@ -172,10 +174,8 @@ def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read() -> None:
             assert answers[1]["id"] == 8
             assert "ok" in answers[1]
         line = b'{"id":7,"verb":"hello"'.ljust(MAXIMUM_LINE_BYTES - 1) + b"}\n"
-        assert channel.process.stdin
         for start in range(0, len(line), 100_003):  # as long as the limit, and in pieces
-            channel.process.stdin.write(line[start : start + 100_003])
-            channel.process.stdin.flush()
+            channel.line.sendall(line[start : start + 100_003])
         assert "ok" in channel.receive()
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.channel import Channel, children, loop_devices_of, make_image, make_mount_point
-from tests.loop.machine_state import wait_until_gone
+from tests.loop.channel import Channel, children, make_image
+from tests.loop.machine_state import loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -24,16 +24,18 @@ STAGES = ("attached", "writing")
 
 CLIENT = """
 import asyncio, sys
+from pathlib import Path
 from fswizard.bench.helper import Helper
+from tests.loop.channel import nameless
 
-async def main(image, directory, stage):
+async def main(image, stage):
     async with Helper.start() as helper:
-        attached = await helper.attach(image)
+        attached = await helper.attach(nameless(Path(image)))
         if stage != "attached":
             await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
-            await helper.mount(attached.handle, "ext4", (), directory)
+            await helper.mount(attached, "ext4", ())
             write = "setsid sleep 1000 & while :; do dd if=/dev/zero of=file bs=1M count=16 status=none; done"
-            process = await helper.run(["sh", "-c", write], cwd=directory)
+            process = await helper.run(["sh", "-c", write], cwd=attached.directory)
             print(process.pid, flush=True)
             await process.wait()
             print("workload ended", flush=True)
@@ -73,9 +75,9 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
     runs: list[Run] = []
 
     def start(stage: str) -> Run:
-        image, directory = make_image(tmp_path, 64 << 20), make_mount_point(tmp_path)
+        image = make_image(tmp_path)
         client = subprocess.Popen(
-            [sys.executable, "-c", CLIENT, image, directory, stage],
+            [sys.executable, "-c", CLIENT, image, stage],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
         )  # fmt: skip
         assert client.stdout
@@ -101,8 +103,8 @@ def alive(pids: set[int]) -> list[str]:
 
 
 def assert_nothing_is_left(run: Run, pids: set[int]) -> None:
-    wait_until_gone(lambda: alive(pids) + loop_devices_of(run.image), "nothing of the helper is left")
-    assert str(run.image.parent) not in Path("/proc/mounts").read_text()
+    wait_until_gone(lambda: alive(pids) + loops_below(run.image.parent), "nothing of the helper is left")
+    assert not list(run.image.parent.iterdir()), "not even the image"
 
 
 def slow(*rows: tuple[object, ...]) -> list[object]:
@@ -122,7 +124,7 @@ def test_when_the_client_is_killed_all_goes_with_it(
 ) -> None:
     run = start(stage)
     pids = run.everybody()
-    assert str(run.image.parent / "mount") not in Path("/proc/mounts").read_text(), "the host sees the mount"
+    assert "/run/fswizard" not in Path("/proc/mounts").read_text(), "the host sees the mount"
     assert os.getpgid(run.namespaces) != os.getpgid(run.client.pid), "the terminal's signals would reach the helper"
     run.client.send_signal(number)
     assert_nothing_is_left(run, pids)

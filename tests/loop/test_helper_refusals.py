@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.loop.channel import PROGRAM, Channel, attached, loop_devices_of, make_image, make_mount_point
+from tests.loop.channel import PROGRAM, Channel, attached, make_image, nameless
+from tests.loop.machine_state import device_of, loops_below
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -27,89 +28,92 @@ def refused(answer: dict[str, Any], *words: str) -> None:
     assert all(word in answer["error"]["text"] for word in words), answer
 
 
-def symlink(directory: Path) -> Path:
-    make_image(directory, SIZE)
-    (directory / "link").symlink_to("image")
-    return directory / "link"
+def named(directory: Path) -> int:
+    return os.open(make_image(directory), os.O_RDWR)
 
 
-def hard_link(directory: Path) -> Path:
-    image = make_image(directory, SIZE)
-    os.link(image, directory / "second")
-    return image
-
-
-def foreign(directory: Path) -> Path:
-    image = make_image(directory, SIZE)
+def foreign(directory: Path) -> int:
+    image = make_image(directory)
     os.chown(image, NOBODY, NOBODY)
-    return image
+    return nameless(image)
 
 
-def directory_itself(directory: Path) -> Path:
-    return directory
+def sparse(directory: Path) -> int:
+    image = directory / "image"
+    image.touch()
+    os.truncate(image, SIZE)
+    return nameless(image)
 
 
-def pipe(directory: Path) -> Path:
+def too_small(directory: Path) -> int:
+    return nameless(make_image(directory, SIZE - 1))
+
+
+def only_read(directory: Path) -> int:
+    image = make_image(directory)
+    descriptor = os.open(image, os.O_RDONLY)
+    image.unlink()
+    return descriptor
+
+
+def directory_itself(directory: Path) -> int:
+    return os.open(directory, os.O_RDONLY)
+
+
+def pipe(directory: Path) -> int:
     os.mkfifo(directory / "pipe")
-    return directory / "pipe"
+    return os.open(directory / "pipe", os.O_RDWR)
 
 
-def unix_socket(directory: Path) -> Path:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(directory / "socket"))
-    return directory / "socket"
+def unix_socket(directory: Path) -> int:
+    return socket.socket(socket.AF_UNIX).detach()
 
 
-def block_device(directory: Path) -> Path:
+def block_device(directory: Path) -> int:
     os.mknod(directory / "disk", 0o060600, os.makedev(7, 0))
-    return directory / "disk"
-
-
-def too_small(directory: Path) -> Path:
-    return make_image(directory, SIZE - 1)
-
-
-def absent(directory: Path) -> Path:
-    return directory / "absent"
+    return os.open(directory / "disk", os.O_PATH)
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (symlink, "symbolic links"),
-        (hard_link, "2 names"),
+        (named, "still has a name"),
         (foreign, "belongs to user 65534"),
-        (directory_itself, "directory"),
-        (pipe, "no regular file"),
-        (unix_socket, "No such device"),
-        (block_device, "no regular file"),
+        (sparse, "sparse"),
         (too_small, "smaller than 64 MiB"),
-        (absent, "No such file"),
+        (only_read, "not open for reading and writing"),
+        (directory_itself, "no regular file"),
+        (pipe, "no regular file"),
+        (unix_socket, "no regular file"),
+        (block_device, "no regular file"),
     ],
 )
-def test_an_image_is_a_regular_file_of_the_users_own(
-    make: Callable[[Path], Path], words: str, shared: tuple[Channel, int, Path, bytes], tmp_path: Path
+def test_an_image_is_a_whole_file_of_the_users_own_without_a_name(
+    make: Callable[[Path], int], words: str, shared: tuple[Channel, int, Path, bytes], tmp_path: Path
 ) -> None:
-    image = make(tmp_path)
-    refused(shared[0].ask("attach", image=str(image)), words)
-    assert not loop_devices_of(tmp_path / "image")
+    channel = shared[0]
+    descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
+    refused(channel.ask("attach", given=make(tmp_path)), words)
+    refused(channel.ask("attach"), "no descriptor came with it")
+    assert not loops_below(tmp_path)
+    assert len(os.listdir(f"/proc/{channel.helper_pid}/fd")) == descriptors
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Channel, int, Path, bytes]]:
-    """A helper, the handle of an image, the image, and what is in it."""
-    image, content = make_image(tmp_path_factory.mktemp("shared"), SIZE), os.urandom(1 << 20) * 64
-    image.write_bytes(content)
-    with attached(image) as (channel, handle):
-        yield channel, handle, image, content
+    """A helper, the handle of an image, its device, and what is in it."""
+    directory, content = tmp_path_factory.mktemp("shared"), os.urandom(1 << 20) * 64
+    (directory / "image").write_bytes(content)
+    with attached(directory / "image") as (channel, handle):
+        yield channel, handle, device_of(directory), content
 
 
 @pytest.fixture
 def volume(shared: tuple[Channel, int, Path, bytes], tmp_path: Path) -> Iterator[tuple[Channel, int, Path]]:
     """A helper, the handle of an image that must not change, and a directory for the test."""
-    channel, handle, image, content = shared
+    channel, handle, device, content = shared
     yield channel, handle, tmp_path
-    assert image.read_bytes() == content, "the image was changed"
+    assert device.read_bytes() == content, "the image was changed"
 
 
 MKFS: dict[str, list[list[str]]] = {
@@ -146,55 +150,27 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-def test_mkfs_and_mount_get_nothing_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
-    channel, handle, directory = volume
+def test_mkfs_gets_nothing_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, _ = volume
     for filesystem, table in MKFS.items():
         for arguments in table:
             refused(channel.ask("mkfs", handle=handle, filesystem=filesystem, arguments=arguments))
-    asked = {"handle": handle, "directory": str(make_mount_point(directory))}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[tuple[Channel, int]]:
+    """A helper and the handle of an image on which it made an ext4."""
+    with attached(make_image(tmp_path)) as (channel, handle):
+        assert channel.ask("mkfs", handle=handle, filesystem="ext4", arguments=["-q"])["ended"]["exit_code"] == 0
+        yield channel, handle
+
+
+def test_mount_gets_nothing_that_is_not_on_the_list(made: tuple[Channel, int]) -> None:
+    channel, handle = made
     for options in OPTIONS:
-        refused(channel.ask("mount", filesystem="ext4", options=options, **asked), "not allowed")
-    for filesystem in ("tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs"):
-        refused(channel.ask("mount", filesystem=filesystem, options=[], **asked), "no such filesystem")
-
-
-def occupied(directory: Path) -> Path:
-    (directory / "mount" / "file").touch()
-    return directory / "mount"
-
-
-def foreign_directory(directory: Path) -> Path:
-    os.chown(directory / "mount", NOBODY, NOBODY)
-    return directory / "mount"
-
-
-def linked_directory(directory: Path) -> Path:
-    (directory / "link").symlink_to("mount")
-    return directory / "link"
-
-
-def a_file(directory: Path) -> Path:
-    (directory / "file").touch()
-    return directory / "file"
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (occupied, "not empty"),
-        (foreign_directory, "belongs to user 65534"),
-        (linked_directory, "Not a directory"),
-        (a_file, "Not a directory"),
-        (absent, "No such file"),
-    ],
-)
-def test_a_mount_point_is_an_empty_directory_of_the_users_own(
-    make: Callable[[Path], Path], words: str, volume: tuple[Channel, int, Path]
-) -> None:
-    channel, handle, directory = volume
-    make_mount_point(directory)
-    answer = channel.ask("mount", handle=handle, filesystem="ext4", options=[], directory=str(make(directory)))
-    refused(answer, words)
+        refused(channel.ask("mount", handle=handle, filesystem="ext4", options=options), "not allowed")
+    for filesystem in ("tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs", ""):
+        refused(channel.ask("mount", handle=handle, filesystem=filesystem, options=[]), "not what was made")
 
 
 def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channel, int, Path]) -> None:
@@ -202,7 +178,7 @@ def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channe
     for verb in ("wipe", "umount", "detach", "sync"):
         refused(channel.ask(verb, handle=handle + 1), "no such handle")
     for verb in ("umount", "sync"):
-        refused(channel.ask(verb, handle=handle), "not mounted")
+        refused(channel.ask(verb, handle=handle), "holds no filesystem")
 
 
 def test_a_workload_gets_no_variable_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:

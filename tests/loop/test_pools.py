@@ -13,7 +13,7 @@ from fswizard.bench import cleaning, journal
 from fswizard.bench.helper import Helper
 from fswizard.errors import Refused
 from fswizard.results import state_directory
-from tests.loop.channel import make_image, make_mount_point
+from tests.loop.channel import make_image, nameless
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -49,7 +49,7 @@ async def test_a_pool_that_is_nobodys_of_ours_is_not_reclaimed(helper: Helper) -
 
 
 async def test_what_is_no_pool_is_not_mounted_as_one(helper: Helper, tmp_path: Path) -> None:
-    attached = await helper.attach(str(make_image(tmp_path, 64 << 20)))
+    attached = await helper.attach(nameless(make_image(tmp_path)))
     assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
     with pytest.raises(Refused, match="is not what was made"):
-        await helper.mount(attached.handle, "zfs", (), str(make_mount_point(tmp_path)))
+        await helper.mount(attached, "zfs", ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -93,8 +94,12 @@ async def test_killing_a_started_program_ends_what_it_started() -> None:
 @pytest.mark.parametrize("own_session", [True, False])
 async def test_a_program_that_is_talked_to_keeps_its_distance_from_the_terminal(own_session: bool) -> None:
     program = "import os, sys; print(os.getpgrp(), os.getsid(0), sys.stdin.readline(), dict(os.environ))"
-    process = await commands.converse([sys.executable, "-I", "-c", program], env={"A": "b"}, own_session=own_session)
-    stdout, _ = await process.communicate(b"hello\n")
+    argv = [sys.executable, "-I", "-c", program]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = await commands.converse(argv, line=theirs, env={"A": "b"}, own_session=own_session)
+        ours.sendall(b"hello\n")
+        stdout, _ = await process.communicate()
     group, session, said, *rest = stdout.decode().split()
     assert int(group) == process.pid
     assert (int(session) == process.pid) == own_session

@@ -8,6 +8,7 @@ import pytest
 
 from fswizard.privileged import arrays, groups, programs
 from fswizard.privileged.disk_checks import Device, check_contents
+from fswizard.privileged.images import Image
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
 from tests.fakes.machine import make_program
@@ -161,7 +162,7 @@ def test_another_kind_of_array_is_refused_whatever_its_name() -> None:
 
 
 def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:
-    members = tuple(LoopDevice(-1, f"loop{number}", True) for number in range(3))
+    members = tuple(LoopDevice(-1, f"loop{number}", True, Image(-1, 0)) for number in range(3))
     whole = groups.Group(members, spread=True)
     assert whole.mount_options == ("device=/dev/loop1", "device=/dev/loop2")
     assert whole.sources == ("/dev/loop0", "/dev/loop1", "/dev/loop2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 from fswizard.privileged import volumes
+from fswizard.privileged.images import Image
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.volumes import Volume
@@ -17,7 +18,7 @@ def told(*records: str) -> list[str]:
     with log, kernel:
         for record in records:
             kernel.send(record.encode())
-        volume = Volume(1, LoopDevice(-1, "loop0", True), None, log.fileno(), Pool("fswizard-test", -1))
+        volume = Volume(1, LoopDevice(-1, "loop0", True, Image(-1, 0)), log.fileno(), Pool("fswizard-test", -1))
         return volumes.new_kernel_errors(volume)
 
 

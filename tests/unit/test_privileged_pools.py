@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from fswizard.privileged import pools, programs, stage
+from fswizard.privileged import grammar, pools, programs
 from fswizard.privileged.disk_checks import Device, check_contents
+from fswizard.privileged.identity import Person
+from fswizard.privileged.jobs import Jobs
+from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.verbs import Verbs
+from fswizard.privileged.volumes import Volume
 from tests.fakes.machine import make_program
 
 NAME = "fswizard-0123456789abcdef"
 DISK = Device("sdx", "sdx", "8:16")
-OLD_STATUS = """\
-  pool: fswizard-0123456789abcdef
+DAMAGED = """\
+  pool: fswizard-eafb8e3cdd577281
  state: ONLINE
-status: One or more devices has experienced an unrecoverable error.
- scrub: none requested
+status: One or more devices has experienced an error resulting in data
+\tcorruption.  Applications may be affected.
+action: Restore the file in question if possible.  Otherwise restore the
+\tentire pool from backup.
+   see: https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-8A
 config:
 
-\tNAME                      STATE     READ WRITE CKSUM
-\tfswizard-0123456789abcdef  ONLINE       0     0     3
-\t  /run/fswizard/x/disk     ONLINE       1     2 1.50K
+\tNAME                       STATE     READ WRITE CKSUM
+\tfswizard-eafb8e3cdd577281  ONLINE       0     0     0
+\t  disk                     ONLINE       0     0     2
 
-errors: No known data errors
+errors: 1 data errors, use '-v' for a list
 """
-NEW_STATUS = """\
+"""`zpool status -p` of OpenZFS 2.1.11, after a file was read that somebody had changed on the disk."""
+SUSPENDED = """\
   pool: fswizard-0123456789abcdef
  state: SUSPENDED
   scan: none requested
@@ -49,13 +60,13 @@ ZFS = 'echo "zfs $*" >> {root}/log; echo "{mark}"'
 
 
 def test_errors_are_the_highest_of_each_column() -> None:
-    assert pools.errors(OLD_STATUS) == {
-        "read_errors": 1,
-        "write_errors": 2,
-        "checksum_errors": 1536,
-        "data_errors": 0,
+    assert pools.errors(DAMAGED) == {
+        "read_errors": 0,
+        "write_errors": 0,
+        "checksum_errors": 2,
+        "data_errors": 1,
     }
-    assert pools.errors(NEW_STATUS) == {
+    assert pools.errors(SUSPENDED) == {
         "read_errors": 3,
         "write_errors": 12,
         "checksum_errors": 0,
@@ -84,12 +95,18 @@ def kernel_with_a_pool(
         return str(path)
 
     patch.setattr(programs, "find", find)
-    patch.setattr(pools, "KERNEL_NODE", str(root / "bin/zpool"))
+    patch.setattr(pools, "MODULE", str(root / "bin/zpool"))
+
+
+def orders(root: Path, *verbs: str) -> list[str]:
+    """What zpool was told, of these verbs."""
+    log = root / "log"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [line for line in lines if line.split()[1] in verbs]
 
 
 def destroyed(root: Path) -> list[str]:
-    log = root / "log"
-    return [line for line in log.read_text().splitlines() if "destroy" in line] if log.exists() else []
+    return orders(root, "destroy")
 
 
 def test_a_pool_that_bears_our_mark_is_reclaimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +154,79 @@ def test_a_pool_that_is_not_imported_needs_nothing(tmp_path: Path, monkeypatch: 
     assert destroyed(tmp_path) == []
 
 
-def test_the_device_is_looked_for_where_whoever_opens_it_sees_it(
+def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> None:
+    pool = pools.Pool(NAME, -1)
+    assert " ".join(pools.create_command(pool, ("-o", "ashift=12", "-O", "atime=off"))) == (
+        "create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
+        f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -o ashift=12 -O atime=off {NAME} /dev/{NAME}/disk"
+    )
+
+
+def test_a_pool_over_several_devices_is_made_as_they_are_spread() -> None:
+    pool = pools.Pool(NAME, -1, others=(-1,))
+    assert [*pool.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
+    command = pools.create_command(pool, (), ("mirror", *pool.devices))
+    assert command[-4:] == (NAME, "mirror", *pool.devices)
+
+
+def test_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
+    """A dataset that somebody has put into the image could be meant for a directory of the system."""
+    command = " ".join(pools.import_command(pools.Pool(NAME, -1)))
+    assert command == f"import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
+    assert grammar.mount_options("zfs", (), 1000, 1000) == "nosuid,nodev"
+    with pytest.raises(Refusal):
+        grammar.mount_options("zfs", ("suid",), 1000, 1000)
+
+
+def test_the_zpool_of_zfs_fuse_is_never_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_with_a_pool(tmp_path, monkeypatch)
+    with pytest.raises(Refusal, match=r"mount\.zfs is not installed"):
+        pools.create(pools.Pool(NAME, -1), ())
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("degraded", [False, True])
+def test_a_pool_is_imported_only_while_it_is_mounted(
+    degraded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel_with_a_pool(tmp_path, monkeypatch)
+    make_program(tmp_path / "bin", "mount.zfs", "")
+    monkeypatch.setattr(pools, "_make_nodes", lambda pool: None)
+    pool = pools.Pool(NAME, -1, others=(-1,))
+    assert pools.create(pool, (), ("mirror", *pool.devices), degraded=degraded)() == 0
+    assert pools.import_pool(pool) == 0
+    assert pools.export_pool(pool) == 0
+    told = [line.split()[1] for line in orders(tmp_path, "create", "offline", "import", "export")]
+    assert told == ["create", *(["offline"] if degraded else []), "export", "import", "export"]
+    last = [f"zpool offline {NAME} /dev/{NAME}/disk-2"]
+    assert orders(tmp_path, "offline") == (last if degraded else [])
+
+
+def test_errors_of_earlier_mounts_are_added_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_with_a_pool(tmp_path, monkeypatch)
+    make_program(tmp_path / "bin", "zpool", f"cat <<'END'\n{DAMAGED}END")
+    pool = pools.Pool(NAME, -1)
+    once = pools.counters(pool)
+    pools.note_errors(pool)
+    assert pools.counters(pool) == {name: 2 * count for name, count in once.items()}
+    assert once["checksum_errors"] > 0
+
+
+def test_at_the_helpers_end_a_pool_that_is_still_imported_is_destroyed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """zfs-fuse runs in the helper's namespace; the kernel's module looks from outside."""
     kernel_with_a_pool(tmp_path, monkeypatch)
-    assert pools.Pool(NAME, -1).node == f"/dev/{NAME}/disk"
-    make_program(tmp_path / "bin", "zfs-fuse", "")
-    assert pools.Pool(NAME, -1).node == f"{stage.DIRECTORY}/{NAME}/disk"
+
+    def nobody_else(pid: int, number: int) -> None:
+        raise ProcessLookupError
+
+    forgotten: list[str] = []
+    monkeypatch.setattr("os.kill", nobody_else)
+    monkeypatch.setattr(pools, "forget", lambda pool: forgotten.append(pool.name))
+    verbs = Verbs(Person(os.getuid(), os.getgid(), (), str(tmp_path)), cast(Jobs, None))
+    for number, name in enumerate((NAME, "fswizard-fedcba9876543210")):
+        volume = Volume(number, cast(LoopDevice, None), None, pools.Pool(name, -1), is_pool=True)
+        verbs._volumes[number] = volume
+    verbs.end()
+    assert destroyed(tmp_path) == [f"zpool destroy -f {NAME}"]
+    assert forgotten == [NAME, "fswizard-fedcba9876543210"]

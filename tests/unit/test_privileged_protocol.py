@@ -61,7 +61,7 @@ def test_a_request_has_its_verbs_fields_and_no_others(message: dict[str, object]
 @pytest.mark.parametrize("verb", sorted(protocol.VERBS))
 def test_a_field_of_another_type_is_refused(verb: str) -> None:
     right = {
-        "handle": 1, "job": 1, "image": "/i", "directory": "/d", "cwd": "/c", "filesystem": "ext4", "arguments": [],
+        "handle": 1, "job": 1, "reading": True, "cwd": "/c", "filesystem": "ext4", "arguments": [],
         "options": ["noatime"], "argv": ["true"], "env": {"A": "b"},
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
         "blocks": [7], "pause_us": 0,
@@ -70,10 +70,11 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request({"id": 1, "verb": verb, **fields}).fields == fields
-    for name in fields:
+    for name, value in fields.items():
         for wrong in (None, True, -1, 1.0, 1 << 53, "a\0b", "\ud800", [1.5], [None], {"a": 1}, {"a\0": "b"}):
-            with pytest.raises(Refusal):
-                protocol.request({"id": 1, "verb": verb, **fields, name: wrong})
+            if wrong is not value:
+                with pytest.raises(Refusal):
+                    protocol.request({"id": 1, "verb": verb, **fields, name: wrong})
 
 
 @given(st.text(max_size=50))
@@ -84,8 +85,10 @@ def test_text_that_is_taken_can_be_handed_to_the_kernel(text: str) -> None:
 
 def test_a_file_name_that_is_no_text_comes_through() -> None:
     path = b"/tmp/\xff\xfe".decode("utf-8", "surrogateescape")
-    message = protocol.read(protocol.encode({"id": 1, "verb": "attach", "image": path}).rstrip(b"\n"))
-    assert protocol.request(message).fields["image"] == path
+    message = protocol.read(
+        protocol.encode({"id": 1, "verb": "run", "argv": ["true"], "cwd": path, "env": {}}).rstrip(b"\n")
+    )
+    assert protocol.request(message).fields["cwd"] == path
 
 
 @pytest.mark.parametrize("line", [b'{"a":1,"a":2}', b'{"a":NaN}', b'{"a":' + b"9" * 30 + b"}", b"[" * 100_000, b"1"])

@@ -68,6 +68,6 @@ def test_a_daemon_that_stays_is_told_from_one_that_is_gone(monkeypatch: pytest.M
     left = iter([[11, 12], [12], []])
     monkeypatch.setattr(processes, "find", lambda name: next(left))
     monkeypatch.setattr("os.waitpid", lambda pid, options: (0, 0))
-    assert processes.gone("zfs-fuse", 20.0)
+    assert processes.gone("mount.ntfs-3g", 20.0)
     monkeypatch.setattr(processes, "find", lambda name: [12])
-    assert not processes.gone("zfs-fuse", 20.0)
+    assert not processes.gone("mount.ntfs-3g", 20.0)

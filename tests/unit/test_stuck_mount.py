@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import pytest
 from fswizard.bench.channel import HelperFailed
 from fswizard.bench.given_up import WIPE_LIMIT_S, _leave_wiped
 from fswizard.bench.helper import Attached, Helper
-from fswizard.bench.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, ImageVenue, Layout
+from fswizard.bench.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, ImageVenue
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.pace import Pace
 from fswizard.bench.venue import CandidateFailed
@@ -23,7 +23,18 @@ from tests.builders import make_plan
 from tests.fakes.clock import SimulatedClock
 
 PLAN = make_plan(("zfs", "xfs"))
-ATTACHED = Attached(1, True, "pool", ("loop0",), ("/dev/loop0",))
+ATTACHED = Attached(1, True, "pool", "/run/fswizard/1", ("loop0",), ("/dev/loop0",))
+
+
+class Nothing:
+    """A program of the helper's that found nothing to do."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        return
+        yield b""
+
+    async def wait(self) -> Finished:
+        return done("fill")
 
 
 class StuckHelper:
@@ -40,10 +51,13 @@ class StuckHelper:
     async def wipe(self, handle: int) -> Finished:
         return done("wipefs")
 
+    async def fill(self, handle: int) -> Nothing:
+        return Nothing()
+
     async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str]) -> Finished:
         return done("mkfs")
 
-    async def mount(self, handle: int, mount_type: str, options: Sequence[str], directory: str) -> Finished:
+    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
         return done("mount")
 
     async def umount(self, handle: int) -> Finished:
@@ -64,8 +78,8 @@ def done(program: str, stdout: bytes = b"") -> Finished:
 
 def venue(helper: StuckHelper, tmp_path: Path) -> ImageVenue:
     told: list[Event] = []
-    layout = Layout((), str(tmp_path / "mount"), str(tmp_path / "scratch"))
-    return ImageVenue(PLAN, Narrator(told.append, Pace(PLAN)), cast(Helper, cast(Any, helper)), ATTACHED, layout)
+    scratch = str(tmp_path / "scratch")
+    return ImageVenue(PLAN, Narrator(told.append, Pace(PLAN)), cast(Helper, cast(Any, helper)), ATTACHED, scratch)
 
 
 async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_stuck(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vm import table
+from tests.vm import pool_checks, table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
-from tests.vm.runs import link, on_disk
+from tests.vm.runs import RUN_S, link, on_disk
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 
@@ -29,3 +29,9 @@ def test_a_pool_is_measured_and_nothing_is_left_of_it(zfs_machine: Machine) -> N
     assert zfs_machine.run("wipefs", "--no-act", link(MEASURED)).stdout == b""
     table.note("zfs", "whole run", f"2 rounds, {run.ratio('zfs'):.2f} times ext4")
     table.note("zfs", "mount options", TUNED.partition(":")[2])
+
+
+def test_the_helper_has_pools_as_asked_and_mounts_nothing_else_of_them(zfs_machine: Machine) -> None:
+    done = zfs_machine.run("python3", "-m", pool_checks.__name__, timeout_s=RUN_S)
+    assert done.exit_code == 0, done.output
+    zfs_machine.run("rm", "--recursive", str(pool_checks.ROOM))
