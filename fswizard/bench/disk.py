@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives import details
 from fswizard.drives.machine import Properties
-from fswizard.drives.refusals import refusals
-from fswizard.drives.targets import DeviceTarget, find_device, losses
+from fswizard.drives.targets import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, PlannedCommand, Target

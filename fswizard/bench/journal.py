@@ -173,7 +173,7 @@ def _remove(directory: Path, limit_s: float) -> None:
         status = directory.lstat()
         ours = directory.name.startswith(PREFIX) and status.st_uid == os.getuid() and not directory.is_symlink()
         below = f"{directory.resolve()}/"
-        if ours and not any(mount.mount_point.startswith(below) for mount in mounts()):
+        if ours and not any(mount.path.startswith(below) for mount in mounts()):
             with contextlib.suppress(FswizardError):  # in a program of its own: the disk may not answer any more
                 query(("rm", "-rf", "--one-file-system", "--", str(directory)), timeout_s=limit_s)
 

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fswizard.drives.identity import unescape
 from fswizard.drives.machine import Machine, Properties
 from fswizard.errors import FswizardError
+from fswizard.model.drive import DriveUse
 from fswizard.model.text import safe
+from fswizard.privileged.in_use import Probed, Usage, uses_of
 from fswizard.system import clock
 from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
+_ENCRYPTED = {"crypto_LUKS": "an encrypted volume (LUKS)", "BitLocker": "an encrypted Windows volume (BitLocker)"}
 _BLKID_ANSWERS = (0, 2, 8)
 """Found, nothing found, ambivalent (blkid(8))."""
 
@@ -29,11 +31,17 @@ class Content:
 
 
 def content(udev: Properties) -> Content:
-    return Content(
-        filesystem=safe(udev.get("ID_FS_TYPE", "")),
-        label=safe(unescape(udev.get("ID_FS_LABEL_ENC", udev.get("ID_FS_LABEL", "")))),
-        uuid=safe(udev.get("ID_FS_UUID", "")),
-    )
+    found = Probed(udev)
+    return Content(safe(found.type), safe(found.label), safe(udev.get("ID_FS_UUID", "")))
+
+
+def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:
+    """Who uses the device `name`, and that it is locked."""
+    found = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
+    if (kind := udev.get("ID_FS_TYPE")) in _ENCRYPTED and not usage.tree.names(f"/sys/class/block/{name}/holders"):
+        hint = "To use it for something else, what is inside would be lost."
+        found.append(DriveUse("encrypted", f"{safe(name)} holds {_ENCRYPTED[kind]}", hint))
+    return tuple(found)
 
 
 def udev_runs(machine: Machine) -> bool:

@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fswizard.drives.contents import Content, ask_all, content, probe, udev_runs
+from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
 from fswizard.drives.identity import Identity, identify
 from fswizard.drives.machine import HERE, Machine, Properties
-from fswizard.drives.mounts import Mount, mount_of, mounts
+from fswizard.drives.mounts import mount_of, mounts
 from fswizard.drives.smr import judge_attached, judge_composed
-from fswizard.drives.uses import Usage, mounts_on, read_usage, uses_of
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
+from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage
+from fswizard.privileged.mounts import Mount
 from fswizard.system import host
 
 _SECTOR_BYTES = 512
@@ -91,7 +92,7 @@ def _devices_at(path: str, machine: Machine) -> tuple[str, ...]:
     mount = mount_of(path, mounts(machine))
     if mount is None:
         return ()
-    if mount.filesystem == "zfs":
+    if mount.kind == "zfs":
         pool = mount.source.partition("/")[0]
         known = ((name, content(machine.properties(name))) for name in machine.names("/sys/class/block"))
         return tuple(name for name, found in known if (found.filesystem, found.label) == ("zfs_member", safe(pool)))
@@ -189,7 +190,7 @@ def _rooms(
     devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float
 ) -> dict[str, tuple[int, int]]:
     """(used, free) bytes by mount point, for those that answer."""
-    points = {_point(mounts_on(device, content(udev[device]), usage)) for device in devices}
+    points = {_point(mounts_on(device, Probed(udev[device]), usage)) for device in devices}
 
     def asker(point: str) -> Callable[[], tuple[int, int] | None]:
         return lambda: _room(point)
@@ -209,7 +210,7 @@ def _room(point: str) -> tuple[int, int] | None:
 def _point(found: list[Mount]) -> str:
     """The mount point to name: the filesystem's own rather than a bind mount of a part of it."""
     whole = [mount for mount in found if mount.root == "/"] or found
-    return whole[0].mount_point if whole else ""
+    return whole[0].path if whole else ""
 
 
 def _links(machine: Machine, directory: str) -> dict[str, list[str]]:
@@ -294,8 +295,8 @@ class _Describer:
 
     def _part(self, name: str) -> Partition:
         directory = f"/sys/class/block/{name}"
-        found: Content = content(self.udev[name])
-        mounted = mounts_on(name, found, self.usage)
+        found = content(self.udev[name])
+        mounted = mounts_on(name, Probed(self.udev[name]), self.usage)
         point = _point(mounted)
         used, free = self.room.get(point, (None, None))
         direct = self.usage.mounts.get(name)
@@ -304,11 +305,11 @@ class _Describer:
             start_bytes=self.machine.number(f"{directory}/start") * _SECTOR_BYTES,
             size_bytes=self.machine.number(f"{directory}/size") * _SECTOR_BYTES,
             stable_name=next(iter(self.by_partuuid.get(name, self.by_id.get(name, ()))), ""),
-            filesystem=found.filesystem or (safe(direct[0].filesystem) if direct else ""),
+            filesystem=found.filesystem or (safe(direct[0].kind) if direct else ""),
             label=found.label,
             uuid=found.uuid,
             mount_point=safe(point),
             used_bytes=used,
             free_bytes=free,
-            uses=uses_of(name, found, self.usage),
+            uses=uses(name, self.udev[name], self.usage),
         )

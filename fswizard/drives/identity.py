@@ -10,6 +10,7 @@ from fswizard.drives.machine import Machine, Properties
 from fswizard.drives.pages import SSD_ROTATION_RATE, parse_characteristics, parse_identify, parse_serial
 from fswizard.model.drive import Bus, DriveKind
 from fswizard.model.text import safe
+from fswizard.privileged.in_use import decoded
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),
@@ -122,16 +123,9 @@ def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties)
         return machine.text(f"{block}/device/name")
     model = machine.text(f"{block}/device/model")
     if vendor == "ATA" or not vendor:  # SCSI has room for 16 characters only; udev keeps all 40
-        longer = safe(unescape(udev.get("ID_MODEL_ENC", ""))).strip()
+        longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
         return longer if longer.startswith(model) else model
     return f"{vendor} {model}" if not vendor.startswith("0x") else model
-
-
-def unescape(text: str) -> str:
-    r"""Text as udev encodes it, with `\x20` for a blank."""
-    encoded = text.encode("utf-8", "surrogateescape")
-    decoded = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes((int(match[1], 16),)), encoded)
-    return decoded.decode("utf-8", "surrogateescape")
 
 
 def _serial(name: str, machine: Machine, bus: Bus, udev: Properties) -> str:

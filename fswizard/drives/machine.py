@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import pyudev
 
 from fswizard.model.text import safe
+from fswizard.privileged.block_device import Tree
 
 Properties = Mapping[str, str]
 
@@ -30,10 +30,9 @@ def udev_properties(name: str) -> Properties:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """A place to read /sys, /proc and /dev from. Reading what is not there gives an empty answer, never an error."""
+class Machine(Tree):
+    """The same, with udev's database, and texts that are harmless."""
 
-    root: Path = Path("/")
     properties: Callable[[str], Properties] = udev_properties
 
     @property
@@ -41,41 +40,9 @@ class Machine:
         """True for the machine that the program runs on."""
         return self.root == Path("/")
 
-    def path(self, path: str) -> Path:
-        return self.root / path.lstrip("/")
-
-    def bytes(self, path: str) -> bytes:
-        try:
-            return self.path(path).read_bytes()
-        except OSError:
-            return b""
-
     def text(self, path: str) -> str:
         """One attribute, harmless and without surrounding blanks."""
-        return safe(self.bytes(path).strip(b"\0 \t\r\n")).strip()
-
-    def lines(self, path: str) -> list[str]:
-        """The lines of a table such as /proc/swaps, raw: its fields still have to go through `safe`."""
-        return self.bytes(path).decode("utf-8", "surrogateescape").splitlines()
-
-    def number(self, path: str, default: int = 0) -> int:
-        try:
-            return int(self.bytes(path))
-        except ValueError:
-            return default
-
-    def names(self, path: str) -> tuple[str, ...]:
-        """Entries of a directory, sorted."""
-        try:
-            return tuple(sorted(entry.name for entry in self.path(path).iterdir()))
-        except OSError:
-            return ()
-
-    def real(self, path: str) -> str:
-        """`path` with all links resolved, as seen from below the root."""
-        with contextlib.suppress(OSError, ValueError):
-            return "/" + str(self.path(path).resolve().relative_to(self.root.resolve()))
-        return path
+        return safe(Tree.text(self, path)).strip()
 
 
 HERE = Machine()

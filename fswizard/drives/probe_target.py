@@ -15,8 +15,7 @@ from fswizard.drives.disks import drive_of
 from fswizard.drives.machine import HERE
 from fswizard.drives.mounts import mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
-from fswizard.drives.refusals import refusals
-from fswizard.drives.targets import DeviceTarget, find_device, losses
+from fswizard.drives.targets import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
@@ -109,8 +108,8 @@ def _mode(path: str) -> int:
 def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
     """How much of a scratch file is listened to, and its size: a quarter of what is free at most."""
     mount = mount_of(os.path.realpath(directory), mounts())
-    if mount is None or mount.filesystem not in _IN_PLACE:
-        kind = mount.filesystem if mount else "this filesystem"
+    if mount is None or mount.kind not in _IN_PLACE:
+        kind = mount.kind if mount else "this filesystem"
         hint = "Name a directory on ext4, XFS or btrfs, or an unused device."
         raise UsageError(f"On {safe(kind)} writes do not go where they are aimed: the probe would tell nothing.", hint)
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -120,7 +119,7 @@ def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
     if listen < MINIMUM_BYTES:
         hint = f"{size_text(4 * MINIMUM_BYTES)} have to be free, and to be written at least."
         raise UsageError(f"{safe(directory)} has too little room for a probe.", hint)
-    return listen, _whole_blocks(min(_PRESS_BYTES, quarter)) if mount.filesystem in _RESERVING else 0
+    return listen, _whole_blocks(min(_PRESS_BYTES, quarter)) if mount.kind in _RESERVING else 0
 
 
 def _whole_blocks(size_bytes: int) -> int:

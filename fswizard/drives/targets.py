@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import content, probe, udev_runs
 from fswizard.drives.disks import describe_all
@@ -14,10 +14,17 @@ from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.privileged import disk_checks
+from fswizard.privileged.block_device import Device, Tree
+from fswizard.privileged.in_use import Finding, Probed
+from fswizard.system import clock
 
 _SECTOR_BYTES = 512
 _STABLE = ("by-id", "by-partuuid", "by-path", "by-diskseq")
 """Directories of names that outlive formatting, as those by label or UUID do not."""
+
+_SEVERAL_DEVICES = ("btrfs", "bcachefs")
+_ASKING_S = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,63 @@ def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
         yield f"{name}: a partition of {size}, in which nothing was found"
     if table := safe(udev.get("ID_PART_TABLE_TYPE", "")):
         yield f"{name}: its partition table ({table})"
+
+
+def refusals(
+    target: DeviceTarget, typed: str | None = None, *, minimum_bytes: int = 0, machine: Machine = HERE
+) -> tuple[Finding, ...]:
+    """All that stands against formatting `target`, as far as it can be seen; the weightiest first.
+
+    The helper looks once more, as root, before it writes. `typed` is the serial number that confirms the loss, None
+    where that is still to come.
+    """
+    device = Device(target.name, target.disk, target.number, Tree(machine.root))
+    disk = {} if target.disk in target.names else {target.disk: _properties(target.disk, machine) or {}}
+    probed = {name: _probed(name, udev, target, machine) for name, udev in {**target.properties, **disk}.items()}
+    found = (
+        *disk_checks.findings(device, probed, minimum_bytes=minimum_bytes),
+        *_openers(device, machine),
+        *_unknown(target),
+        *_unconfirmed(target, typed),
+    )
+    return tuple(replace(each, text=f"{safe(each.text)}.", hint=safe(each.hint)) for each in found)
+
+
+def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> Probed:
+    """With the devices of the same filesystem counted, which is whole with all of them only."""
+    found, uuid = Probed(udev), udev.get("ID_FS_UUID", "")
+    if found.type not in _SEVERAL_DEVICES or not uuid:
+        return found
+    others = (other for other in machine.names("/sys/class/block") if other not in (name, target.disk))
+    return Probed(udev, devices=1 + sum(machine.properties(other).get("ID_FS_UUID") == uuid for other in others))
+
+
+def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
+    """One that only asks the disk something, as smartctl and blkid do for the list of disks, is gone in a moment."""
+    deadline = clock.monotonic() + _ASKING_S
+    while (found := tuple(disk_checks.openers(device))) and machine.live and clock.monotonic() < deadline:
+        clock.sleep(0.1)
+    return found
+
+
+def _unknown(target: DeviceTarget) -> Iterator[Finding]:
+    if target.drive.pending:
+        yield Finding("unknown", target.drive.pending.rstrip("."), "Try again, or look at the disk's health.")
+    for name in target.unseen:
+        ask = f"Ask `blkid -p /dev/{name}` why." if os.geteuid() == 0 else "It may take root: use sudo."
+        yield Finding("unknown", f"What lies on {name} could not be looked at", ask)
+    if target.drive.health == "failing":
+        hint = "Copy what is on it elsewhere; do not use it."
+        yield Finding("failing", f"{target.disk} reports that it is failing", hint)
+
+
+def _unconfirmed(target: DeviceTarget, typed: str | None) -> Iterator[Finding]:
+    if not target.identifiers:
+        text = f"{target.disk} tells neither a serial number nor a WWN, so it cannot be confirmed"
+        yield Finding("no-serial", text, "Measure on a scratch image on it instead.")
+    elif typed is not None and typed not in target.identifiers:
+        hint = "Look again which disk it is: `fswizard drives` shows the serial numbers."
+        yield Finding("wrong-serial", f"'{typed}' is not the serial number of {target.name}", hint)
 
 
 def _kernel_name(path: str, machine: Machine) -> str:

@@ -9,11 +9,12 @@ import os
 import stat
 import struct
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from fswizard.privileged import disk_checks, programs
-from fswizard.privileged.disk_checks import Device
+from fswizard.privileged import block_device, disk_checks, programs
+from fswizard.privileged.block_device import Device
+from fswizard.privileged.in_use import Finding, Probed
 from fswizard.privileged.protocol import Refusal
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
@@ -23,6 +24,7 @@ FAILING = 8
 FOUND, NOTHING, AMBIVALENT = 0, 2, 8
 """Exit codes of blkid -p."""
 BTRFS_SUPERBLOCK, BTRFS_MAGIC = 65536, b"_BHRfS_M"
+BCACHEFS_SUPERBLOCK, NR_DEVICES = 4096, 123
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +89,59 @@ def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -
 
     `shown` is the type of what the person was told lies there, as libblkid names it; empty for nothing.
     """
-    device = disk_checks.find(number)
-    disk_checks.check(device, diskseq=diskseq, size_bytes=size_bytes)
+    device = block_device.find(number)
+    check_identity(device, diskseq, size_bytes)
+    refuse(disk_checks.findings(device, {}))
     lock = _lock(device)
     try:
         _check_health(device)
         exclusive = _open(device, os.O_RDWR | os.O_EXCL)
         try:
             _check_open(exclusive, device, diskseq, size_bytes)
-            disk_checks.check(device, diskseq=diskseq, size_bytes=size_bytes)
-            found, signatures = _looked(device), _signatures(device)
-            disk_checks.check_serial(device, serial, found)
-            disk_checks.check_shown(device, shown, found)
-            disk_checks.check_contents(device, found, signatures, _btrfs_devices(exclusive))
-            disk_checks.check_tables(device, found)
-            disk_checks.check_open(device, os.readlink("/proc/self"))
+            check_identity(device, diskseq, size_bytes)
+            probed = {name: _probed(path) for name, path in zip(device.names, (device.path, device.disk_path))}
+            found = replace(probed[device.name], devices=_devices(exclusive, probed[device.name].type))
+            check_serial(device, serial, found)
+            check_shown(device, shown, found)
+            refuse(disk_checks.findings(device, {**probed, device.name: found}))
+            refuse(disk_checks.openers(device, os.readlink("/proc/self"), anywhere=True))
             descriptor = _open(device, os.O_RDWR)
         finally:
             os.close(exclusive)
-        empty = not (signatures or "TYPE" in found or "PTTYPE" in found)
-        zoned = disk_checks.zone_model(device) == disk_checks.HOST_MANAGED
+        empty = not (found.signatures or found.type or "ID_PART_TABLE_TYPE" in found.properties)
+        zoned = device.zone_model == disk_checks.HOST_MANAGED
         claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
     except BaseException:
         os.close(lock)
         raise
     return claimed
+
+
+def refuse(found: Iterable[Finding]) -> None:
+    """Refusal with the first of the findings, the weightiest."""
+    for finding in found:
+        raise Refusal("refused", finding.text)
+
+
+def check_identity(device: Device, diskseq: int, size_bytes: int) -> None:
+    seen = device.tree.text(f"/sys/block/{device.disk}/diskseq")
+    if seen != str(diskseq) or not diskseq:
+        raise Refusal("refused", f"{device.disk} is not the disk any more that was chosen, or the kernel cannot tell")
+    if device.size_bytes != size_bytes:
+        raise Refusal("refused", f"{device.name} has another size than when it was chosen")
+
+
+def check_serial(device: Device, serial: str, found: Probed) -> None:
+    """What the person typed must be the disk's own, or the partition's PARTUUID, to the letter."""
+    known = {*device.identifiers(), found.properties.get("ID_PART_ENTRY_UUID", "")}
+    if not serial.strip() or serial not in known:
+        raise Refusal("refused", f"{serial!r:.80} is not the serial number of {device.disk}")
+
+
+def check_shown(device: Device, shown: str, found: Probed) -> None:
+    """Nobody gives up what was not shown: udev's database may be older than what lies there."""
+    if found.type and found.type != shown:
+        raise Refusal("refused", f"{device.name} holds {found.type}, and {shown or 'nothing'} was shown")
 
 
 def _lock(device: Device) -> int:
@@ -174,31 +204,25 @@ def _run(argv: list[str]) -> subprocess.CompletedProcess[bytes]:
         ) from error
 
 
-def _looked(device: Device) -> Mapping[str, str]:
-    """`blkid -p`, in its own words."""
-    done = _run(["blkid", "-p", "-o", "export", device.path])
-    if done.returncode == AMBIVALENT:
-        raise Refusal("refused", f"{device.name} bears the marks of several filesystems at once")
-    if done.returncode not in (FOUND, NOTHING) or done.stderr:
-        raise Refusal("refused", f"what lies on {device.name} cannot be told")
-    lines = done.stdout.decode("utf-8", "backslashreplace").replace("\\ ", " ").splitlines()
-    return dict(line.split("=", 1) for line in lines if "=" in line)
-
-
-def _signatures(device: Device) -> frozenset[str]:
-    """Types of everything that wipefs finds, also where one hides the other."""
-    done = _run(["wipefs", "--no-act", "--json", device.path])
-    if done.returncode or done.stderr:
-        raise Refusal("refused", f"what lies on {device.name} cannot be told")
+def _probed(path: str) -> Probed:
+    looked, listed = _run(["blkid", "-p", "-o", "udev", path]), _run(["wipefs", "--no-act", "--json", path])
+    if looked.returncode == AMBIVALENT:
+        raise Refusal("refused", f"{path} bears the marks of several filesystems at once")
+    if looked.returncode not in (FOUND, NOTHING) or looked.stderr or listed.returncode or listed.stderr:
+        raise Refusal("refused", f"what lies on {path} cannot be told")
+    lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
     try:
-        found = json.loads(done.stdout or b"{}").get("signatures", [])
-        return frozenset(str(signature["type"]) for signature in found)
+        marks = json.loads(listed.stdout or b"{}").get("signatures", [])
+        signatures = frozenset(str(mark["type"]) for mark in marks)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise Refusal("refused", f"what lies on {device.name} cannot be told") from error
+        raise Refusal("refused", f"what lies on {path} cannot be told") from error
+    return Probed(dict(line.split("=", 1) for line in lines if "=" in line), signatures)
 
 
-def _btrfs_devices(descriptor: int) -> int:
-    """How many devices the btrfs has that starts here; 0 where there is none."""
+def _devices(descriptor: int, kind: str) -> int:
+    """How many devices the btrfs or bcachefs has that starts here; 0 where there is none."""
+    if kind == "bcachefs":
+        return os.pread(descriptor, 4096, BCACHEFS_SUPERBLOCK)[NR_DEVICES]
     block = os.pread(descriptor, 4096, BTRFS_SUPERBLOCK)
     return int(struct.unpack_from("<Q", block, 0x88)[0]) if block[0x40:0x48] == BTRFS_MAGIC else 0
 

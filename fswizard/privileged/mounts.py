@@ -1,34 +1,54 @@
-"""What is mounted in the helper's namespace, as the kernel tells (proc(5), mountinfo)."""
+"""What is mounted, as the kernel tells (proc(5), mountinfo)."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fswizard.privileged import system_calls
+from fswizard.privileged.block_device import HERE
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    id: int
+    """A line of mountinfo. Texts are as the kernel has them."""
+
+    id: int = field(compare=False)
+    """No other mount has it while it exists; the same mount has another one in each namespace."""
+    device: str
+    """`major:minor`; btrfs and other filesystems on several devices have a number of their own here."""
+    root: str
+    """Directory of the filesystem that is mounted: not `/` for bind mounts and subvolumes."""
     path: str
-    source: str
     kind: str
     """Type of the filesystem, such as `ext4` or `fuseblk`."""
+    source: str
+
+
+def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
+    """Mounts in the order in which they were made; lines that are none are passed over."""
+    found = []
+    for line in lines:
+        before, dash, after = line.partition(" - ")
+        left, right = before.split(" "), after.split(" ")
+        if dash and left[0].isdecimal() and len(left) >= 6 and len(right) >= 2:
+            texts = map(unescape, (left[3], left[4], right[0], right[1]))
+            found.append(Mount(int(left[0]), left[2], *texts))
+    return tuple(found)
+
+
+def unescape(field: str) -> str:
+    r"""A field of a kernel table, in which blank, tab, line end and backslash are written as `\040` and so on."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), field)
 
 
 def mounts() -> dict[int, Mount]:
-    """By mount ID, which no other mount has while it exists."""
-    with open("/proc/self/mountinfo", "rb") as file:
-        rows = [line.split(b" ") for line in file.read().splitlines()]
-    parts = ((row, row.index(b"-")) for row in rows)
-    found = (
-        Mount(int(row[0]), _decoded(row[4]), _decoded(row[dash + 2]), _decoded(row[dash + 1])) for row, dash in parts
-    )
-    return {mount.id: mount for mount in found}
+    """Of this namespace, by ID."""
+    return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}
 
 
 def open_root(mount: Mount) -> int:
@@ -83,8 +103,3 @@ def _is_inside(pid: str, namespace: int) -> bool:
 def _mount_id(descriptor: int) -> int:
     with open(f"/proc/self/fdinfo/{descriptor}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))
-
-
-def _decoded(field: bytes) -> str:
-    """Blanks and the like stand as `\\040` in the table."""
-    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), field))

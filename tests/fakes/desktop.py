@@ -21,11 +21,11 @@ import pytest
 from fswizard.bench import disk, doubts, places, planning, targets
 from fswizard.drives import disks, inventory, place_of, probe_target, smartctl
 from fswizard.drives.machine import Machine
-from fswizard.drives.mounts import Mount, mount_of, mounts
-from fswizard.drives.refusals import refusals
-from fswizard.drives.targets import find_device
+from fswizard.drives.mounts import mount_of, mounts
+from fswizard.drives.targets import find_device, refusals
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
+from fswizard.privileged.mounts import Mount
 from fswizard.system import commands, host
 from fswizard.system.commands import Finished
 from fswizard.system.host import Room
@@ -78,7 +78,7 @@ class _Host(ModelHost):
 
     def room(self, directory: str | Path) -> Room:
         mount = _mount(str(directory))
-        used, free = USED_AND_FREE[mount.mount_point]
+        used, free = USED_AND_FREE[mount.path]
         return Room(used + free, used, free)
 
 
@@ -147,7 +147,7 @@ def _mount(path: str) -> Mount:
 
 
 def _partitions(*, all: bool = False) -> list[SimpleNamespace]:
-    return [SimpleNamespace(mountpoint=m.mount_point, fstype=m.filesystem) for m in mounts(desktop())]
+    return [SimpleNamespace(mountpoint=m.path, fstype=m.kind) for m in mounts(desktop())]
 
 
 def _stat(real: Callable[..., os.stat_result], path: Any, *args: Any, **kwargs: Any) -> os.stat_result:

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.drives.refusals import refusals
-from fswizard.drives.targets import find_device, losses
+from fswizard.drives.targets import find_device, losses, refusals
 from fswizard.errors import FswizardError
 from tests.loop import devices
 from tests.loop.channel import Channel
@@ -100,7 +99,7 @@ def on_a_disk(bench: Bench) -> Case:
 
 def keep_open(bench: Bench, path: Path | str, flags: int) -> int:
     """Until the test is over; nobody waits for it to be closed, as after a look of udev's."""
-    bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.refusals._ASKING_S", 0.0)
+    bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.targets._ASKING_S", 0.0)
     descriptor = os.open(path, flags)
     bench.undo.callback(os.close, descriptor)
     return descriptor
@@ -199,15 +198,15 @@ MATRIX: tuple[Row, ...] = (
     ("mounted under a name with a blank", deleted_mount_point, "mounted", "mounted on"),
     ("mounted in another namespace", mounted_elsewhere, "mounted-elsewhere", "mounted on"),
     ("only a directory of it still bound", bound, "mounted", "mounted on"),
-    ("its partition is mounted", partition_mounted, "mounted", "has partitions"),
+    ("its partition is mounted", partition_mounted, "mounted", "mounted on"),
     ("swap", swap, "swap", "used as swap"),
-    ("second device of a mounted btrfs", btrfs_second_mounted, "mounted", "btrfs in use"),
+    ("second device of a mounted btrfs", btrfs_second_mounted, "mounted", ""),
     ("second device of an unmounted btrfs", btrfs_second_unmounted, "", "2 devices of a btrfs"),
-    ("LVM physical volume", lambda b: write(b.disk(), 512, lvm_label()), "lvm-member", "LVM2_member"),
-    ("RAID member, metadata 1.2", lambda b: write(b.disk(), 4096, raid_superblock(4096)), "raid-member", "raid_member"),
-    ("RAID member, metadata 1.1", lambda b: write(b.disk(), 0, raid_superblock(0)), "raid-member", "raid_member"),
+    ("LVM physical volume", lambda b: write(b.disk(), 512, lvm_label()), "lvm-member", "volume of LVM"),
+    ("RAID member, metadata 1.2", lambda b: write(b.disk(), 4096, raid_superblock(4096)), "raid-member", "Linux RAID"),
+    ("RAID member, metadata 1.1", lambda b: write(b.disk(), 0, raid_superblock(0)), "raid-member", "Linux RAID"),
     ("RAID member below a filesystem", raid_below_ext4, "", ""),
-    ("ZFS member", lambda b: write(b.disk(), 0, zfs_label()), "zfs-member", "zfs_member"),
+    ("ZFS member", lambda b: write(b.disk(), 0, zfs_label()), "zfs-member", "ZFS pool"),
     ("marks of several filesystems", several_marks, "", ""),
     ("below another loop device", loop_on_top, "loop", "stands on"),
     ("a loop device on a disk", on_a_disk, "", "stands on"),
@@ -219,13 +218,13 @@ MATRIX: tuple[Row, ...] = (
     ("open through another node", opened_through_another_node, "", "open"),
     ("its whole disk is open", lambda b: opened(b, os.O_RDWR, part=True), "open", "open"),
     ("locked by another program", locked, "", "locked"),
-    ("has a partition", devices.partitioned, "partitioned", "has partitions"),
-    ("ESP", lambda b: devices.partition(b, 0xEF), "system-partition", "boot, reserved"),
-    ("recovery of Windows", lambda b: devices.partition(b, 0x27), "system-partition", "boot, reserved"),
-    ("recovery of a maker", lambda b: devices.partition(b, 0x12), "system-partition", "boot, reserved"),
+    ("has a partition", devices.partitioned, "partitioned", "has 1 partition"),
+    ("ESP", lambda b: devices.partition(b, 0xEF), "system-partition", "(ESP)"),
+    ("recovery of Windows", lambda b: devices.partition(b, 0x27), "system-partition", "recovery partition"),
+    ("recovery of a maker", lambda b: devices.partition(b, 0x12), "system-partition", "recovery partition"),
     ("read-only", lambda b: b.disk(SIZE, "--read-only"), "read-only", "read-only"),
-    ("too small for anything", lambda b: b.disk(63 << 20), "too-small", "smaller than"),
-    ("no medium in it", lambda b: b.disk(0), "too-small", "smaller than"),
+    ("too small for anything", lambda b: b.disk(63 << 20), "too-small", "64 MiB are needed"),
+    ("no medium in it", lambda b: b.disk(0), "too-small", "64 MiB are needed"),
     ("wrong serial number", lambda b: typed(b, "WD-1234"), "wrong-serial", "not the serial number"),
     ("serial number in part", lambda b: typed(b, "/tmp"), "wrong-serial", "not the serial number"),
     ("empty serial number", lambda b: typed(b, ""), "wrong-serial", "not the serial number"),

@@ -9,8 +9,6 @@ import pytest
 from fswizard.drives import contents
 from fswizard.drives.disks import describe_all
 from fswizard.drives.machine import HERE
-from fswizard.privileged.disk_checks import Device, check_swap
-from fswizard.privileged.protocol import Refusal
 
 EXT4 = "echo ID_FS_TYPE=ext4; echo ID_FS_LABEL=archive; exit 0"
 FAILURES = {
@@ -49,11 +47,3 @@ def test_a_disk_that_could_not_be_looked_at_says_so(tmp_path: Path, monkeypatch:
         monkeypatch.setattr("os.geteuid", lambda user=user: user)
         (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
         assert f"sdx could not be looked at, {why}" in drive.pending
-
-
-def test_a_table_that_cannot_be_read_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
-    device = Device("sdx", "sdx", "8:16", tmp_path)
-    check_swap(device)
-    (tmp_path / "proc" / "swaps").mkdir(parents=True)  # a directory can be opened and not read, also by root
-    with pytest.raises(Refusal, match="/proc/swaps cannot be read"):
-        check_swap(device)

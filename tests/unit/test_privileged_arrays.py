@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged import arrays, groups, programs
-from fswizard.privileged.disk_checks import Device, check_contents
 from fswizard.privileged.images import Image
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -16,7 +15,6 @@ from tests.fakes.machine import make_program
 NAME = "fswizard-0123456789abcdef"
 OTHER = "fswizard-fedcba9876543210"
 PATHS = ("/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd")
-DISK = Device("sdx", "sdx", "8:16")
 MDADM = """
 echo "$*" >> {root}/log
 case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
@@ -137,28 +135,6 @@ def test_without_arrays_mdadm_is_not_even_asked(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(programs, "find", find)
     arrays.reclaim(NAME, blocks(tmp_path))
-
-
-@pytest.mark.parametrize("kind", ["linux_raid_member", "zfs_member"])
-def test_what_a_killed_run_left_can_be_given_up_again(kind: str) -> None:
-    usage = "raid" if kind == "linux_raid_member" else "filesystem"
-    for label in (NAME, f"box:{NAME}"):
-        check_contents(DISK, {"TYPE": kind, "LABEL": label, "USAGE": usage}, frozenset({kind}), 0)
-    check_contents(DISK, {"TYPE": "btrfs", "LABEL": NAME, "USAGE": "filesystem"}, frozenset({"btrfs"}), 4)
-
-
-@pytest.mark.parametrize("label", ["box:0", "", "fswizard-", f"{NAME}0", f"{NAME}:0"])
-def test_a_member_of_somebody_elses_is_refused(label: str) -> None:
-    for kind in ("linux_raid_member", "isw_raid_member"):
-        with pytest.raises(Refusal, match="part of a larger whole"):
-            check_contents(DISK, {"TYPE": kind, "LABEL": label, "USAGE": "raid"}, frozenset({kind}), 0)
-    with pytest.raises(Refusal, match="one of 4 devices"):
-        check_contents(DISK, {"TYPE": "btrfs", "LABEL": label, "USAGE": "filesystem"}, frozenset({"btrfs"}), 4)
-
-
-def test_another_kind_of_array_is_refused_whatever_its_name() -> None:
-    with pytest.raises(Refusal, match="part of a larger whole"):
-        check_contents(DISK, {"TYPE": "LVM2_member", "LABEL": NAME, "USAGE": "raid"}, frozenset({"LVM2_member"}), 0)
 
 
 def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:

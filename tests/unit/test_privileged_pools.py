@@ -9,7 +9,6 @@ from typing import cast
 import pytest
 
 from fswizard.privileged import grammar, pools, programs
-from fswizard.privileged.disk_checks import Device, check_contents
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.loop_device import LoopDevice
@@ -19,7 +18,6 @@ from fswizard.privileged.volumes import Volume
 from tests.fakes.machine import make_program
 
 NAME = "fswizard-0123456789abcdef"
-DISK = Device("sdx", "sdx", "8:16")
 DAMAGED = """\
   pool: fswizard-eafb8e3cdd577281
  state: ONLINE
@@ -133,19 +131,6 @@ def test_a_pool_that_may_be_anothers_is_not(
     with pytest.raises(Refusal):
         pools.reclaim(name)
     assert destroyed(tmp_path) == []
-
-
-@pytest.mark.parametrize("label", ["tank", "", f"{NAME}0", "fswizard-", f"x{NAME}"])
-def test_a_disk_of_another_pool_is_refused(label: str) -> None:
-    with pytest.raises(Refusal, match="part of a larger whole"):
-        check_contents(DISK, {"TYPE": "zfs_member", "LABEL": label}, frozenset({"zfs_member"}), 0)
-
-
-def test_a_disk_that_a_killed_run_left_with_its_pool_can_be_given_up_again() -> None:
-    left = {"TYPE": "zfs_member", "LABEL": NAME}
-    check_contents(DISK, left, frozenset({"zfs_member"}), 0)
-    with pytest.raises(Refusal, match="part of a larger whole"):
-        check_contents(DISK, left, frozenset({"zfs_member", "LVM2_member"}), 0)
 
 
 def test_a_pool_that_is_not_imported_needs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,25 @@
-"""States of a machine in which a disk must not be formatted: seen by the plan, and by the checks that root repeats."""
+"""States of a machine in which a disk must not be formatted: shown by the plan, and refused by the helper."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.drives.machine import Machine
-from fswizard.drives.refusals import refusals
-from fswizard.drives.tables import tables_naming
-from fswizard.drives.targets import DeviceTarget, find_device, losses
-from fswizard.privileged import disk_checks
+from fswizard.drives.targets import find_device, losses, refusals
+from fswizard.model.text import safe
+from fswizard.privileged import block_device, claim, disk_checks
+from fswizard.privileged.block_device import Device, Tree
+from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
+from tests.recorded import machines
 
 SERIAL = "Z8400000"
 BY_ID = f"/dev/disk/by-id/ata-ST8000_{SERIAL}"
@@ -69,36 +73,32 @@ def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Machine:
     return Machine(root, lambda name: udev.get(name, {}))
 
 
-def by_plan(machine: Machine, path: str, typed: str = SERIAL) -> list[str]:
-    return [
-        refusal.code for refusal in refusals(find_device(path, machine), typed, minimum_bytes=1 << 30, machine=machine)
-    ]
+def found(machine: Machine, path: str = f"{BY_ID}-part1", typed: str | None = SERIAL) -> dict[str, str]:
+    """What the plan shows, the text of each by its code."""
+    against = refusals(find_device(path, machine), typed, minimum_bytes=1 << 30, machine=machine)
+    return {finding.code: finding.text for finding in reversed(against)}
 
 
-def by_root(machine: Machine, target: DeviceTarget, typed: str = SERIAL) -> str:
-    """What the helper's checks say that need no real device; empty where they let it pass."""
-    udev = machine.properties(target.name)
-    found = {
-        "TYPE": udev.get("ID_FS_TYPE", ""),
-        "UUID": udev.get("ID_FS_UUID", ""),
-        "LABEL": udev.get("ID_FS_LABEL_ENC", "").replace(r"\x20", " "),
-        "USAGE": udev.get("ID_FS_USAGE", ""),
-        **{key.removeprefix("ID_"): text for key, text in udev.items() if key.startswith("ID_PART_ENTRY")},
-    }
+def by_root(machine: Machine, name: str, **marks: Any) -> str:
+    """What the helper says, where its programs find what udev's database has, and `marks`; empty where it agrees."""
+    number = machine.text(f"/sys/class/block/{name}/dev")
+    device = block_device.find(number, Tree(machine.root))
+    probed = {each: Probed(machine.properties(each)) for each in device.names}
+    probed[name] = replace(probed[name], **marks)
     try:
-        device = disk_checks.find(target.number, machine.root)
-        disk_checks.check(device, diskseq=7, size_bytes=target.size_bytes)
-        disk_checks.check_serial(device, typed, found)
-        disk_checks.check_contents(device, found, frozenset(filter(None, [found["TYPE"]])), 0)
-        disk_checks.check_tables(device, found)
+        claim.refuse(disk_checks.findings(device, probed))
     except Refusal as refusal:
         return refusal.text
     return ""
 
 
 Row = tuple[str, dict[str, str], dict[str, str], str, str]
-NAMED, TYPE = "sdb1 is named", "ID_PART_ENTRY_TYPE"
-RESUME = "etc/initramfs-tools/conf.d/resume"
+HERE, SWAPS = "proc/self/mountinfo", "Filename\n"
+TYPE, LABEL, USAGE = "ID_FS_TYPE", "ID_FS_LABEL_ENC", "ID_FS_USAGE"
+PART_TYPE = "ID_PART_ENTRY_TYPE"
+NAMED = "sdb1 is named in /etc/"
+INITRAMFS = "etc/initramfs-tools"
+OURS = "fswizard-0123456789abcdef"
 MATRIX: tuple[Row, ...] = (
     ("fstab by UUID", {"etc/fstab": "UUID=0A1B-UUID /data ext4 noauto 0 0"}, {}, "named", NAMED),
     ("fstab by a quoted UUID", {"etc/fstab": 'UUID="0a1b-uuid" /data ext4 noauto 0 0'}, {}, "named", NAMED),
@@ -106,86 +106,178 @@ MATRIX: tuple[Row, ...] = (
     ("fstab by PARTUUID", {"etc/fstab": "PARTUUID=77-partuuid /data ext4"}, {}, "named", NAMED),
     ("fstab by PARTLABEL", {"etc/fstab": "PARTLABEL=store /data ext4"}, {}, "named", NAMED),
     ("fstab by a link to the UUID", {"etc/fstab": "/dev/disk/by-uuid/0a1b-uuid /data ext4"}, {}, "named", NAMED),
+    ("fstab by a link to the label", {"etc/fstab": r"/dev/disk/by-label/my\x20archive /x"}, {}, "named", NAMED),
     ("fstab by a link to the serial", {"etc/fstab": f"{BY_ID}-part1 /data ext4"}, {}, "named", NAMED),
     ("fstab by the kernel's name", {"etc/fstab": "\t/dev/sdb1 /data ext4"}, {}, "named", NAMED),
+    ("fstab, one of several devices", {"etc/fstab": "/dev/sdx /x btrfs device=/dev/sdb1"}, {}, "named", NAMED),
+    ("fstab, the whole disk", {"etc/fstab": "/dev/sdb /data ext4"}, {}, "named", "sdb is named in /etc/fstab"),
     ("crypttab", {"etc/crypttab": "vault UUID=0a1b-uuid none luks"}, {}, "named", NAMED),
+    ("crypttab, the key", {"etc/crypttab": "vault UUID=ffff /dev/sdb1 luks"}, {}, "named", NAMED),
     ("mdadm.conf, a pattern", {"etc/mdadm/mdadm.conf": "DEVICE /dev/sd[bc]1"}, {}, "named", NAMED),
     ("mdadm.conf, listed", {"etc/mdadm.conf": "ARRAY /dev/md0\n  devices=/dev/sda1,/dev/sdb1"}, {}, "named", NAMED),
-    ("resume= of the kernel", {"proc/cmdline": "quiet resume=PARTUUID=77-partuuid"}, {}, "named", NAMED),
-    ("root= of the kernel", {"proc/cmdline": "root=/dev/sdb1 ro"}, {}, "named", NAMED),
+    ("resume= of the kernel", {"proc/cmdline": "quiet resume=PARTUUID=77-partuuid"}, {}, "named", "resume="),
+    ("resume= by number", {"proc/cmdline": "quiet resume=8:17"}, {}, "named", "the kernel's resume="),
+    ("root= of the kernel", {"proc/cmdline": "root=/dev/sdb1 ro"}, {}, "named", "the kernel's root="),
     ("hibernates to it", {"sys/power/resume": "8:17"}, {}, "named", "hibernates"),
-    ("resume of the initial RAM disk", {RESUME: "RESUME=UUID=0a1b-uuid"}, {}, "named", NAMED),
-    ("a volume on top", {"BLOCK/sdb1/holders/dm-0": ""}, {}, "holder", "in use by dm-0"),
-    ("an array on top", {"BLOCK/holders/md0": "", "sys/block/md0/md/level": "raid1"}, {}, "raid-member", "md0"),
+    ("initial RAM disk", {f"{INITRAMFS}/conf.d/resume": "RESUME=UUID=0a1b-uuid"}, {}, "named", NAMED),
+    ("initramfs.conf", {f"{INITRAMFS}/initramfs.conf": "MODULES=most\nRESUME=/dev/sdb1"}, {}, "named", NAMED),
+    ("a table that cannot be read", {"etc/crypttab/x": ""}, {}, "unknown", "/etc/crypttab cannot be read"),
+    ("a kernel table that cannot be read", {"proc/mdstat/x": ""}, {}, "unknown", "/proc/mdstat cannot be read"),
+    ("a volume on top", {"BLOCK/sdb1/holders/dm-0": ""}, {}, "holder", "sdb1 holds the volume dm-0"),
+    ("an array on top", {"BLOCK/holders/md0": "", "sys/block/md0/md/level": "raid1"}, {}, "raid-member", "array md0"),
     ("made of others", {"BLOCK/sdb1/slaves/sdc": ""}, {}, "stacked", "made of sdc"),
     ("array that stands still", {"proc/mdstat": "md1 : inactive sdb1[0](S)"}, {}, "raid-member", "array md1"),
-    ("root", {"proc/1/mountinfo": "20 1 8:17 / / rw - ext4 /dev/root rw"}, {}, "mounted-elsewhere", "mounted on '/'"),
-    ("its disk is mounted", {"proc/9/mountinfo": "2 1 8:16 / /m rw - xfs sdb rw"}, {}, "mounted-elsewhere", "/m"),
-    (
-        "bcachefs over several", {"proc/9/mountinfo": "2 1 0:9 / /m rw - bcachefs /dev/sdc:/dev/sdb1 rw"}, {},
-        "mounted-elsewhere", "/m",
-    ),
+    ("mounted", {HERE: "2 1 8:17 / /srv/a\\040b rw - ext4 /dev/root rw"}, {}, "mounted", "mounted on /srv/a b."),
+    ("mounted under a strange name", {HERE: "2 1 8:17 / /m\u2028\f- rw - xfs x rw"}, {}, "mounted", r"/m\u2028\x0c-"),
+    ("its disk is mounted", {HERE: "2 1 8:16 / /m rw - xfs sdb rw"}, {}, "mounted", "sdb is mounted on /m"),
+    ("for another program", {"proc/9/mountinfo": "2 1 8:17 / /m rw - xfs x rw", "proc/9/comm": "qemu"}, {},
+     "mounted-elsewhere", "mounted on /m for qemu (process 9) alone"),
+    ("bcachefs over several", {HERE: "2 1 0:9 / /m rw - bcachefs /dev/sdc:/dev/sdb1 rw"}, {}, "mounted", "/m"),
     ("btrfs that the kernel knows", {"sys/fs/btrfs/1-2/devices/sdb1": ""}, {}, "btrfs-member", "btrfs in use"),
-    ("swap", {"proc/swaps": "Filename\n/dev/sdb1 partition 4 0 -2"}, {}, "swap", "used as swap"),
-    ("below a loop device", {"sys/block/loop0/loop/backing_file": "/dev/sdb1"}, {}, "loop", "loop0 stands on"),
+    ("swap", {"proc/swaps": f"{SWAPS}/dev/sdb1 partition 4 0 -2"}, {}, "swap", "used as swap"),
+    ("swap by its lasting name", {"proc/swaps": f"{SWAPS}{BY_ID}-part1 partition 4 0 -2"}, {}, "swap", "used as swap"),
+    ("below a loop device", {"sys/block/loop0/loop/backing_file": "/dev/sdb1"}, {}, "loop", "loop0 stands on sdb1"),
+    ("stands on a disk", {"BLOCK/loop/backing_file": "/dev/sdc"}, {}, "loop", "sdb stands on /dev/sdc"),
+    ("two for one file", {"BLOCK/loop/backing_file": "/x", "sys/block/loop0/loop/backing_file": "/x"}, {}, "loop",
+     "loop0 and sdb stand for the same file"),
+    ("of a run", {"BLOCK/loop/backing_file": "/x/fswizard-ab/image"}, {}, "loop", "a file of this program"),
     ("read-only", {"BLOCK/ro": "1"}, {}, "read-only", "read-only"),
     ("read-only partition", {"BLOCK/sdb1/ro": "1"}, {}, "read-only", "read-only"),
-    ("zones to be written in order", {"BLOCK/queue/zoned": "host-managed"}, {}, "zoned", "zones"),
-    ("zones of a kind not known", {"BLOCK/queue/zoned": "something"}, {}, "zoned", "zones"),
-    ("too small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "smaller"),
-    ("another serial number", {"BLOCK/device/serial": "Z8400001"}, {}, "wrong-serial", "not the serial"),
-    ("ESP", {}, {TYPE: "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}, "system-partition", "boot,"),
-    ("MSR", {}, {TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "boot,"),
-    ("recovery", {}, {TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "boot,"),
-    ("BIOS boot", {}, {TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot,"),
-    ("bcache", {}, {"ID_FS_TYPE": "bcache"}, "bcache-member", "larger whole"),
-    ("multipath", {}, {"ID_FS_TYPE": "mpath_member"}, "multipath-member", "larger whole"),
-    ("firmware RAID", {}, {"ID_FS_TYPE": "isw_raid_member", "ID_FS_USAGE": "raid"}, "raid-member", "larger whole"),
-    ("RAID of another maker", {}, {"ID_FS_TYPE": "ddf_x", "ID_FS_USAGE": "raid"}, "raid-member", "larger whole"),
-    ("Ceph", {}, {"ID_FS_TYPE": "ceph_bluestore"}, "raid-member", "larger whole"),
-    ("DRBD", {}, {"ID_FS_TYPE": "drbd"}, "raid-member", "larger whole"),
+    ("zones to be written in order", {"BLOCK/queue/zoned": "host-managed"}, {}, "zoned", "zones (host-managed)"),
+    ("zones of a kind not known", {"BLOCK/queue/zoned": "something"}, {}, "zoned", "zones (something)"),
+    ("zones that the kernel does not know", {"BLOCK/queue/zoned": ""}, {}, "zoned", "zones"),
+    ("too small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "sdb1 has 1 MiB, and 1024 MiB are needed"),
+    ("one path of a disk", {"BLOCK/hidden": "1"}, {}, "multipath-member", "one path"),
+    ("a path that multipath took", {}, {"DM_MULTIPATH_DEVICE_PATH": "1"}, "multipath-member", "one path"),
+    ("ESP", {}, {PART_TYPE: "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}, "system-partition", "(ESP)"),
+    ("ESP of an MBR", {}, {PART_TYPE: "0xef"}, "system-partition", "(ESP)"),
+    ("MSR", {}, {PART_TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "(MSR)"),
+    ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
+    ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
+    ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "marks of several"),
+    ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "physical volume of LVM"),
+    ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "volume of LVM"),
+    ("LVM of old", {}, {TYPE: "LVM1_member"}, "raid-member", "larger whole (LVM1_member)"),
+    ("ZFS", {}, {TYPE: "zfs_member", LABEL: "tank"}, "zfs-member", "ZFS pool (tank)"),
+    ("ZFS, nearly a run's", {}, {TYPE: "zfs_member", LABEL: f"x{OURS}"}, "zfs-member", "ZFS pool"),
+    ("RAID", {}, {TYPE: "linux_raid_member", USAGE: "raid", LABEL: "box:0"}, "raid-member", "Linux RAID array (box:0)"),
+    ("RAID, nearly a run's", {}, {TYPE: "linux_raid_member", LABEL: f"{OURS}:0"}, "raid-member", "RAID array"),
+    ("bcache", {}, {TYPE: "bcache"}, "bcache-member", "bcache set"),
+    ("multipath", {}, {TYPE: "mpath_member"}, "multipath-member", "one path"),
+    ("firmware RAID", {}, {TYPE: "isw_raid_member", USAGE: "raid", LABEL: OURS}, "raid-member", "firmware RAID"),
+    *(
+        (f"part of more: {kind}", {}, {TYPE: kind, USAGE: usage}, "raid-member", f"larger whole ({kind})")
+        for kind, usage in {
+            "ddf_x": "raid", "via_raid_member": "raid", "ceph_bluestore": "other", "drbd": "raid", "oracleasm": "other",
+            "stratis": "raid", "VMFS_volume_member": "raid", "DM_snapshot_cow": "other", "vdo": "other",
+        }.items()
+    ),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("row", MATRIX, ids=[row[0] for row in MATRIX])
-def test_both_the_plan_and_root_refuse(row: Row, tmp_path: Path) -> None:
+def test_it_is_refused(row: Row, tmp_path: Path) -> None:
     _, files, udev, code, words = row
-    machine = stage(tmp_path, files, {"sdb1": {**PART, **udev}})
-    assert code in by_plan(machine, f"{BY_ID}-part1")
-    assert words in by_root(machine, find_device("/dev/sdb1", machine))
+    against = found(stage(tmp_path, files, {"sdb1": {**PART, **udev}}))
+    assert words in against.get(code, ""), against
 
 
-def test_a_partition_that_nothing_uses_passes_both(tmp_path: Path) -> None:
+def test_a_partition_that_nothing_uses_passes(tmp_path: Path) -> None:
     others = "UUID=ffff / ext4\nLABEL=archive /x ext4\n/dev/sdb10 /y\n# UUID=0a1b-uuid /old\n//nas/store /nas cifs"
     machine = stage(tmp_path, {"etc/fstab": others, "proc/mdstat": "md0 : active raid1 sdb10[1]"}, {"sdb1": PART})
-    assert by_plan(machine, f"{BY_ID}-part1") == []
-    assert by_root(machine, find_device("/dev/sdb1", machine)) == ""
+    assert found(machine) == {}
+    assert by_root(machine, "sdb1") == ""
+
+
+@pytest.mark.parametrize(
+    "udev",
+    [
+        {TYPE: "bcachefs", USAGE: "filesystem"},
+        {TYPE: "crypto_LUKS", USAGE: "crypto"},
+        {TYPE: "zfs_member", LABEL: OURS},
+        {TYPE: "linux_raid_member", USAGE: "raid", LABEL: f"box:{OURS}"},
+    ],
+)
+def test_what_can_be_given_up_is_a_loss_and_no_refusal(udev: dict[str, str], tmp_path: Path) -> None:
+    machine = stage(tmp_path, {}, {"sdb1": udev})
+    assert found(machine) == {}
+    assert by_root(machine, "sdb1", signatures=frozenset({udev[TYPE]})) == ""
+
+
+@pytest.mark.parametrize(
+    ("marks", "words"),
+    [
+        ({"signatures": frozenset({"xfs", "ext4"})}, "bears the marks of several"),
+        ({"signatures": frozenset({"LVM2_member"})}, "is a physical volume of LVM"),
+        ({"signatures": frozenset({"drbd"})}, "larger whole (drbd)"),
+        ({"properties": {TYPE: "btrfs"}, "devices": 2}, "is one of 2 devices of a btrfs"),
+        ({"signatures": frozenset({"dos", "ext4"}), "devices": 1}, ""),
+    ],
+)
+def test_root_sees_what_udev_does_not(marks: dict[str, Any], words: str, tmp_path: Path) -> None:
+    refused = by_root(stage(tmp_path, {}, {"sdb1": PART}), "sdb1", **marks)
+    assert words in refused if words else not refused
+
+
+def test_a_filesystem_of_several_devices_is_refused_unless_a_run_made_it(tmp_path: Path) -> None:
+    for label, codes in (("archive", ["btrfs-member"]), (OURS, [])):
+        btrfs = {TYPE: "btrfs", "ID_FS_UUID": "one", LABEL: label}
+        machine = stage(tmp_path / label, {"sys/class/block/sdc/dev": "8:32"}, {"sdb1": btrfs, "sdc": btrfs})
+        assert list(found(machine)) == codes, "although it is not mounted"
+        assert bool(by_root(machine, "sdb1", devices=2)) == bool(codes)
+
+
+def test_a_partition_of_a_disk_that_is_a_member_itself_is_refused(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {}, {"sdb": {TYPE: "linux_raid_member", USAGE: "raid"}, "sdb1": PART})
+    assert found(machine) == {"raid-member": "sdb is a member of a Linux RAID array."}
+
+
+def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"proc/77/comm": "dd\x1b[2J"}, {})
+    (tmp_path / "proc/77/fd").mkdir()
+    (tmp_path / "proc/77/fd/3").symlink_to("/dev/sdb")
+    assert found(machine) == {"open": r"dd\x1b[2J (process 77) has sdb1 open."}
+    device = block_device.find("8:17", Tree(tmp_path))
+    assert not list(disk_checks.openers(device, "77"))
 
 
 def test_a_disk_with_partitions_is_refused_as_a_whole(tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {"sdb1": PART})
-    assert by_plan(machine, BY_ID) == ["partitioned"]
-    assert "has partitions: sdb1" in by_root(machine, find_device("/dev/sdb", machine))
+    assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
+    assert by_root(machine, "sdb") == "sdb has 1 partition: sdb1"
 
 
-@pytest.mark.parametrize(("zones", "passes"), [("host-managed", True), ("of a new kind", False)])
+@pytest.mark.parametrize(("zones", "codes"), [("host-managed", []), ("of a new kind", ["zoned"])])
 def test_a_whole_disk_with_zones_passes_where_it_is_known_how_to_write_them(
-    zones: str, passes: bool, tmp_path: Path
+    zones: str, codes: list[str], tmp_path: Path
 ) -> None:
     machine = stage(tmp_path, {"BLOCK/queue/zoned": zones}, {})
     for path in ("sys/class/block/sdb1", "sys/dev/block/8:17"):
         (machine.root / path).unlink()
     shutil.rmtree(machine.root / "sys/devices/pci0/ata1/host0/block/sdb/sdb1")
-    assert by_plan(machine, BY_ID) == ([] if passes else ["zoned"])
-    assert ("zones" in by_root(machine, find_device("/dev/sdb", machine))) is not passes
+    assert list(found(machine, BY_ID)) == codes
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(machines.HERE.glob("*.txt"))])
+def test_the_helper_refuses_what_the_plan_refuses_and_for_a_reason_of_the_plans(name: str, tmp_path: Path) -> None:
+    machine = machines.machine(name, tmp_path)
+    for device in machine.names("/sys/class/block"):
+        target = find_device(f"/dev/{device}", machine)
+        shown = [finding.text for finding in refusals(target, machine=machine) if finding.code not in OF_THE_PLAN]
+        refused = by_root(machine, device)
+        assert (f"{safe(refused)}." in shown) if refused else not shown, (device, refused, shown)
+
+
+OF_THE_PLAN = ("no-serial", "wrong-serial", "failing")
+"""The helper compares what was typed with the disk itself, and asks it for its health."""
 
 
 @pytest.mark.parametrize("path", ["/dev/sdb1", f"{BY_ID}-part1"])
 def test_whatever_name_is_used_the_lasting_one_is_shown(path: str, tmp_path: Path) -> None:
-    found = find_device(path, stage(tmp_path, {}, {"sdb1": PART}))
-    assert found.path == f"{BY_ID}-part1"
-    assert (found.name, found.disk, found.number, found.diskseq) == ("sdb1", "sdb", "8:17", 7)
-    assert found.identifiers == (SERIAL,)
+    target = find_device(path, stage(tmp_path, {}, {"sdb1": PART}))
+    assert target.path == f"{BY_ID}-part1"
+    assert (target.name, target.disk, target.number, target.diskseq) == ("sdb1", "sdb", "8:17", 7)
+    assert target.identifiers == (SERIAL,)
 
 
 def test_everything_that_would_be_lost_is_listed(tmp_path: Path) -> None:
@@ -194,58 +286,56 @@ def test_everything_that_would_be_lost_is_listed(tmp_path: Path) -> None:
 
 
 def test_a_new_disk_says_that_nothing_was_found_on_it(tmp_path: Path) -> None:
-    found = find_device(f"{BY_ID}-part1", stage(tmp_path, {}, {}))
-    assert losses(found) == ("Nothing was found on sdb1 (8.00 TB): no partition table and no filesystem.",)
-
-
-def test_a_disk_without_a_serial_number_is_confirmed_by_its_wwn_else_refused(tmp_path: Path) -> None:
-    files = {"BLOCK/device/serial": "", "BLOCK/device/wwid": "naa.5000c500a1b2c3d0"}
-    machine = stage(tmp_path / "wwn", files, {})
-    target = find_device(f"{BY_ID}-part1", machine)
-    assert by_plan(machine, target.path, "naa.5000c500a1b2c3d0") == []
-    assert by_root(machine, target, "naa.5000c500a1b2c3d0") == ""
-    bare = stage(tmp_path / "bare", {"BLOCK/device/serial": ""}, {})
-    assert by_plan(bare, f"{BY_ID}-part1", "") == ["no-serial"]
-    assert "not the serial" in by_root(bare, find_device("/dev/sdb1", bare), "")
-
-
-def test_a_partition_without_any_other_identity_is_confirmed_by_its_partuuid(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {"BLOCK/device/serial": ""}, {"sdb1": PART})
-    target = find_device("/dev/sdb1", machine)
-    assert by_plan(machine, target.path, "77-partuuid") == []
-    assert by_root(machine, target, "77-partuuid") == ""
-
-
-def test_a_filesystem_of_several_devices_is_refused_although_none_is_mounted(tmp_path: Path) -> None:
-    other = {"sys/class/block/sdc/dev": "8:32"}
-    btrfs = {"ID_FS_TYPE": "btrfs", "ID_FS_UUID": "one"}
-    machine = stage(tmp_path, other, {"sdb1": btrfs, "sdc": btrfs})
-    assert by_plan(machine, f"{BY_ID}-part1") == ["btrfs-member"]
-
-
-def test_a_machine_without_diskseq_or_zones_is_refused_by_root(tmp_path: Path) -> None:
-    for number, (path, words) in enumerate((("diskseq", "cannot tell"), ("queue/zoned", "zones"))):
-        machine = stage(tmp_path / str(number), {}, {})
-        target = find_device("/dev/sdb1", machine)
-        (machine.root / "sys/block/sdb" / path).unlink()
-        assert words in by_root(machine, target)
+    target = find_device(f"{BY_ID}-part1", stage(tmp_path, {}, {}))
+    assert losses(target) == ("Nothing was found on sdb1 (8.00 TB): no partition table and no filesystem.",)
 
 
 @pytest.mark.parametrize(
-    "make", [lambda text: text, lambda text: f"UUID={text} /x\n{text}", lambda text: f"DEVICE {text}"]
+    ("files", "typed"),
+    [
+        ({}, SERIAL),
+        ({"BLOCK/device/serial": "", "BLOCK/device/wwid": "naa.5000c500a1b2c3d0"}, "naa.5000c500a1b2c3d0"),
+        ({"BLOCK/device/serial": ""}, "77-partuuid"),
+    ],
 )
-@given(text=st.text(max_size=60))
+def test_a_device_is_confirmed_by_its_serial_number_else_its_wwn_else_its_partuuid(
+    files: dict[str, str], typed: str, tmp_path: Path
+) -> None:
+    machine = stage(tmp_path, files, {"sdb1": PART})
+    device, probed = block_device.find("8:17", Tree(tmp_path)), Probed(PART)
+    assert found(machine, typed=typed) == {}
+    claim.check_serial(device, typed, probed)
+    for wrong in (f"{typed}1", "", " "):
+        assert list(found(machine, typed=wrong)) == ["wrong-serial"]
+        with pytest.raises(Refusal, match="is not the serial number"):
+            claim.check_serial(device, wrong, probed)
+
+
+def test_a_device_without_any_identity_cannot_be_confirmed(tmp_path: Path) -> None:
+    assert list(found(stage(tmp_path, {"BLOCK/device/serial": ""}, {}), typed=None)) == ["no-serial"]
+
+
+def test_the_helper_wants_the_disk_that_was_chosen_and_a_kernel_that_can_tell(tmp_path: Path) -> None:
+    stage(tmp_path, {}, {})
+    device = block_device.find("8:17", Tree(tmp_path))
+    size_bytes = 15628050000 * 512
+    claim.check_identity(device, 7, size_bytes)
+    for diskseq, size, words in ((8, size_bytes, "not the disk any more"), (7, size_bytes + 512, "another size")):
+        with pytest.raises(Refusal, match=words):
+            claim.check_identity(device, diskseq, size)
+    (tmp_path / "sys/block/sdb/diskseq").unlink()
+    with pytest.raises(Refusal, match="cannot tell"):
+        claim.check_identity(device, 0, size_bytes)
+
+
+@given(text=st.text(max_size=60), line=st.sampled_from(["{0}", "UUID={0} /x\n{0}", "DEVICE {0}"]))
 def test_no_table_however_written_ends_in_a_traceback(
-    make: Callable[[str], str], text: str, tmp_path_factory: pytest.TempPathFactory
+    text: str, line: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     root = tmp_path_factory.mktemp("noise")
     (root / "etc").mkdir()
     for table in ("fstab", "crypttab", "mdadm.conf"):
-        (root / "etc" / table).write_bytes(make(text).encode("utf-8", "surrogatepass"))
-    machine = Machine(root, lambda name: {})
-    assert set(tables_naming("sdb1", "8:17", PART, machine)) <= {"/etc/fstab", "/etc/crypttab", "/etc/mdadm.conf"}
-    device = disk_checks.Device("sdb1", "sdb", "8:17", root)
-    try:
-        disk_checks.check_tables(device, {"UUID": "0a1b-uuid"})
-    except Refusal as refusal:
-        assert refusal.code == "refused"
+        (root / "etc" / table).write_bytes(line.format(text).encode("utf-8", "surrogatepass"))
+    device = Device("sdb1", "sdb", "8:17", Tree(root))
+    against = disk_checks.findings(device, {"sdb1": Probed(PART)})
+    assert {finding.code for finding in against} <= {"named", "zoned", "too-small"}

@@ -1,0 +1,161 @@
+"""Block devices as the kernel describes them, below a root: the machine's own, or a recorded one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fswizard.privileged.protocol import Refusal
+
+SECTOR_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A place to read /sys, /proc, /etc and /dev from. What is not there gives an empty answer, never an error."""
+
+    root: Path = Path("/")
+
+    def path(self, path: str) -> Path:
+        return self.root / path.lstrip("/")
+
+    def bytes(self, path: str) -> bytes:
+        try:
+            return self.path(path).read_bytes()
+        except OSError:
+            return b""
+
+    def text(self, path: str) -> str:
+        """One attribute, without surrounding blanks; otherwise as it is: hostile, maybe."""
+        return self.bytes(path).decode("utf-8", "backslashreplace").strip("\0 \t\r\n")
+
+    def lines(self, path: str) -> list[str]:
+        """Of a table such as /proc/swaps; a mount point in it may have other characters that end lines elsewhere."""
+        return self.bytes(path).decode("utf-8", "surrogateescape").split("\n")
+
+    def number(self, path: str, default: int = 0) -> int:
+        try:
+            return int(self.bytes(path))
+        except ValueError:
+            return default
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Entries of a directory, sorted."""
+        try:
+            return tuple(sorted(os.listdir(self.path(path))))
+        except OSError:
+            return ()
+
+    def real(self, path: str) -> str:
+        """`path` with all links resolved, as seen from below the root."""
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # the last for links that lead to each other
+            return "/" + str(self.path(path).resolve().relative_to(self.root.resolve()))
+        return path
+
+    def device_at(self, path: str) -> str:
+        """Kernel name of the device that a path below /dev leads to, empty where it leads to none.
+
+        On a recorded machine, whose /dev has no devices, by its name.
+        """
+        path = os.path.normpath(path)
+        if not path.startswith("/dev/") or path.startswith("/dev/shm/"):  # where anybody can lay links
+            return ""
+        real = self.real(path)
+        name = real.removeprefix("/dev/").replace("/", "!")
+        with contextlib.suppress(OSError, ValueError):
+            found = self.device_by(self.path(real).stat())
+            return found or (name if self.path(f"/sys/class/block/{name}").exists() else "")
+        return ""
+
+    def device_by(self, status: os.stat_result) -> str:
+        """Kernel name of the device whose node has that status, empty where it is no block device."""
+        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        return self.device_of(number) if stat.S_ISBLK(status.st_mode) else ""
+
+    def device_of(self, number: str) -> str:
+        """Kernel name of the device `major:minor`, empty where there is none."""
+        link = f"/sys/dev/block/{number}"
+        return os.path.basename(self.real(link)) if self.path(link).exists() else ""
+
+
+HERE = Tree()
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A block device in sysfs."""
+
+    name: str
+    disk: str
+    """The whole disk: `name` itself where that is one."""
+    number: str
+    """`major:minor`."""
+    tree: Tree = HERE
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.name, self.disk)))
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Of a whole disk."""
+        disk = f"/sys/block/{self.name}"
+        return tuple(name for name in self.tree.names(disk) if self.tree.path(f"{disk}/{name}/partition").exists())
+
+    @property
+    def rdev(self) -> int:
+        return os.makedev(*map(int, self.number.split(":")))
+
+    @property
+    def path(self) -> str:
+        return f"/dev/{self.name.replace('!', '/')}"
+
+    @property
+    def disk_path(self) -> str:
+        return f"/dev/{self.disk.replace('!', '/')}"
+
+    @property
+    def size_bytes(self) -> int:
+        return self.tree.number(f"/sys/class/block/{self.name}/size") * SECTOR_BYTES
+
+    @property
+    def zone_model(self) -> str:
+        """The kernel's word: `none`, `host-aware`, `host-managed`; empty where it has none."""
+        return self.tree.text(f"/sys/block/{self.disk}/queue/zoned")
+
+    @property
+    def backing_file(self) -> str:
+        """What a loop device stands for; empty for others."""
+        return self.tree.text(f"/sys/block/{self.disk}/loop/backing_file")
+
+    def identifiers(self) -> Iterator[str]:
+        """Serial number and WWN as far as sysfs has them, and the file that a loop device stands for."""
+        tree, block = self.tree, f"/sys/block/{self.disk}"
+        for path in ("serial", "device/serial", "wwid", "device/wwid"):
+            yield tree.text(f"{block}/{path}")
+        yield self.backing_file
+        yield tree.bytes(f"{block}/device/vpd_pg80")[4:].decode("ascii", "backslashreplace").strip("\0 ")
+        words = tree.bytes(f"{block}/device/vpd_pg89")[60 + 20 : 60 + 40]  # IDENTIFY DEVICE words 10 to 19 ...
+        swapped = b"".join(words[at : at + 2][::-1] for at in range(0, len(words), 2))  # ... their bytes swapped
+        yield swapped.decode("ascii", "backslashreplace").strip("\0 ")
+        directory = tree.real(block)
+        while "/usb" in directory:
+            if tree.path(f"{directory}/idVendor").exists():
+                yield tree.text(f"{directory}/serial")
+                return
+            directory = os.path.dirname(directory)
+
+
+def find(number: str, tree: Tree = HERE) -> Device:
+    """The block device that the kernel knows by `major:minor`."""
+    name = tree.device_of(number) if re.fullmatch(r"\d{1,6}:\d{1,8}", number, re.ASCII) else ""
+    if not name:
+        raise Refusal("refused", f"there is no block device {number!r:.40}")
+    directory = tree.real(f"/sys/dev/block/{number}")
+    partition = tree.path(f"{directory}/partition").exists()
+    return Device(name, directory.split("/")[-2] if partition else name, number, tree)

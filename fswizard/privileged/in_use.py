@@ -1,0 +1,162 @@
+"""What on a machine uses a disk or partition: mounts, swap, and whatever is built on top of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fswizard.privileged import mounts, pools
+from fswizard.privileged.block_device import Tree
+from fswizard.privileged.mounts import Mount, unescape
+
+MEMBERS = {
+    "linux_raid_member": ("raid-member", "is a member of a Linux RAID array", "take it out of the array with mdadm"),
+    "isw_raid_member": ("raid-member", "is a member of a firmware RAID array", "take it out of the array first"),
+    "ddf_raid_member": ("raid-member", "is a member of a firmware RAID array", "take it out of the array first"),
+    "LVM2_member": ("lvm-member", "is a physical volume of LVM", "move its extents away with pvmove, then vgreduce"),
+    "zfs_member": ("zfs-member", "is a member of a ZFS pool", "take it out of the pool with zpool"),
+    "bcache": ("bcache-member", "belongs to a bcache set", "detach it from the set first"),
+    "mpath_member": ("multipath-member", "is one path of a multipath disk", "use the multipath disk itself"),
+}
+"""By libblkid's name. bcachefs is a filesystem, and no member of anything."""
+LEFT_BY_A_RUN = ("zfs_member", "linux_raid_member")
+"""What a killed run may have left of a pool or an array on a disk that was given up to it."""
+VOLUMES = {
+    "CRYPT": ("encrypted", "encrypted volume"),
+    "LVM": ("lvm-member", "LVM volume"),
+    "mpath": ("multipath-member", "multipath disk"),
+    "DMRAID": ("holder", "firmware RAID"),
+}
+"""By the prefix of the device mapper's UUID."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that stands against writing over a device, and what can be done about it. Texts may be hostile."""
+
+    code: str
+    """Short stable name, such as `mounted`, `swap`, `raid-member`, `read-only`."""
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What lies on a device: without root as udev's database has it, as root as the programs just found it."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """In udev's words, which are those of `blkid -p -o udev`, too."""
+    signatures: frozenset[str] = frozenset()
+    """Types of everything that wipefs finds, also where one hides the other; empty without root."""
+    devices: int = 0
+    """How many the filesystem has, as its superblock counts them, or, without root, as they are found."""
+
+    @property
+    def type(self) -> str:
+        return self.properties.get("ID_FS_TYPE", "")
+
+    @property
+    def label(self) -> str:
+        return decoded(self.properties.get("ID_FS_LABEL_ENC", self.properties.get("ID_FS_LABEL", "")))
+
+    @property
+    def types(self) -> list[str]:
+        return sorted({self.type, *self.signatures} - {""})
+
+    @property
+    def left_by_a_run(self) -> bool:
+        """Runs give pools, arrays and what they spread over several disks a name of ours; mdadm puts the machine's
+        name before it."""
+        return pools.NAME.fullmatch(self.label.rpartition(":")[2]) is not None
+
+    def values(self, *keys: str) -> frozenset[str]:
+        return frozenset(decoded(self.properties.get(key, "")).casefold() for key in keys) - {""}
+
+
+def decoded(text: str) -> str:
+    r"""Text as udev encodes it, with `\x20` for a blank."""
+    encoded = text.encode("utf-8", "surrogateescape")
+    plain = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes((int(match[1], 16),)), encoded)
+    return plain.decode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Who uses what on one machine, read once for all its devices."""
+
+    tree: Tree
+    mounts: dict[str, list[Mount]] = field(default_factory=dict)
+    """In this namespace, by kernel name of the device; a filesystem on several devices stands under each of them."""
+    pools: dict[str, list[Mount]] = field(default_factory=dict)
+    """Mounted datasets by the name of their ZFS pool."""
+    swaps: frozenset[str] = frozenset()
+    btrfs: dict[str, str] = field(default_factory=dict)
+    """Kernel name of each member of a btrfs that the kernel knows, and its UUID."""
+
+
+def read_usage(tree: Tree) -> Usage:
+    members = {uuid: tree.names(f"/sys/fs/btrfs/{uuid}/devices") for uuid in tree.names("/sys/fs/btrfs") if "-" in uuid}
+    btrfs = {name: uuid for uuid, devices in members.items() for name in devices}
+    by_name: dict[str, list[Mount]] = {}
+    by_pool: dict[str, list[Mount]] = {}
+    for mount in mounts.parse(tree.lines("/proc/self/mountinfo")):
+        if mount.kind == "zfs":
+            by_pool.setdefault(mount.source.partition("/")[0], []).append(mount)
+        for name in mounted_devices(mount, tree):
+            for member in members.get(btrfs.get(name, ""), (name,)):
+                by_name.setdefault(member, []).append(mount)
+    swaps = (line.split()[0] for line in tree.lines("/proc/swaps")[1:] if line.split())
+    names = frozenset(tree.device_at(unescape(path)) for path in swaps) - {""}
+    return Usage(tree, by_name, by_pool, names, btrfs)
+
+
+def mounted_devices(mount: Mount, tree: Tree) -> set[str]:
+    """Kernel names; btrfs and bcachefs have a number of their own, and name devices, or some of them, as source."""
+    return {tree.device_of(mount.device), *map(tree.device_at, mount.source.split(":"))} - {""}
+
+
+def mounts_on(name: str, probed: Probed, usage: Usage) -> list[Mount]:
+    """Mounts of what lies on a device, directly or through volumes and arrays on top of it."""
+    found = list(usage.mounts.get(name, ()))
+    if probed.type == "zfs_member":
+        found += usage.pools.get(probed.label, ())
+    for holder in usage.tree.names(f"/sys/class/block/{name}/holders"):
+        found += mounts_on(holder, Probed(), usage)
+    return found
+
+
+def uses_of(name: str, probed: Probed, usage: Usage) -> Iterator[Finding]:
+    """Who uses the device `name`."""
+    for mount in usage.mounts.get(name, ()):
+        system = mount.path == "/" or mount.path.startswith(("/boot", "/usr", "/home", "/var"))
+        hint = "This system runs from it." if system else f"Unmount it first: umount {mount.path}"
+        yield Finding("mounted", f"{name} is mounted on {mount.path}", hint)
+    if name in usage.swaps:
+        yield Finding("swap", f"{name} is used as swap", f"Stop using it first: swapoff /dev/{name}")
+    holders = usage.tree.names(f"/sys/class/block/{name}/holders")
+    for holder in holders:
+        yield _held(name, holder, probed, usage)
+    if name in usage.btrfs and name not in usage.mounts:
+        yield Finding("btrfs-member", f"{name} is a device of a btrfs in use", "Unmount that btrfs first.")
+    for kind in () if holders else probed.types:
+        if kind in MEMBERS and not (kind in LEFT_BY_A_RUN and probed.left_by_a_run):
+            code, text, hint = MEMBERS[kind]
+            label = f" ({probed.label})" if probed.label else ""
+            yield Finding(code, f"{name} {text}{label}", f"To use it for something else, {hint}.")
+
+
+def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
+    tree = usage.tree
+    where = ", ".join(dict.fromkeys(mount.path for mount in mounts_on(holder, Probed(), usage)))
+    mounted = f", mounted on {where}" if where else ""
+    hint = f"Unmount {where} and close it first." if where else "Close what lies on top of it first."
+    if tree.names(f"/sys/block/{holder}/md"):
+        level = tree.text(f"/sys/block/{holder}/md/level")
+        return Finding("raid-member", f"{name} is a member of the array {holder} ({level}){mounted}", hint)
+    prefix = tree.text(f"/sys/block/{holder}/dm/uuid").partition("-")[0]
+    code, kind = VOLUMES.get(prefix, ("holder", "volume"))
+    if probed.type == "bcache":
+        code, kind = "bcache-member", "bcache disk"
+    called = tree.text(f"/sys/block/{holder}/dm/name") or holder
+    return Finding(code, f"{name} holds the {kind} {called}{mounted}", hint)
