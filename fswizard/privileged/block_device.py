@@ -62,7 +62,7 @@ class Tree:
 
         On a recorded machine, whose /dev has no devices, by its name.
         """
-        path = os.path.normpath(path)
+        path = os.path.normpath(path) if path.startswith("/dev/") else ""
         if not path.startswith("/dev/") or path.startswith("/dev/shm/"):  # where anybody can lay links
             return ""
         real = self.real(path)

@@ -82,10 +82,12 @@ def _in_use(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
 
 def _mounted_elsewhere(device: Device, names: Mapping[str, Probed], usage: Usage) -> Iterator[Finding]:
     """Mounts in other mount namespaces, as far as their processes can be looked at."""
-    tree, seen = device.tree, {mount for found in usage.mounts.values() for mount in found}
+    tree, here = device.tree, {mount for found in usage.mounts.values() for mount in found}
+    processes: dict[bytes, str] = {}
     for pid in filter(str.isdecimal, tree.names("/proc")):
-        table = set(mounts.parse(tree.lines(f"/proc/{pid}/mountinfo"))) - seen
-        seen |= table
+        processes.setdefault(tree.bytes(f"/proc/{pid}/mountinfo"), pid)
+    for pid in processes.values():
+        table = [mount for mount in mounts.parse(tree.lines(f"/proc/{pid}/mountinfo")) if mount not in here]
         if found := next((mount for mount in table if mounted_devices(mount, tree) & names.keys()), None):
             program = tree.text(f"/proc/{pid}/comm")
             text = f"{device.name} is mounted on {found.path} for {program} (process {pid}) alone"
