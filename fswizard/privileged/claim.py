@@ -206,9 +206,7 @@ def _run(argv: list[str]) -> subprocess.CompletedProcess[bytes]:
 
 def _probed(path: str) -> Probed:
     looked, listed = _run(["blkid", "-p", "-o", "udev", path]), _run(["wipefs", "--no-act", "--json", path])
-    if looked.returncode == AMBIVALENT:
-        raise Refusal("refused", f"{path} bears the marks of several filesystems at once")
-    if looked.returncode not in (FOUND, NOTHING) or looked.stderr or listed.returncode or listed.stderr:
+    if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
         raise Refusal("refused", f"what lies on {path} cannot be told")
     lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
     try:
@@ -216,7 +214,10 @@ def _probed(path: str) -> Probed:
         signatures = frozenset(str(mark["type"]) for mark in marks)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise Refusal("refused", f"what lies on {path} cannot be told") from error
-    return Probed(dict(line.split("=", 1) for line in lines if "=" in line), signatures)
+    properties = dict(line.split("=", 1) for line in lines if "=" in line)
+    if looked.returncode == AMBIVALENT:
+        properties.setdefault("ID_FS_AMBIVALENT", "several")
+    return Probed(properties, signatures)
 
 
 def _devices(descriptor: int, kind: str) -> int:
