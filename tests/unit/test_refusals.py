@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard.drives import inventory
 from fswizard.drives.machine import Machine
 from fswizard.drives.targets import find_device, losses, refusals
 from fswizard.model.text import safe
@@ -163,6 +164,7 @@ MATRIX: tuple[Row, ...] = (
     ("RAID", {}, {TYPE: "linux_raid_member", USAGE: "raid", LABEL: "box:0"}, "raid-member", "Linux RAID array (box:0)"),
     ("RAID, nearly a run's", {}, {TYPE: "linux_raid_member", LABEL: f"{OURS}:0"}, "raid-member", "RAID array"),
     ("bcache", {}, {TYPE: "bcache"}, "bcache-member", "bcache set"),
+    ("bcache in use", {"BLOCK/sdb1/holders/bcache0": ""}, {TYPE: "bcache"}, "bcache-member", "bcache disk bcache0"),
     ("multipath", {}, {TYPE: "mpath_member"}, "multipath-member", "one path"),
     ("firmware RAID", {}, {TYPE: "isw_raid_member", USAGE: "raid", LABEL: OURS}, "raid-member", "firmware RAID"),
     *(
@@ -241,6 +243,18 @@ def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
     assert not list(disk_checks.openers(device, "77"))
 
 
+def test_what_could_not_be_looked_at_and_a_failing_disk_are_refused(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {}, {})
+    target = find_device(f"{BY_ID}-part1", machine)
+    drive = replace(target.drive, pending="sdb1 did not answer in time.", health="failing")
+    against = refusals(replace(target, drive=drive, unseen=("sdb1",)), machine=machine)
+    assert [finding.text for finding in against] == [
+        "sdb1 did not answer in time.",
+        "What lies on sdb1 could not be looked at.",
+        "sdb reports that it is failing.",
+    ]
+
+
 def test_a_disk_with_partitions_is_refused_as_a_whole(tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {"sdb1": PART})
     assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
@@ -309,6 +323,15 @@ def test_a_device_is_confirmed_by_its_serial_number_else_its_wwn_else_its_partuu
         assert list(found(machine, typed=wrong)) == ["wrong-serial"]
         with pytest.raises(Refusal, match="is not the serial number"):
             claim.check_serial(device, wrong, probed)
+
+
+@pytest.mark.parametrize("name", ["laptop", "nas", "server", "usb"])
+def test_the_helper_takes_the_serial_numbers_that_are_shown(name: str, tmp_path: Path) -> None:
+    machine = machines.machine(name, tmp_path)
+    for drive in inventory(machine):
+        if drive.serial:
+            device = Device(drive.name, drive.name, "", Tree(tmp_path))
+            claim.check_serial(device, drive.serial, Probed())
 
 
 def test_a_device_without_any_identity_cannot_be_confirmed(tmp_path: Path) -> None:
