@@ -96,9 +96,24 @@ for owner, name in ((journal, "_new_entry"), (Journal, "_write"), (Journal, "not
     stepped(owner, name)
 """
 
-ORDERS = ("hello", "attach", "wipe", "fill", "mkfs", "mount", "umount", "mount", "run", "sync", "sync", "health", "umount")
+ORDERS = (
+    "hello",
+    "attach",
+    "wipe",
+    "fill",
+    "mkfs",
+    "mount",
+    "umount",
+    "mount",
+    "run",
+    "sync",
+    "sync",
+    "health",
+    "umount",
+)
 PROGRAMS = (
-    "fallocate", "dd", "fio", "wipefs", "fill", "mkfs.ext4", "mount", "umount", "mount", "fio", "sync", "sync", "umount",
+    "fallocate", "dd", "fio", "wipefs", "fill", "mkfs.ext4", "mount", "umount", "mount", "fio", "sync", "sync",
+    "umount",
 )  # fmt: skip
 """What a round with one candidate orders of the helper, and the programs it starts, in that order."""
 

@@ -66,7 +66,7 @@ UNSHIPPED: dict[str, Job] = {
 
 
 def small(job: Job) -> Job:
-    """The same work on a few megabytes, in a moment: as long as every operation needs to come about on a busy machine."""
+    """The same work on a few megabytes, long enough for every operation to come about on a busy machine."""
     if isinstance(job, FioJob):
         return replace(job, size_bytes=16 * MIB, seconds=0.1 if job.seconds else 0.0)
     if isinstance(job, OverflowJob):
