@@ -167,7 +167,7 @@ EXT_OPTIONS = (
     "discard|nodiscard|delalloc|nodelalloc|barrier(=[01])?|nobarrier|journal_checksum|nojournal_checksum"
     "|journal_async_commit|auto_da_alloc(=[01])?|noauto_da_alloc|dioread_lock|dioread_nolock|block_validity"
     "|noblock_validity|init_itable(=\\d{1,6})?|noinit_itable|user_xattr|nouser_xattr|acl|noacl|i_version|nombcache"
-    "|data=(ordered|journal|writeback)|data_err=(ignore|abort)|errors=(continue|remount-ro)|journal_ioprio=[0-7]"
+    "|data=(ordered|journal|writeback)|data_err=(ignore|abort)|errors=remount-ro|journal_ioprio=[0-7]"
     "|(commit|stripe|inode_readahead_blks|max_batch_time|min_batch_time|max_dir_size_kb|mb_optimize_scan)=\\d{1,9}"
 )
 MOUNT_OPTIONS = {
@@ -185,14 +185,14 @@ MOUNT_OPTIONS = {
     "|alloc_mode=(default|reuse)|checkpoint_merge|nocheckpoint_merge|atgc|age_extent_cache|lazytime|nolazytime"
     "|compress_algorithm=(lzo|lz4|zstd|lzo-rle)(:\\d{1,2})?|compress_chksum|compress_mode=(fs|user)|compress_cache"
     "|compress_extension=[a-z0-9*]{1,8}|compress_log_size=\\d|discard_unit=(block|segment|section)",
-    "nilfs2": "barrier|nobarrier|discard|nodiscard|order=(relaxed|strict)|norecovery|errors=(continue|remount-ro)"
+    "nilfs2": "barrier|nobarrier|discard|nodiscard|order=(relaxed|strict)|norecovery|errors=remount-ro"
     "|pp=\\d{1,6}|nogc",
-    "exfat": "discard|iocharset=utf8|errors=(continue|remount-ro)|time_offset=-?\\d{1,4}",
+    "exfat": "discard|iocharset=utf8|errors=remount-ro|time_offset=-?\\d{1,4}",
     "ntfs3": "discard|sparse|prealloc|noacsrules|acl|iocharset=utf8|nohidden|windows_names",
     "ntfs-3g": "big_writes|compression|nocompression|windows_names|permissions|lazytime|no_def_opts|noauto",
     "udf": "nostrict|noadinicb|adinicb|longad|shortad",
     "bcachefs": "discard|nodiscard|(compression|background_compression)=(none|lz4|gzip|zstd)(:\\d{1,2})?",
-    "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=(continue|remount-ro)",
+    "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=remount-ro",
 }
 """By mount type. Ownership of filesystems that know no owners is added by the helper."""
 NTFS = ("ntfs", "ntfs3", "ntfs-3g")
@@ -202,6 +202,12 @@ FUSE = ("ntfs-3g",)
 """Mount types that are a program of that name."""
 ALWAYS = ("nosuid", "nodev")
 """Nothing on a measured filesystem gives anybody more rights."""
+ON_ERROR = {
+    **dict.fromkeys(("ext2", "ext3", "ext4", "nilfs2", "exfat", "jfs"), "errors=remount-ro"),
+    "bcachefs": "errors=ro",
+}
+"""Said at every mount, as a superblock may ask for a kernel panic. The others have no such superblock: f2fs, which has
+the option from Linux 6.5 on, carries on, xfs shuts the filesystem down, and btrfs turns read-only."""
 
 
 def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = False) -> tuple[str, ...]:
@@ -235,8 +241,14 @@ def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -
     if mount_type not in MOUNT_OPTIONS:
         raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
     _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")
+    return ",".join((*options, *added_options(mount_type, uid, gid)))
+
+
+def added_options(mount_type: str, uid: int, gid: int) -> tuple[str, ...]:
+    """What every mount of that type gets besides the chosen options."""
     owner = (f"uid={uid}", f"gid={gid}") if mount_type in OWNERLESS else ()
-    return ",".join((*options, *owner, *ALWAYS))
+    on_error = (ON_ERROR[mount_type],) if mount_type in ON_ERROR else ()
+    return (*owner, *on_error, *ALWAYS)
 
 
 def mount_types(made: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fswizard.filesystems import catalogue
 from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
-from fswizard.privileged.grammar import ALWAYS, MKFS, MOUNT_OPTIONS, mkfs_command, mount_options
+from fswizard.privileged.grammar import ALWAYS, MKFS, MOUNT_OPTIONS, ON_ERROR, mkfs_command, mount_options
 from fswizard.privileged.protocol import Refusal
 
 MADE = list(catalogue().values())
@@ -76,6 +76,14 @@ def test_mount_options_hold_no_path_and_no_second_option(mount_type: str, option
     assert is_harmless(option)
     assert "," not in option
     assert value.endswith("nosuid,nodev")
+
+
+@pytest.mark.parametrize("name", sorted(MOUNT_OPTIONS))
+def test_no_superblock_and_no_option_makes_an_error_end_the_machine(name: str) -> None:
+    assert set(mount_options(name, (), 0, 0).split(",")) >= {*filter(None, [ON_ERROR.get(name)])}
+    for option in ("errors=panic", "errors=continue", "fatal_errors=bug"):
+        with pytest.raises(Refusal):
+            mount_options(name, [option], 0, 0)
 
 
 @pytest.mark.parametrize("name", sorted(MKFS))
