@@ -54,7 +54,7 @@ def mounts() -> dict[int, Mount]:
 def open_root(mount: Mount) -> int:
     """Descriptor of the mount's root; OSError where its path leads elsewhere by now."""
     descriptor = os.open(mount.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    if _mount_id(descriptor) != mount.id:
+    if id_of(descriptor) != mount.id:
         os.close(descriptor)
         raise OSError(f"{mount.path} was moved while it was looked at")
     return descriptor
@@ -100,6 +100,7 @@ def _is_inside(pid: str, namespace: int) -> bool:
     return len(numbers) > 2
 
 
-def _mount_id(descriptor: int) -> int:
+def id_of(descriptor: int) -> int:
+    """ID of the mount that an open file lies on."""
     with open(f"/proc/self/fdinfo/{descriptor}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))
