@@ -11,7 +11,7 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from fswizard.privileged import identity, programs, server
+from fswizard.privileged import identity, programs, server, system_calls
 
 
 def main() -> None:
@@ -24,6 +24,7 @@ def main() -> None:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.umask(0o077)
     os.chdir("/")
+    system_calls.keep_capabilities()
     programs.mounted_at_start()
     server.Server(identity.invoking_person(os.environ)).serve()
 
