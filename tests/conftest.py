@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from fswizard.bench import privilege
 from fswizard.bench.places import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.privileged import system_calls
@@ -46,7 +47,10 @@ class Lack:
 
 
 def _root() -> Lack | None:
-    return None if os.geteuid() == 0 else Lack("not root", "run them as root: sudo make test")
+    how = "sudo systemd-run --pty --same-dir make test"
+    if os.geteuid() != 0:
+        return Lack("not root", f"run them as root: {how}")
+    return None if privilege.state() == "root" else Lack("root for somebody else, whom the helper refuses", how)
 
 
 def _loop() -> Lack | None:

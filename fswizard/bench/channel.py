@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from fswizard.bench import patience, privilege
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.text import safe, safe_lines
-from fswizard.privileged import protocol
+from fswizard.privileged import programs, protocol
+from fswizard.privileged.protocol import Refusal
 from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 START_LIMIT_S = 60.0
+QUESTION_LIMIT_S = 600.0
+"""Where somebody may have to type a password first."""
 END_LIMIT_S = 10.0
 KILL_LIMIT_S = patience.KILL_S
 WATCH_EVERY_S = 0.2
@@ -32,8 +35,14 @@ ANSWER_LIMIT_S = 60.0
 """A claim asks three programs about the disk, each of which may take 10 s."""
 KEPT_ERROR_BYTES = 65536
 
-ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin", "LC_ALL": "C.UTF-8"}
-"""All that the helper's process gets. Without SUDO_UID: who is root already works with root's files."""
+ENVIRONMENT = {"PATH": programs.ROOT_PATH, "LC_ALL": "C.UTF-8"}
+"""All that the helper's process gets."""
+BY: Mapping[privilege.State, tuple[str, ...]] = {
+    "root": (),
+    "sudo": ("sudo", "-n", "--"),
+    "pkexec": ("pkexec", "--disable-internal-agent"),
+}
+"""What the helper is started by."""
 
 
 class HelperFailed(RunFailed):
@@ -131,7 +140,7 @@ class Channel:
         Missing where root's rights, or those of namespaces, cannot be had without a question.
         """
         found = await asyncio.to_thread(privilege.state)
-        if found not in ("root", "sudo"):
+        if found not in BY:
             raise privilege.missing(found)
         python = await asyncio.to_thread(privilege.python)
         program = privilege.privileged_path().path / "__main__.py"
@@ -147,7 +156,7 @@ class Channel:
             theirs.close()
         channel = cls(process, ours)
         try:
-            await channel._greet()
+            await channel._greet(QUESTION_LIMIT_S if found == "pkexec" else START_LIMIT_S)
             yield channel
         finally:
             await channel._end()
@@ -187,9 +196,11 @@ class Channel:
         text = safe_lines(bytes(self._stderr)).strip()
         return RunFailed("The privileged helper ended.", "Nothing stays mounted; start the run again.", text)
 
-    async def _greet(self) -> None:
+    async def _greet(self, limit_s: float) -> None:
         try:
-            hello = await patience.within(START_LIMIT_S, self.ask("hello"))
+            hello = await patience.within(limit_s, self._write("hello"))
+        except Refused as refused:
+            raise Missing(refused.message, privilege.AS_YOURSELF) from None
         except (RunFailed, asyncio.TimeoutError):
             raise Missing(
                 "The privileged helper could not be started.",
@@ -277,9 +288,12 @@ def _command(found: privilege.State, python: str, program: Path) -> tuple[str, .
     With propagation `slave` the host sees none of the helper's mounts, while the helper follows the host's:
     a stick that the person unmounts meanwhile is not kept mounted here, unwritten.
     """
-    sudo = ("sudo", "-n", "--") if found == "sudo" else ()
-    namespaces = ("unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
-    return (*sudo, *namespaces, "--", python, "-I", "-S", "-B", "-X", "utf8", str(program))
+    try:
+        unshare = programs.find("unshare")
+    except Refusal as refusal:
+        raise Missing(f"{refusal.text[:1].upper()}{refusal.text[1:]}.") from refusal
+    namespaces = (unshare, "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
+    return (*BY[found], *namespaces, "--", python, "-I", "-S", "-B", "-X", "utf8", str(program))
 
 
 def _error(error: Mapping[str, str]) -> FswizardError:

@@ -1,4 +1,4 @@
-"""Whether root's rights can be had, and how: directly, through sudo, or not at all."""
+"""Whether root's rights can be had, and how: directly, through sudo or pkexec, or not at all."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from fswizard import privileged
 from fswizard.errors import Missing, RunFailed
-from fswizard.privileged import protocol
+from fswizard.privileged import identity, protocol
+from fswizard.privileged.protocol import Refusal
 from fswizard.system import commands
 
-State = Literal["root", "sudo", "sudo-asks", "none"]
+State = Literal["root", "sudo", "sudo-asks", "pkexec", "unknown-caller", "none"]
+READY = ("root", "sudo", "pkexec")
+"""The helper can be started without a question on the terminal."""
+NO_WAY = ("unknown-caller", "none")
 
 INSTALLED = Path("/usr/libexec/fswizard/privileged")
 """Where a package or `make install-helper` puts a copy that nobody but root can change."""
@@ -23,6 +28,18 @@ FORMATTING = "Making and mounting filesystems"
 WITHOUT_ROOT = (
     "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH)."
 )
+
+
+REASONS: Mapping[State, str] = {
+    "root": "as root, who started fswizard",
+    "sudo": "with sudo, which needs no password now",
+    "sudo-asks": "with sudo, which asks for your password once",
+    "pkexec": "with pkexec, which asks in a window; sudo is not installed",
+    "unknown-caller": "not at all: fswizard runs as root for somebody else; start it as yourself",
+    "none": "not at all: sudo is not installed, nor pkexec in a desktop session",
+}
+"""How the helper gets root's rights, and why so."""
+AS_YOURSELF = "Start fswizard as yourself: it calls sudo or pkexec where it needs root."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +52,15 @@ class HelperSource:
 
 
 def state() -> State:
-    """`root`; `sudo` when it works without a question; `sudo-asks` when it may want a password; `none` without sudo."""
+    """`sudo` works without a question, `sudo-asks` may want a password, `pkexec` asks in a window of the desktop's.
+
+    `unknown-caller` is root whom sudo, su or doas made of somebody else: the helper would not know whom it works for.
+    """
     if os.geteuid() == 0:
-        return "root"
+        return "unknown-caller" if _who_else() else "root"
     if commands.find("sudo") is None:
-        return "none"
+        in_window = bool(os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY"))
+        return "pkexec" if in_window and commands.find("pkexec") else "none"
     try:
         works = commands.query(["sudo", "-n", "unshare", "--version"]).exit_code == 0
     except RunFailed:
@@ -47,17 +68,18 @@ def state() -> State:
     return "sudo" if works else "sudo-asks"
 
 
-def authorise(purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> None:
-    """Let sudo ask for the password on the terminal, where that is needed; Missing where root cannot be had.
+def authorise(purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> State:
+    """Let sudo ask for the password on the terminal, where that is needed, and tell how the helper will be started.
 
-    Only for when no full screen is open, or inside `App.suspend()`. One helper lives as long as the run does,
-    so the ticket may run out meanwhile.
+    Missing where root cannot be had. Only for when no full screen is open, or inside `App.suspend()`. One helper lives
+    as long as the run does, so the ticket may run out meanwhile.
     """
     found = state()
     if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
         found = state()
-    if found not in ("root", "sudo"):
+    if found not in READY:
         raise missing(found, purpose, otherwise)
+    return found
 
 
 def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> Missing:
@@ -67,10 +89,24 @@ def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_RO
             f"{purpose} needs root, and sudo did not give it.",
             f"Run `sudo -v` in this terminal first, or start fswizard as root. {otherwise}",
         )
+    if found == "unknown-caller":
+        return Missing(
+            f"{purpose} needs root, and fswizard runs as root for somebody else.", f"{AS_YOURSELF} {otherwise}",
+            _who_else(),
+        )  # fmt: skip
     return Missing(
         f"{purpose} needs root, and sudo is not installed.",
         f"Start fswizard as root. {otherwise}",
     )
+
+
+def _who_else() -> str:
+    """What the helper would say against this process as its caller; empty for nothing."""
+    try:
+        identity.invoking_person({})
+    except Refusal as refusal:
+        return refusal.text
+    return ""
 
 
 def privileged_path() -> HelperSource:

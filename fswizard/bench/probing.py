@@ -118,7 +118,7 @@ def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
     The helper's client is asynchronous, and this is not: it has an event loop that runs while it is waited for.
     """
     found = privilege.state()
-    if found not in ("root", "sudo"):
+    if found not in privilege.READY:
         raise privilege.missing(found, PURPOSE, OTHERWISE)
     loop = asyncio.new_event_loop()
     undo = AsyncExitStack()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass
 from plumbum import cli
 
 from fswizard import filesystems
+from fswizard.bench import privilege
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
@@ -36,7 +36,8 @@ class Checked:
 
 def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
-    return (*_filesystems(), *_programs(), _loop_devices())
+    rights = privilege.state()
+    return (*_filesystems(), *_programs(rights), _loop_devices(), _rights(rights))
 
 
 def _filesystems() -> Iterator[Checked]:
@@ -47,11 +48,11 @@ def _filesystems() -> Iterator[Checked]:
         yield Checked(name, filesystem.summary, required, state.usable, version, state.package, state.reason)
 
 
-def _programs() -> Iterator[Checked]:
+def _programs(rights: privilege.State) -> Iterator[Checked]:
     system = host.this.distribution()
     for program in programs.PROGRAMS:
         found = commands.find(program.name) is not None
-        required = program.required or (program.name == "sudo" and os.geteuid() != 0)
+        required = program.required or (program.name == "sudo" and rights == "none")
         package = "" if found else programs.package_of(program.packages, system)
         version = host.tool_version(program.name) if found else ""
         yield Checked(program.name, program.purpose, required, found, version, package)
@@ -61,6 +62,13 @@ def _loop_devices() -> Checked:
     found = host.this.has_loop_devices()
     reason = "" if found else "The kernel offers none: load the module loop, or leave the container."
     return Checked("loop devices", "scratch images", True, found, reason=reason)
+
+
+def _rights(found: privilege.State) -> Checked:
+    """Which way the helper would be started, and why."""
+    usable, how = found not in privilege.NO_WAY, privilege.REASONS[found]
+    version, reason = (how, "") if usable else ("", f"{how}.")
+    return Checked("root's rights", "formatting and mounting", True, usable, version, reason=reason)
 
 
 def report(checked: Sequence[Checked]) -> str:

@@ -119,7 +119,7 @@ class Run(_Choosing):
     def _run(self, session: Session) -> int:
         path = session.path
         if session.plan.target.kind != "directory":
-            privilege.authorise()
+            print(f"Root's rights: {privilege.REASONS[privilege.authorise()]}.", file=sys.stderr)
         outcome = asyncio.run(_carry_out(session))
         print(f"The result is in {safe(str(path))}.", file=sys.stderr)
         if outcome not in ("finished", "time-up") and session.plan.target.kind != "device":

@@ -12,6 +12,7 @@ import sys
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from fswizard.privileged import identity, programs, server, system_calls
+from fswizard.privileged.protocol import Refusal
 
 
 def main() -> None:
@@ -26,7 +27,12 @@ def main() -> None:
     os.chdir("/")
     system_calls.keep_capabilities()
     programs.mounted_at_start()
-    server.Server(identity.invoking_person(os.environ)).serve()
+    try:
+        person = identity.invoking_person(os.environ)
+    except Refusal as refusal:
+        server.refuse(refusal)
+    else:
+        server.Server(person).serve()
 
 
 if __name__ == "__main__":

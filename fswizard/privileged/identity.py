@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from fswizard.privileged import system_calls
 from fswizard.privileged.protocol import Refusal
+
+TOLD_BY = ("SUDO_UID", "PKEXEC_UID")
+"""Variables in which sudo and pkexec say who called them."""
+ROOT = 0
+NO_USER = -1
+UNSET = (1 << 32) - 1
+"""Of a login's user: nobody logged in (linux/audit.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +30,48 @@ class Person:
     home: str
 
 
-def invoking_person(environment: Mapping[str, str]) -> Person:
-    """Who started this: as sudo tells, which sets SUDO_UID itself, else the real user."""
-    uid = int(environment.get("SUDO_UID", os.getuid()))
+def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) -> Person:
+    """Who started this, as sudo or pkexec says; root where nobody else is behind it. Refusal for anybody else.
+
+    Other ways to root's rights may pass on those variables as their caller set them: so the kernel must say the same.
+    """
+    said = {name: environment[name] for name in TOLD_BY if name in environment}
+    uid, behind = _behind(proc)
+    if {*said.values()} - {str(uid)} or not (said or uid == ROOT):
+        words = " and ".join(f"{name} is {value!r:.20}" for name, value in said.items())
+        instead = " instead of doas" if "DOAS_USER" in environment else ""
+        raise Refusal(
+            "refused", f"{words or 'neither sudo nor pkexec says who calls'}, and {behind}; use sudo or pkexec{instead}"
+        )
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        gid = int(environment.get("SUDO_GID", os.getgid()))
-        return Person(uid, gid, (gid,), "/")
+        raise Refusal("refused", f"user {uid} has no entry in the user database") from None
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
     return Person(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir)
 
 
-@contextmanager
+def _behind(proc: Path) -> tuple[int, str]:
+    """User of the nearest process behind this one that is not root's alone, else who logged in; and both in words."""
+    try:
+        pid = int(os.readlink(proc / "self"))  # the helper's own number is another in the namespace that /proc shows
+        while pid:
+            lines = (proc / str(pid) / "status").read_text("utf-8", "backslashreplace").splitlines()
+            status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+            real, effective, saved, _ = map(int, status["Uid"].split())
+            if (real, effective, saved) != (ROOT, ROOT, ROOT):
+                return real or NO_USER, f"user {real} runs {status['Name']} (process {pid}), which started it"
+            pid = int(status["PPid"])
+    except OSError as error:
+        return NO_USER, f"a process that started it is gone: {error.strerror}"
+    with contextlib.suppress(OSError):  # a process whose parents ended is init's, and still of that login
+        login = int((proc / "self" / "loginuid").read_text())
+        if login not in (ROOT, UNSET):
+            return login, f"user {login} logged in to start it"
+    return ROOT, "nobody but root started it"
+
+
+@contextlib.contextmanager
 def acting_as(person: Person) -> Iterator[None]:
     """Look at files with the person's rights, so that root is no key to what the person cannot reach."""
     if person.uid == 0:

@@ -69,7 +69,7 @@ class Server:
             number = message.get("id") if protocol.is_number(message.get("id")) else None
             self._send({"id": number, "ok": self._verbs.carry_out(protocol.request(message))})
         except Refusal as refusal:
-            self._send({"id": number, "error": {"code": refusal.code, "text": refusal.text}})
+            self._send(_error(number, refusal))
         except OSError as error:
             self._send({"id": number, "error": {"code": "failed", "text": f"{error.strerror or error}"}})
 
@@ -98,6 +98,16 @@ class Server:
             self._selector.register(STDOUT, EVENT_WRITE, self._flush)
         if watched and not wanted:
             self._selector.unregister(STDOUT)
+
+
+def refuse(refusal: Refusal) -> None:
+    """Answer the first request with why none is carried out."""
+    for line in protocol.lines(bytearray(), os.read(STDIN, protocol.MAXIMUM_LINE_BYTES)):
+        os.write(STDOUT, protocol.encode(_error(protocol.read(line or b"").get("id"), refusal)))
+
+
+def _error(number: object, refusal: Refusal) -> dict[str, Any]:
+    return {"id": number, "error": {"code": refusal.code, "text": refusal.text}}
 
 
 def _told_of_children() -> int:

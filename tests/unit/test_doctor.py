@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.bench import privilege
 from fswizard.cli.doctor import Doctor
 from fswizard.filesystems import Availability, availability, catalogue
 from fswizard.system import commands, host
@@ -38,6 +39,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(commands, "SYSTEM_PATH", ())
     monkeypatch.setattr(host, "this", Host(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(privilege, "_who_else", str)
     monkeypatch.setattr(sys, "stdin", (tmp_path / "etc/os-release").open())
     return tmp_path
 
@@ -61,6 +63,17 @@ def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.
     assert "  apt-get install btrfs-progs fio\n" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert log(machine) == [], "nothing is installed without being asked for"
+
+
+@pytest.mark.parametrize("state", privilege.REASONS)
+def test_how_root_is_had_is_told_with_the_reason(
+    state: privilege.State, machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(privilege, "state", lambda: state)
+    run("--needed")
+    shown = " ".join(capsys.readouterr().out.split())
+    sign = "✗" if state in privilege.NO_WAY else "✓"
+    assert f"{sign} root's rights {privilege.REASONS[state]}" in shown
 
 
 def test_everything_fits_on_a_small_screen(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:

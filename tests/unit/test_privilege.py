@@ -11,6 +11,7 @@ import pytest
 import fswizard.privileged
 from fswizard.bench import privilege
 from fswizard.privileged import protocol
+from fswizard.system import commands
 
 PACKAGE = Path(fswizard.privileged.__file__).parent
 
@@ -75,7 +76,7 @@ def test_without_an_installed_copy_the_programs_own_is_used() -> None:
 
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
-    for state in ("sudo-asks", "none"):
+    for state in ("sudo-asks", "unknown-caller", "none"):
         error = privilege.missing(state)
         assert "needs root" in error.message
         assert "--target dir:" in error.hint
@@ -85,3 +86,12 @@ def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
 def test_root_needs_no_sudo() -> None:
     assert privilege.state() == "root"
     privilege.authorise()
+
+
+def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(commands, "find", lambda name: "/usr/bin/pkexec" if name == "pkexec" else None)
+    for variable, state in (("", "none"), ("DISPLAY", "pkexec"), ("WAYLAND_DISPLAY", "pkexec")):
+        for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+            monkeypatch.setenv(name, ":0" if name == variable else "")
+        assert privilege.state() == state
