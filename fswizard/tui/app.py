@@ -227,9 +227,9 @@ class FswizardApp(App[int]):
     async def authorise(self, purpose: str) -> None:
         """Have sudo ask for the password on the terminal where it has to. Missing where root cannot be had."""
         found = await asyncio.to_thread(self.backend.privilege)
-        if found in ("root", "sudo"):
+        if found in ("root", "sudo", "pkexec"):
             return
-        if found == "none":
+        if found in ("unknown-caller", "none"):
             self.backend.authorise()  # says what is missing
         try:
             with self.suspend():

@@ -34,8 +34,11 @@ ROOT = {
     "root": "The program runs as root; the workloads themselves run without special rights.",
     "sudo": "sudo is used once, for formatting and mounting; everything else runs as you.",
     "sudo-asks": "sudo asks for your password once, before the run begins; it is used for formatting and mounting.",
+    "pkexec": "pkexec asks for your password in a window, as sudo is not installed; everything else runs as you.",
+    "unknown-caller": "The program runs as root for somebody else. Start it as yourself; it calls sudo where needed.",
     "none": "Root is needed for formatting and mounting, and sudo is not installed.",
 }
+NO_WAY = ("unknown-caller", "none")
 NO_ROOT = (
     "start fswizard as root, or go back to the first step and choose “Compare what I have”: "
     "filesystems that are mounted already need no root."
@@ -135,7 +138,7 @@ class ReviewScreen(StepScreen):
         self.wizard.wish(plan=plan)
         if self.wizard.measuring:
             self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
-        elif plan.target.kind != "directory" and rights == "none":
+        elif plan.target.kind != "directory" and rights in NO_WAY:
             self.say(("! ", "bold $warning"), "This needs root, which cannot be had here.")
         elif self.wizard.taken_up is not None:
             self.say("An earlier run with this plan goes on where it ended. ", ("⏎", "bold $primary"), " starts it.")
@@ -258,7 +261,7 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
     pairs.append(("Root", ROOT[rights] if root else "is not needed"))
-    if root and rights == "none":
+    if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     return facts(pairs, width, label=11)
