@@ -68,7 +68,7 @@ def take(given: int, person: Person) -> Image:
         if fcntl.fcntl(given, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
             raise Refusal("refused", "the image is not open for reading and writing")
         os.fchown(given, 0, 0)
-        os.fchmod(given, 0)
+        os.fchmod(given, 0o600)
         descriptor = os.open(f"/proc/self/fd/{given}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Refusal("refused", f"the image cannot be made root's: {error.strerror}") from error

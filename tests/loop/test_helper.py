@@ -334,7 +334,7 @@ async def test_whoever_kept_the_image_open_or_finds_it_again_does_not_reach_the_
     kept = os.open(image, os.O_PATH)
     attached = await helper.attach(nameless(image))
     status = os.fstat(kept)
-    assert (status.st_uid, status.st_mode & 0o777) == (0, 0), "a name of the kernel's, such as /proc/self/fd, is no use"
+    assert (status.st_uid, status.st_mode & 0o777) == (0, 0o600), "nobody but root can open it anew"
     os.close(kept)
     await helper.detach(attached.handle)
 
