@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.bench import patience
+from fswizard.bench.places import changeable_by_others
 from fswizard.drives.mounts import mounts
-from fswizard.errors import FswizardError, RunFailed, UsageError
+from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.model.text import safe
 from fswizard.results import state_directory
 from fswizard.system.commands import query
@@ -52,6 +53,8 @@ class Journal:
 
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory below `parent`, after it was written down."""
+        if others := changeable_by_others(parent):
+            raise Refused(f"Others than root can change {safe(others)} by now.", "Nothing was made there.")
         name = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._directories.append(name)
         self._write()

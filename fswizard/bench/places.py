@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 from fswizard.drives import drive_of
-from fswizard.errors import UsageError
+from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -55,7 +56,26 @@ def checked_directory(text: str) -> str:
         raise UsageError(f"{safe(str(path))} is not a directory.", "Name a directory that exists.")
     if not os.access(path, os.W_OK | os.X_OK):
         raise UsageError(f"You may not write to {safe(str(path))}.", "Name a directory of your own.")
+    if others := changeable_by_others(path):
+        raise Refused(
+            f"Root writes only where nobody else can interfere, and others can change {safe(others)}.",
+            "Start fswizard as the user to whom it belongs, or name a directory that root alone can change.",
+        )
     return str(path)
+
+
+def changeable_by_others(path: str | Path) -> str:
+    """What on the way to `path` others than root can rename or replace, where this is root; empty for nothing."""
+    if os.geteuid() != 0:
+        return ""
+    ways = {*Path(path).parents, Path(path)}
+    real = Path(os.path.realpath(path))
+    for entry in sorted({*ways, *real.parents, real}):
+        status = os.stat(entry, follow_symlinks=False)
+        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
+        if status.st_uid != 0 or (shared and not status.st_mode & stat.S_ISVTX):
+            return str(entry)
+    return ""
 
 
 def check_room(directory: str, size_bytes: int) -> None:
@@ -117,6 +137,7 @@ def _writable() -> Iterator[str]:
                 place.is_dir()
                 and os.access(place, os.W_OK | os.X_OK)
                 and filesystem_type(str(place)) not in NOT_ON_A_DISK
+                and not changeable_by_others(place)
             ):
                 yield str(place)
         except OSError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import stat
+import traceback
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any
 
@@ -28,7 +30,8 @@ class Server:
         self._selector = DefaultSelector()
         self._crowded = DefaultSelector()
         self._jobs = Jobs(self._selector, self._send)
-        self._line = socket.socket(fileno=STDIN)
+        self._line = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
+        """Without one, as where sudo records what is typed, no descriptor can come."""
         self._verbs = Verbs(person, self._jobs)
 
     def serve(self) -> None:
@@ -53,8 +56,11 @@ class Server:
             self._flush()
 
     def _listen(self) -> None:
-        data, given, *_ = socket.recv_fds(self._line, 65536, MAXIMUM_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-        self._verbs.take(given)
+        if self._line is None:
+            data = os.read(STDIN, 65536)
+        else:
+            data, given, *_ = socket.recv_fds(self._line, 65536, MAXIMUM_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            self._verbs.take(given)
         if not data:
             raise SystemExit
         for line in protocol.lines(self._pending, data):
@@ -72,6 +78,9 @@ class Server:
             self._send(_error(number, refusal))
         except OSError as error:
             self._send({"id": number, "error": {"code": "failed", "text": f"{error.strerror or error}"}})
+        except Exception as error:  # no fault of ours ends the helper, which holds devices
+            traceback.print_exc()
+            self._send({"id": number, "error": {"code": "failed", "text": f"an unexpected error: {error!r:.200}"}})
 
     def _reap(self, ended: int) -> None:
         os.read(ended, 4096)

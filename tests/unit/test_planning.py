@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fswizard.bench import places
+from fswizard.bench.journal import Journal
 from fswizard.bench.planning import Choices, TargetChoice, make_plan, parse_target
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
@@ -281,3 +284,26 @@ def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monk
     monkeypatch.setattr("fswizard.bench.planning.layout_availability", lambda _: missing)
     with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel makes no RAID 5"):
         over(tmp_path, "md:raid5+ext4")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("others", ["owner", "mode", "link"])
+def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: str, tmp_path: Path) -> None:
+    """Else an image could be replaced by a link to any file of root's."""
+    home = tmp_path / "home"
+    place = home / "place"
+    place.mkdir(parents=True)
+    assert places.checked_directory(str(place)) == str(place)
+    if others == "link":
+        (tmp_path / "link").symlink_to(home)
+        os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
+        place, home = tmp_path / "link" / "place", tmp_path / "link"
+    else:
+        os.chown(home, 65534 if others == "owner" else 0, 0)
+        home.chmod(0o777 if others == "mode" else 0o755)
+    with pytest.raises(Refused, match=f"others can change {re.escape(str(home))}"):
+        places.checked_directory(str(place))
+    with pytest.raises(Refused, match="Others than root can change"):
+        Journal(None).make_directory(place)
+    home.chmod(0o1777) if others == "mode" else os.chown(home, 0, 0, follow_symlinks=False)
+    assert places.checked_directory(str(place)) == str(place)
