@@ -29,7 +29,7 @@ def find(name: str) -> str:
     """Path of a program that nobody but root can change or cover; Refusal where there is none."""
     path = shutil.which(name, path=ROOT_PATH)
     if path is None:
-        raise Refusal("missing", f"{name} is not installed where root's programs are")
+        raise Refusal("missing", f"{name} is not installed where root alone can write, such as /usr/sbin")
     check(path)
     return path
 
