@@ -37,7 +37,7 @@ def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) 
     """
     said = {name: environment[name] for name in TOLD_BY if name in environment}
     uid, behind = _behind(proc)
-    if {*said.values()} - {str(uid)} or not (said or uid == ROOT):
+    if uid == NO_USER or {*said.values()} - {str(uid)} or not (said or uid == ROOT):
         words = " and ".join(f"{name} is {value!r:.20}" for name, value in said.items())
         instead = " instead of doas" if "DOAS_USER" in environment else ""
         raise Refusal(

@@ -59,6 +59,7 @@ def test_who_calls_is_known(
         ({"SUDO_UID": ""}, (ROOT,), "SUDO_UID is ''"),
         ({"SUDO_UID": "65534"}, (ROOT, ROOT), "nobody but root started it"),
         ({}, ((0, 65534, 0),), "neither sudo nor pkexec"),
+        ({"SUDO_UID": "-1"}, ((0, 65534, 0),), "SUDO_UID is '-1', and"),
     ],
 )
 def test_who_cannot_be_told_is_refused_with_the_reason(
