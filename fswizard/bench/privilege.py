@@ -87,7 +87,7 @@ def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_RO
     if found == "sudo-asks":
         return Missing(
             f"{purpose} needs root, and sudo did not give it.",
-            f"Run `sudo -v` in this terminal first, or start fswizard as root. {otherwise}",
+            f"Run `sudo -v` in this terminal first, or log in as root. {otherwise}",
         )
     if found == "unknown-caller":
         return Missing(
@@ -96,7 +96,7 @@ def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_RO
         )  # fmt: skip
     return Missing(
         f"{purpose} needs root, and sudo is not installed.",
-        f"Start fswizard as root. {otherwise}",
+        f"Install sudo, or log in as root and start fswizard there. {otherwise}",
     )
 
 

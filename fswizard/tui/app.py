@@ -237,7 +237,7 @@ class FswizardApp(App[int]):
         except SuspendNotSupported as error:
             raise Missing(
                 f"{purpose[:1].upper()}{purpose[1:]} needs root, and the password cannot be asked for here.",
-                "Run `sudo -v` in this terminal first, or start fswizard as root.",
+                "Run `sudo -v` in this terminal first, or log in as root.",
             ) from error
         if not given:
             raise Missing(

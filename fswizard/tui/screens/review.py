@@ -40,7 +40,7 @@ ROOT = {
 }
 NO_WAY = ("unknown-caller", "none")
 NO_ROOT = (
-    "start fswizard as root, or go back to the first step and choose “Compare what I have”: "
+    "install sudo or log in as root, or go back to the first step and choose “Compare what I have”: "
     "filesystems that are mounted already need no root."
 )
 
