@@ -291,7 +291,7 @@ def _command(found: privilege.State, python: str, program: Path) -> tuple[str, .
     try:
         unshare = programs.find("unshare")
     except Refusal as refusal:
-        raise Missing(f"{refusal.text[:1].upper()}{refusal.text[1:]}.") from refusal
+        raise _error({"code": refusal.code, "text": refusal.text}) from refusal
     namespaces = (unshare, "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
     return (*BY[found], *namespaces, "--", python, "-I", "-S", "-B", "-X", "utf8", str(program))
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import fswizard.privileged
-from fswizard.bench import privilege
-from fswizard.privileged import protocol
+from fswizard.bench import channel, privilege
+from fswizard.errors import Missing
+from fswizard.privileged import programs, protocol
 from fswizard.system import commands
 
 PACKAGE = Path(fswizard.privileged.__file__).parent
@@ -95,3 +96,12 @@ def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.Monkey
         for name in ("DISPLAY", "WAYLAND_DISPLAY"):
             monkeypatch.setenv(name, ":0" if name == variable else "")
         assert privilege.state() == state
+
+
+def test_what_root_starts_first_is_looked_for_where_root_alone_can_write(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert channel._command("sudo", "/usr/bin/python3", PACKAGE)[:4] == ("sudo", "-n", "--", programs.find("unshare"))
+    monkeypatch.setattr(programs, "ROOT_PATH", str(tmp_path))
+    with pytest.raises(Missing, match="unshare is not installed where root alone can write"):
+        channel._command("root", "/usr/bin/python3", PACKAGE)
