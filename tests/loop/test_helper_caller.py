@@ -99,6 +99,7 @@ def test_without_sudo_pkexec_is_asked_in_a_desktop_session(trusted: Person) -> N
     pkexec = trusted.home / "pkexec"
     pkexec.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(SUDO)} "PKEXEC_UID=$(id -u)" "$@"\n')
     pkexec.chmod(0o755)
+    os.chown(pkexec, trusted.uid, trusted.gid)
     without_sudo = f"""{START}
 import os
 from fswizard.bench import privilege
