@@ -11,11 +11,11 @@ from textual.screen import Screen
 
 
 def tell(screen: Screen[Any], function: Callable[..., object], *arguments: Any, app: App[Any] | None = None) -> None:
-    """From a thread: call `function` in the wizard's own thread, unless the screen has gone meanwhile."""
+    """From a thread: call `function` in the wizard's own thread, unless the screen has gone or the wizard ends."""
     wizard = app or screen.app
 
     def call() -> None:
-        if screen in wizard.screen_stack:
+        if wizard.is_running and screen in wizard.screen_stack:
             function(*arguments)
 
     wizard.call_later(call)

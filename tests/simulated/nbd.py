@@ -80,6 +80,7 @@ def attached(model: Model, directory: Path, *, direct: bool = True, timed: bool 
         listener = undo.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(str(path))
         listener.listen()
+        undo.callback(listener.shutdown, socket.SHUT_RDWR)  # else whoever waits for a connection goes on waiting
         threading.Thread(target=_serve, args=(listener, model), daemon=True).start()
         point = directory / "disk"
         point.mkdir()

@@ -96,7 +96,8 @@ def _workers(app: FswizardApp) -> list[Worker[Any]]:
 def _threads() -> list[threading.Thread]:
     """Those that look something up: watching for disks and probing one go on for as long as they are shown."""
     lasting = ("(_watch)", "(_write)")
-    return [t for t in threading.enumerate() if t.daemon and not t.name.endswith(lasting)]
+    ours = [t for t in threading.enumerate() if getattr(t, "_target", None) and not t.name.endswith(lasting)]
+    return [t for t in ours if t._target.__module__.startswith("fswizard.tui")]  # type: ignore[attr-defined]
 
 
 async def at_step(pilot: Pilot[Any], step: str, *, patience_s: float = PATIENCE_S) -> None:
