@@ -103,8 +103,11 @@ class Group:
                 fcntl.flock(member.descriptor, fcntl.LOCK_UN)
 
 
-def join(members: Sequence[Held]) -> Group:
-    """Refusal where they are fewer than two, twice the same, or on the same disk."""
+def join(devices: Sequence[Held | Group]) -> Group:
+    """Refusal where they are fewer than two, twice the same, on the same disk, or joined already."""
+    members = [device for device in devices if not isinstance(device, Group)]
+    if len(members) < len(devices):
+        raise Refusal("refused", "a group is no part of another one")
     names = [member.name for member in members]
     disks = [member.device.disk if isinstance(member, ClaimedDevice) else member.name for member in members]
     if len(members) < 2 or len(set(names)) < len(names):

@@ -92,7 +92,7 @@ class Verbs:
     def _join(self, handles: list[int]) -> Answer:
         self._require_room()
         volumes_of = [self._volume(handle, "join") for handle in handles]
-        group = groups.join([part for volume in volumes_of for part in volume.parts])
+        group = groups.join([volume.device for volume in volumes_of])
         for volume in volumes_of:
             volume.joined = True
         return self._hold(group, volumes.open_kernel_log())

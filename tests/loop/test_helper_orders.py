@@ -1,0 +1,31 @@
+"""Orders of verbs that once went wrong: each was found by reading or by `test_helper_sequences`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loop.channel import Channel, make_image, nameless
+from tests.loop.test_helper_refusals import refused
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Iterator[tuple[Channel, int]]:
+    """A helper, and the handle of two images that are one."""
+    with Channel() as channel:
+        images = [nameless(make_image(tmp_path, 128 << 20)) for _ in range(2)]
+        handles = [channel.ask("attach", given=image)["ok"]["handle"] for image in images]
+        yield channel, channel.ask("join", handles=handles)["ok"]["handle"]
+
+
+def test_a_group_is_no_part_of_another_one(joined: tuple[Channel, int], tmp_path: Path) -> None:
+    """Else its devices took orders again once the other one was detached."""
+    channel, group = joined
+    other = channel.ask("attach", given=nameless(make_image(tmp_path)))["ok"]["handle"]
+    refused(channel.ask("join", handles=[group, other]), "no part of another")
+    assert "ok" in channel.ask("detach", handle=group)
