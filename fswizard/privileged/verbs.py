@@ -163,6 +163,8 @@ class Verbs:
 
         def finish(ending: Ending) -> None:
             volume.made = "" if ending["exit_code"] else filesystem
+            if not volume.made and isinstance(volume.device, Group):
+                volume.device.spread = volume.device.missing = False
 
         return self._work(volume, verb, body, finish, keep=(self._nowhere, *volume.locks))
 

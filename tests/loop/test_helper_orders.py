@@ -29,3 +29,16 @@ def test_a_group_is_no_part_of_another_one(joined: tuple[Channel, int], tmp_path
     other = channel.ask("attach", given=nameless(make_image(tmp_path)))["ok"]["handle"]
     refused(channel.ask("join", handles=[group, other]), "no part of another")
     assert "ok" in channel.ask("detach", handle=group)
+
+
+@pytest.mark.btrfs
+def test_after_a_btrfs_that_failed_another_filesystem_is_made_and_mounted(joined: tuple[Channel, int]) -> None:
+    """Without the options that say where a btrfs has its further devices."""
+    channel, group = joined
+
+    def exit_code(verb: str, **fields: Any) -> int:
+        return int(channel.ask(verb, handle=group, **fields)["ended"]["exit_code"])
+
+    assert exit_code("build", filesystem="btrfs", arguments=["-f", "-n", "3"], level="raid1", missing=1)
+    assert exit_code("mkfs", filesystem="ext4", arguments=["-q"]) == 0
+    assert exit_code("mount", filesystem="ext4", options=[]) == 0
