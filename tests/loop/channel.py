@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +22,10 @@ NAMESPACES = ["unshare", "--mount", "--propagation", "slave", "--pid", "--fork",
 class Channel:
     """A helper that is talked to in raw lines."""
 
-    def __init__(self) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
-        command = [*NAMESPACES, "/usr/bin/python3", "-I", "-S", "-B", str(PROGRAM)]
+    def __init__(self, program: Path = PROGRAM, before: Sequence[str] = (), **variables: str) -> None:
+        """`before` starts the helper, with `variables` in its environment."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")} | variables
+        command = [*before, *NAMESPACES, "/usr/bin/python3", "-I", "-S", "-B", str(program)]
         self.line, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, env=environment)
