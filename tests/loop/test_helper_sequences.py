@@ -1,0 +1,706 @@
+"""Verbs in any order, with hostile arguments, to two real helpers at once: nothing but their own ever changes.
+
+One works for nobody, as after sudo, the other for root. The model here knows what each handle may be asked for; after
+every step the machine is looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from fswizard.privileged.images import MINIMUM_BYTES
+from fswizard.privileged.mounts import Mount, parse
+from fswizard.privileged.protocol import VERSION
+from fswizard.privileged.stage import DIRECTORY
+from fswizard.privileged.states import ALLOWED, State
+from tests.loop.channel import Channel, children, make_image, nameless
+from tests.loop.machine_state import lasting, loops_below, wait_until_gone
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+ROOT, DAEMON, NOBODY = 0, 1, 65534
+AS_NOBODY = ("sh", "-c", f'echo {NOBODY} > /proc/self/loginuid && exec "$@"', "sh")
+"""Whoever logged in as nobody and came by sudo."""
+MINUTES = float(os.environ.get("FSWIZARD_FUZZ_MINUTES", "5"))
+"""Of the long variant."""
+SIZES_MIB = {"ext2": 64, "ext4": 64, "btrfs": 128, "xfs": 320}
+"""The smallest image here that takes it."""
+MOST = 5
+"""Volumes of one helper, for the room that they take."""
+UNKNOWN = 99
+
+Answer = dict[str, Any]
+
+sides = st.integers(0, 1)
+picks = st.integers(0, 11)
+OFTEN = 9
+nonsense = st.sampled_from([b"", b"{}", b"\0\xff", b'{"id":1}', b"[" * 9999, b'{"id":1,"verb":"exec"}'])
+levels = st.sampled_from(["raid1", "raid1", "raid10", "raid5"])
+build_arguments = st.sampled_from([["-q", "-f"], ["-f", "-n", "3"], ["-r", "/etc"]])
+good = [("ext4", ["-q"], True), ("btrfs", ["-q", "-f"], True), ("ext2", ["-q"], True), ("xfs", ["-q", "-f"], True)]
+bad = [("ext4", ["-b", "999"], False), ("ext4", ["-d", "/etc"], None), ("btrfs", ["-f", "/dev/loop0"], None),
+       ("swap", [], None), ("../../bin/sh", [], None)]  # fmt: skip
+filesystems = st.sampled_from([*good, *bad])
+"""Name, arguments, and whether it can be made; None where it is refused."""
+mount_options = st.sampled_from(
+    [([], True), ([], True), ([], True), (["noatime"], True), (["suid"], False), (["errors=panic"], False)]
+)
+mount_types = st.sampled_from(["", "", "", "ext4", "tmpfs"])
+"""Empty for what was made."""
+names = st.sampled_from(["tank", "", "../loop0", "fswizard-0123456789abcdeg", "/dev/loop0", "-f"])
+kinds = st.sampled_from(
+    ["whole", "whole", "planted", "named", "sparse", "foreign", "small", "pipe", "again", "nothing", "lent"]
+)
+"""Of files that are handed over. For one that is lent, and so still open elsewhere, the helper waits for seconds."""
+programs = st.sampled_from(
+    [
+        ["sleep", "1000"], ["touch", "here"], ["chmod", "4777", "."], ["sh", "-c", "setsid sleep 1000 & exit 0"],
+        ["sh", "-c", "ln -s /etc link; mv here there; rm -rf lost+found"], ["umount", "."], ["touch", "../victim/evil"],
+    ]
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Volume:
+    """What is known of a handle."""
+
+    handle: int
+    size_mib: int
+    directory: str
+    pool: str
+    members: tuple[Volume, ...] = ()
+    joined: bool = False
+    state: State = "bare"
+    made: str = ""
+    staged: bool = False
+    """The directory of its mounts was made."""
+    programs: set[int] = field(default_factory=set)
+    """Those that keep it mounted."""
+
+
+class Side(Channel):
+    """One helper, and what is known of it."""
+
+    def __init__(self, uid: int, place: Path) -> None:
+        if uid == ROOT:
+            super().__init__()
+        else:
+            super().__init__(before=AS_NOBODY, SUDO_UID=str(uid))
+        self.uid = uid
+        self.images, self.play = place / f"images-{uid}", place / f"play-{uid}"
+        self.images.mkdir()
+        (self.play / "inner").mkdir(parents=True)
+        for directory in (self.play, self.play / "inner"):
+            os.chown(directory, uid, uid)
+        self.volumes: dict[int, Volume] = {}
+        self.running: set[int] = set()
+        """Programs that stay."""
+        self.kept: dict[int, int] = {}
+        """By handle, descriptors that cannot be read from, of images that were handed over."""
+        self.lent: list[int] = []
+        """Those by which it could be written."""
+        self.last_job = 0
+        self._ends: dict[int, Answer] = {}
+
+    def order(self, *orders: tuple[str, Answer], given: int | None = None, stays: bool = False) -> list[Answer]:
+        """What each of the requests that are sent at once comes to: refused, done, or how its job ended."""
+        lines, numbers = b"", []
+        for verb, fields in orders:
+            self._last_id += 1
+            numbers.append(self._last_id)
+            lines += json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
+        if given is None:
+            self.line.sendall(lines)
+        else:
+            socket.send_fds(self.line, [lines], [given])
+            os.close(given)
+        said: dict[int, Answer] = {}
+        while len(said) < len(numbers):
+            message = self._take()
+            if message.get("id") in numbers:
+                said[message["id"]] = message
+                self.last_job = max(self.last_job, message.get("ok", {}).get("job", 0))
+        return [said[number] if stays else self._come_to(said[number]) for number in numbers]
+
+    def next_answer(self) -> Answer:
+        while "id" not in (message := self._take()):
+            pass
+        return message
+
+    def end(self, job: int) -> Answer:
+        """How a job ended, waited for."""
+        while job not in self._ends:
+            self._take()
+        return self._ends.pop(job)
+
+    def _come_to(self, answer: Answer) -> Answer:
+        job = answer.get("ok", {}).get("job")
+        return answer if job is None else {"ended": self.end(job)}
+
+    def _take(self) -> Answer:
+        message = self.receive()
+        if "ended" in message:
+            self._ends[message["job"]] = message["ended"]
+        return message
+
+
+def refused(answer: Answer, *codes: str) -> None:
+    assert "error" in answer, f"not refused: {answer}"
+    assert answer["error"]["code"] in (codes or ("refused", "invalid", "missing")), answer
+
+
+def succeeded(answer: Answer) -> bool:
+    """Of a job."""
+    assert "ended" in answer, f"refused: {answer}"
+    return bool(answer["ended"]["exit_code"] == 0)
+
+
+def mounts_of(pid: int | str) -> tuple[list[Mount], set[str]]:
+    """All of a namespace, and the paths of those that were made there: what came from outside has a master."""
+    lines = Path(f"/proc/{pid}/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
+    return [*parse(lines)], {mount.path for mount in parse(line for line in lines if " master:" not in line)}
+
+
+class Sequences(RuleBasedStateMachine):
+    steps = 0
+    """Of all of them."""
+
+    def __init__(self, place: Path, planted: Path, *, patient: bool) -> None:
+        super().__init__()
+        self.top = Path(tempfile.mkdtemp(dir=place))
+        self.top.chmod(0o755)
+        os.chown(self.top, DAEMON, DAEMON)
+        self.planted = planted
+        self.patient = patient
+        self.victim = make_victim(self.top)
+        self.undo = contextlib.ExitStack()
+        self.sides = [Side(uid, self.top) for uid in (NOBODY, ROOT)]
+        for side in self.sides:
+            self.undo.enter_context(side)
+            self.ask(side, "hello")
+        self.pids = [side.helper_pid for side in self.sides]
+        self.at_start = [mounts_of(pid) for pid in self.pids]
+        self.own_mounts = mounts_of("self")[1]
+        self.seen = digest(self.victim)
+        self.images = 0
+        for number in range(2):
+            self.attach(number, "whole", 128)
+            self.attach(number, "planted", 128)
+
+    def teardown(self) -> None:
+        self.undo.close()
+        for side in self.sides:
+            for descriptor in side.kept.values():
+                os.close(descriptor)
+        wait_until_gone(lambda: loops_below(self.top), "the helpers' loop devices are gone")
+        assert digest(self.victim) == self.seen
+        shutil.rmtree(self.top)
+
+    def ask(self, side: Side, verb: str, given: int | None = None, **fields: Any) -> Answer:
+        return side.order((verb, fields), given=given)[0]
+
+    def choose(self, side: Side, verb: str, pick: int) -> int:
+        """A handle: mostly one that takes the order, else any, also one that there is not."""
+        if pick < OFTEN and not self.fitting(side, verb):
+            self.bring(side, verb, pick)
+        fitting = self.fitting(side, verb)
+        handles = fitting if fitting and pick < OFTEN else [*side.volumes, UNKNOWN]
+        return handles[pick % len(handles)]
+
+    def fitting(self, side: Side, verb: str) -> list[int]:
+        """Handles that take the order."""
+        found = (volume for handle in side.volumes if (volume := self.allowed(side, verb, handle)))
+        if verb in ("build", "array", "join"):
+            return [volume.handle for volume in found if bool(volume.members) == (verb != "join")]
+        return [volume.handle for volume in found]
+
+    def bring(self, side: Side, verb: str, pick: int) -> None:
+        """Do what comes before the verb in a run, as far as that can be done."""
+        number = self.sides.index(side)
+        if verb in ("build", "array") and len(self.fitting(side, "join")) >= 2:
+            self.join(number, [0, 1])
+        elif "bare" in ALLOWED[verb]:
+            self.attach(number, "whole", 128)
+        elif self.fitting(side, "mkfs"):
+            self.mkfs(number, 0, good[pick % 2])
+            if verb != "mount":
+                self.mount(number, 0, "", ([], True))
+
+    def allowed(self, side: Side, verb: str, handle: int) -> Volume | None:
+        """The volume, where it takes the order."""
+        volume = side.volumes.get(handle)
+        return volume if volume and not volume.joined and volume.state in ALLOWED[verb] else None
+
+    # ---------------------------------------------------------------- images
+
+    @rule(side=sides, kind=kinds, size=st.sampled_from([64, 128, 128, 320]))
+    def attach(self, side: int, kind: str, size: int) -> None:
+        at = self.sides[side]
+        if len(at.volumes) >= MOST or (kind == "lent" and not self.patient):
+            return
+        given = self.descriptor(at, kind, size)
+        answer = self.ask(at, "attach", given=given)
+        while at.lent:
+            os.close(at.lent.pop())
+        if kind not in ("whole", "planted"):
+            refused(answer, "refused", "invalid", "failed", "busy")
+            return
+        self.hold(at, answer, size)
+        at.kept[answer["ok"]["handle"]] = at.kept.pop(UNKNOWN)
+        for status in map(os.fstat, at.kept.values()):
+            assert (status.st_uid, status.st_mode & 0o7777, status.st_nlink) == (0, 0o600, 0)
+
+    def descriptor(self, side: Side, kind: str, size: int) -> int | None:
+        """A file that is handed over; of what was, one that cannot be read from is kept."""
+        if kind == "nothing":
+            return None
+        if kind == "pipe":
+            reader, writer = os.pipe()
+            os.close(writer)
+            return reader
+        if kind == "again":
+            return os.open(f"/proc/self/fd/{next(iter(side.kept.values()))}", os.O_RDWR) if side.kept else None
+        self.images += 1
+        image = make_image(side.images, MINIMUM_BYTES - 1 if kind == "small" else size << 20, f"image-{self.images}")
+        if kind == "sparse":
+            os.truncate(image, 0)
+            os.truncate(image, size << 20)
+        if kind == "planted":
+            shutil.copyfile(self.planted, image)
+            with image.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, size << 20)
+        owner = DAEMON if kind == "foreign" else side.uid
+        os.chown(image, owner, owner)
+        if kind == "named":
+            return os.open(image, os.O_RDWR)
+        if kind == "lent":
+            side.lent.append(os.open(image, os.O_RDWR))
+        if kind in ("whole", "planted"):
+            side.kept[UNKNOWN] = os.open(image, os.O_PATH)
+        return nameless(image)
+
+    def hold(self, side: Side, answer: Answer, size: int, members: tuple[Volume, ...] = ()) -> None:
+        assert "ok" in answer, answer
+        ok = answer["ok"]
+        assert ok["handle"] not in side.volumes
+        side.volumes[ok["handle"]] = Volume(ok["handle"], size, ok["directory"], ok["pool"], members)
+
+    @rule(side=sides, pick=picks)
+    def detach(self, side: int, pick: int) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "detach", pick)
+        answer = self.ask(at, "detach", handle=handle)
+        if not (volume := self.allowed(at, "detach", handle)):
+            refused(answer)
+            return
+        assert "ok" in answer, answer
+        for member in volume.members:
+            member.joined = False
+        del at.volumes[handle]
+        if not volume.members:
+            os.close(at.kept.pop(handle))
+
+    @rule(side=sides, chosen=st.lists(picks, min_size=1, max_size=4, unique=True))
+    def join(self, side: int, chosen: list[int]) -> None:
+        at = self.sides[side]
+        if len(at.volumes) > MOST:
+            return
+        handles = [self.choose(at, "join", pick) for pick in chosen]
+        members = [volume for handle in handles if (volume := self.allowed(at, "join", handle))]
+        answer = self.ask(at, "join", handles=handles)
+        distinct = len({*handles}) == len(handles) == len(members) >= 2
+        if not distinct or any(member.members for member in members):
+            refused(answer)
+            return
+        self.hold(at, answer, members[0].size_mib, tuple(members))
+        for member in members:
+            member.joined = True
+
+    @rule(side=sides, extra=nonsense)
+    def talk_nonsense(self, side: int, extra: bytes) -> None:
+        self.sides[side].send(extra)
+        refused(self.sides[side].next_answer(), "invalid")
+
+    # ------------------------------------------------------------ filesystems
+
+    @rule(side=sides, pick=picks, what=filesystems)
+    def mkfs(self, side: int, pick: int, what: tuple[str, list[str], bool | None]) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "mkfs", pick)
+        filesystem, arguments, works = what
+        answer = self.ask(at, "mkfs", handle=handle, filesystem=filesystem, arguments=arguments)
+        volume = self.allowed(at, "mkfs", handle)
+        if works is None or not volume:
+            refused(answer)
+            return
+        fits = works and volume.size_mib >= SIZES_MIB[filesystem]
+        assert succeeded(answer) == fits or volume.state == "array", (answer, volume)
+        self.set_made(volume, filesystem if succeeded(answer) else "")
+
+    def set_made(self, volume: Volume, filesystem: str) -> None:
+        volume.made = filesystem
+        if filesystem:
+            volume.state = "made"
+
+    @rule(side=sides, pick=picks, level=levels, missing=st.integers(0, 2), arguments=build_arguments)
+    def build(self, side: int, pick: int, level: str, missing: int, arguments: list[str]) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "build", pick)
+        answer = self.ask(
+            at, "build", handle=handle, filesystem="btrfs", arguments=arguments, level=level, missing=missing
+        )
+        volume = self.allowed(at, "build", handle)
+        if not volume or not volume.members or missing > 1 or level == "raid5" or "-r" in arguments:
+            refused(answer)
+            return
+        roomy = all(member.size_mib >= SIZES_MIB["btrfs"] for member in volume.members)
+        if "-n" in arguments:
+            assert not succeeded(answer)
+        elif roomy and level == "raid1":
+            assert succeeded(answer), answer
+        self.set_made(volume, "btrfs" if succeeded(answer) else "")
+
+    @rule(side=sides, pick=picks, level=st.sampled_from(["1", "5", "0"]), missing=st.integers(0, 2))
+    def array(self, side: int, pick: int, level: str, missing: int) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "array", pick)
+        chunk = 64 if level == "5" else 0
+        answer = self.ask(at, "array", handle=handle, level=level, chunk_kib=chunk, bitmap="none", missing=missing)
+        volume = self.allowed(at, "array", handle)
+        enough = volume and len(volume.members) >= {"1": 2, "5": 3, "0": UNKNOWN}[level]
+        if not volume or not enough or missing > 1 or "error" in answer:
+            refused(answer)
+            return
+        if succeeded(answer):  # where the kernel has md
+            volume.state = "array"
+
+    @rule(side=sides, pick=picks)
+    def wipe(self, side: int, pick: int) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "wipe", pick)
+        answer = self.ask(at, "wipe", handle=handle)
+        if not (volume := self.allowed(at, "wipe", handle)):
+            refused(answer)
+            return
+        assert succeeded(answer), answer
+        volume.state, volume.made = "bare", ""
+
+    @rule(side=sides, pick=picks, kind=mount_types, options=mount_options)
+    def mount(self, side: int, pick: int, kind: str, options: tuple[list[str], bool]) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "mount", pick)
+        volume = self.allowed(at, "mount", handle)
+        filesystem = kind or (volume.made if volume else "ext4")
+        answer = self.ask(at, "mount", handle=handle, filesystem=filesystem, options=options[0])
+        if not volume or filesystem != volume.made or not options[1]:
+            refused(answer)
+            return
+        assert succeeded(answer), answer
+        volume.state, volume.staged = "mounted", True
+
+    @rule(side=sides, pick=picks)
+    def umount(self, side: int, pick: int) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "umount", pick)
+        answer = self.ask(at, "umount", handle=handle)
+        if not (volume := self.allowed(at, "umount", handle)):
+            refused(answer)
+            return
+        assert succeeded(answer) == (not volume.programs), (answer, volume)
+        if not volume.programs:
+            volume.state = "made"
+
+    @rule(side=sides, pick=picks, verb=st.sampled_from(["sync", "fill", "inspect"]), reading=st.booleans())
+    def look_after(self, side: int, pick: int, verb: str, reading: bool) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, verb, pick)
+        answer = self.ask(at, verb, handle=handle, **({"reading": reading} if verb == "inspect" else {}))
+        if not self.allowed(at, verb, handle):
+            refused(answer)
+            return
+        assert succeeded(answer), answer
+
+    @rule(side=sides, pick=picks, kinds=st.sampled_from([["ext4-sysfs"], ["btrfs-sysfs"], [], ["../../etc"]]))
+    def health(self, side: int, pick: int, kinds: list[str]) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "health", pick)
+        answer = self.ask(at, "health", handle=handle, counted=kinds)
+        if not self.allowed(at, "health", handle) or kinds == ["../../etc"]:
+            refused(answer)
+            return
+        assert not any(answer["ok"]["counters"].values()), answer
+
+    # ---------------------------------------------------------- two at a time
+
+    @rule(side=sides, pick=picks, first=st.sampled_from(["wipe", "inspect", "umount"]),
+          second=st.sampled_from(["detach", "wipe", "mount", "join"]))  # fmt: skip
+    def order_while_busy(self, side: int, pick: int, first: str, second: str) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, first, pick)
+        volume = self.allowed(at, first, handle)
+        if not volume or volume.programs:
+            return
+        whole: dict[str, Answer] = {
+            "inspect": {"handle": handle, "reading": False},
+            "mount": {"handle": handle, "filesystem": "ext4", "options": []},
+            "join": {"handles": [handle, handle]},
+        }
+        done, busy = at.order(*((verb, whole.get(verb, {"handle": handle})) for verb in (first, second)))
+        refused(busy, "busy")
+        assert succeeded(done), done
+        if first == "wipe":
+            volume.state, volume.made = "bare", ""
+        if first == "umount":
+            volume.state = "made"
+
+    @rule(side=sides, pick=picks, verb=st.sampled_from(["wipe", "mkfs", "mount", "umount"]))
+    def kill_what_was_just_ordered(self, side: int, pick: int, verb: str) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, verb, pick)
+        volume = self.allowed(at, verb, handle)
+        if not volume or volume.state == "array" or volume.programs:
+            return
+        fields: dict[str, Answer] = {
+            "mkfs": {"filesystem": "ext4", "arguments": ["-q"]},
+            "mount": {"filesystem": volume.made, "options": []},
+        }
+        order = {"handle": handle, **fields.get(verb, {})}
+        done, _ = at.order((verb, order), ("kill", {"job": at.last_job + 1}))
+        if verb == "wipe":
+            volume.state, volume.made = "bare", ""
+        if verb == "mkfs":
+            self.set_made(volume, "ext4" if succeeded(done) else "")
+        if verb == "mount":
+            volume.staged = True
+            volume.state = "mounted" if succeeded(done) else "made"
+        if verb == "umount":
+            volume.state = "made" if succeeded(done) else "mounted"
+
+    # --------------------------------------------------------------- programs
+
+    @rule(side=sides, pick=picks, argv=programs)
+    def run_on_a_volume(self, side: int, pick: int, argv: list[str]) -> None:
+        at = self.sides[side]
+        volume = at.volumes.get(self.choose(at, "umount", pick))
+        mounted = volume is not None and volume.state == "mounted"
+        staged = at.uid == ROOT and volume is not None and volume.staged  # root's own directory, on the stage
+        directory = volume.directory if volume else f"{DIRECTORY}/{UNKNOWN}"
+        job = self.run_program(at, argv, directory, mounted or staged)
+        if job and volume and mounted:
+            volume.programs.add(job)
+
+    @rule(side=sides, argv=programs, below=st.sampled_from(["", "/inner", "/..", "/inner/../.."]))
+    def run_elsewhere(self, side: int, argv: list[str], below: str) -> None:
+        at = self.sides[side]
+        plain = at.play.is_dir() and not at.play.is_symlink()
+        self.run_program(at, argv, f"{at.play}{below}", plain and below in ("", "/inner"))
+
+    @rule(side=sides, argv=programs, below=st.sampled_from(["", "/inner", "/link", "/file"]))
+    def run_at_the_victims(self, side: int, argv: list[str], below: str) -> None:
+        self.run_program(self.sides[side], argv, f"{self.victim}{below}", False)
+
+    def run_program(self, side: Side, argv: list[str], directory: str, works: bool) -> int:
+        """The job, where it stays."""
+        answer = side.order(("run", {"argv": argv, "cwd": directory, "env": {}}), stays=True)[0]
+        if not works:
+            refused(answer)
+            return 0
+        assert "ok" in answer, answer
+        job = int(answer["ok"]["job"])
+        if argv[0] != "sleep":
+            side.end(job)
+            return 0
+        side.running.add(job)
+        return job
+
+    @rule(side=sides, pick=picks)
+    def kill(self, side: int, pick: int) -> None:
+        at = self.sides[side]
+        job = [*sorted(at.running), UNKNOWN << 20][pick % (len(at.running) + 1)]
+        assert "ok" in self.ask(at, "kill", job=job)
+        if job in at.running:
+            assert at.end(job)["exit_code"] == -9
+            at.running.remove(job)
+            for volume in at.volumes.values():
+                volume.programs.discard(job)
+
+    # ---------------------------------------------------- what the user swaps
+
+    @rule(side=sides, how=st.sampled_from(["away", "link", "back"]))
+    def swap_a_directory(self, side: int, how: str) -> None:
+        """Renamed, or with a link to somebody else's in its place."""
+        play = self.sides[side].play
+        aside = play.with_name(f"{play.name}-aside")
+        if play.is_symlink():
+            play.unlink()
+        elif play.exists():
+            play.rename(aside)
+        if how == "link":
+            play.symlink_to(self.victim)
+        if how == "back":
+            aside.rename(play)
+
+    @rule(side=sides)
+    def rename_where_the_images_were(self, side: int) -> None:
+        at = self.sides[side]
+        at.images = at.images.rename(at.images.with_name(f"{at.images.name}-"))
+
+    # ------------------------------------------------------- what is not ours
+
+    @rule(side=sides, name=names, pick=picks)
+    def reclaim_or_write(self, side: int, name: str, pick: int) -> None:
+        at = self.sides[side]
+        handle = self.choose(at, "write", pick)
+        refused(self.ask(at, "reclaim", pool=name))
+        refused(self.ask(at, "write", handle=handle, blocks=[0], pause_us=0))
+        volume = at.volumes.get(handle)
+        if volume and volume.state != "array":
+            assert "ok" in self.ask(at, "reclaim", pool=volume.pool), "there is nothing of that name"
+
+    @rule(side=sides, pick=picks, shown=st.sampled_from(["", "ext4"]))
+    def claim(self, side: int, pick: int, shown: str) -> None:
+        """A loop device of its own, or of the other helper."""
+        loops = loops_below(self.top)
+        block = Path("/sys/block", loops[pick % len(loops)].split()[0] if loops else "none")
+        about = {name: (block / name).read_text().strip() if loops else "0" for name in ("dev", "diskseq", "size")}
+        backing = (block / "loop/backing_file").read_text().strip() if loops else ""
+        answer = self.ask(
+            self.sides[side], "claim", number=about["dev"], diskseq=int(about["diskseq"]),
+            size_bytes=int(about["size"]) * 512, serial=backing, shown=shown,
+        )  # fmt: skip
+        refused(answer)
+
+    # ------------------------------------------------------- after every step
+
+    @invariant()
+    def all_is_well(self) -> None:
+        self.both_helpers_answer()
+        self.what_is_anothers_is_unchanged()
+        self.nothing_is_mounted_but_on_the_stage()
+        self.what_somebody_else_made_is_never_seen()
+        self.there_are_no_other_loop_devices()
+        self.nothing_runs_but_the_programs_that_stay()
+
+    def both_helpers_answer(self) -> None:
+        Sequences.steps += 1
+        for side, pid in zip(self.sides, self.pids):
+            ok = self.ask(side, "hello")["ok"]
+            assert (ok["protocol"], ok["uid"], side.helper_pid) == (VERSION, side.uid, pid)
+
+    def what_is_anothers_is_unchanged(self) -> None:
+        assert digest(self.victim) == self.seen
+
+    def nothing_is_mounted_but_on_the_stage(self) -> None:
+        everything, made_here = mounts_of("self")
+        assert made_here == self.own_mounts
+        for side, pid, (before, made_before) in zip(self.sides, self.pids, self.at_start):
+            now, made = mounts_of(pid)
+            assert all(path == DIRECTORY or path.startswith(f"{DIRECTORY}/") for path in made - made_before)
+            lost = {mount.path for mount in before} - {mount.path for mount in now}
+            assert not lost & {mount.path for mount in everything}
+            mounted = sorted(volume.directory for volume in side.volumes.values() if volume.state == "mounted")
+            assert sorted(path.path for path in now if path.path.startswith(f"{DIRECTORY}/")) == mounted
+
+    def what_somebody_else_made_is_never_seen(self) -> None:
+        for side, pid in zip(self.sides, self.pids):
+            for volume in side.volumes.values():
+                if volume.state == "mounted":
+                    root = Path(f"/proc/{pid}/root{volume.directory}")
+                    assert "planted" not in os.listdir(root)
+
+    def there_are_no_other_loop_devices(self) -> None:
+        expected = sum(not volume.members for side in self.sides for volume in side.volumes.values())
+        assert len(loops_below(self.top)) >= expected
+        if len(loops_below(self.top)) > expected:
+            wait_until_gone(lambda: loops_below(self.top)[expected:], "a detached loop device is gone")
+
+    def nothing_runs_but_the_programs_that_stay(self) -> None:
+        for side, pid in zip(self.sides, self.pids):
+            count = len(side.running)
+            if len(children(pid)) != count:
+                wait_until_gone(lambda: [*map(str, children(pid)[count:])], "what was run is gone")  # noqa: B023
+            assert len(children(pid)) == count
+
+
+def make_victim(top: Path) -> Path:
+    """A tree of another user's, with a file of root's in it."""
+    victim = top / "victim"
+    (victim / "inner").mkdir(parents=True)
+    (victim / "file").write_text("root's")
+    (victim / "inner" / "file").write_text("daemon's")
+    (victim / "link").symlink_to("inner")
+    for path in (victim, victim / "inner", victim / "inner" / "file"):
+        os.chown(path, DAEMON, DAEMON)
+    (victim / "inner" / "file").chmod(0o600)
+    return victim
+
+
+def digest(tree: Path) -> dict[str, tuple[object, ...]]:
+    found: dict[str, tuple[object, ...]] = {}
+    for path in (tree, *sorted(tree.rglob("*"))):
+        status = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path)] = (status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns, content)
+    return found
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory that every user reaches."""
+    with tempfile.TemporaryDirectory(prefix="fswizard-sequences-", dir="/var/tmp") as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """An ext4 whose errors stop the machine, and with a file in it that nobody here wrote."""
+    content, image = tmp_path / "content", tmp_path / "planted"
+    content.mkdir()
+    (content / "planted").touch()
+    image.touch()
+    os.truncate(image, 64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-e", "panic", "-d", content, image], check=True)
+    return image
+
+
+def drive(machine: Any, number: int, examples: int, steps: int, *phases: Phase) -> None:
+    wanted = settings(
+        max_examples=examples, stateful_step_count=steps, deadline=None, database=None,
+        suppress_health_check=[*HealthCheck], phases=phases,
+    )  # fmt: skip
+    run_state_machine_as_test(seed(number)(machine), settings=wanted)
+
+
+@pytest.mark.xfs
+@pytest.mark.btrfs
+def test_no_order_of_verbs_reaches_anything_else(place: Path, planted: Path) -> None:
+    drive(lambda: Sequences(place, planted, patient=False), 1, 3, 15, Phase.generate, Phase.shrink)
+
+
+@pytest.mark.slow
+@pytest.mark.xfs
+@pytest.mark.btrfs
+def test_no_order_of_verbs_reaches_anything_else_for_minutes(place: Path, planted: Path) -> None:
+    lasts, number = lasting(MINUTES * 60), 0
+    while lasts():
+        number += 1
+        drive(lambda: Sequences(place, planted, patient=True), number, 10, 50, Phase.generate)
+        print(f"{number} seeds, {Sequences.steps} steps", file=sys.stderr)
