@@ -75,7 +75,6 @@ def take(given: int, person: Person) -> Image:
     finally:
         os.close(given)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _require_alone(descriptor)
     except BaseException:
         os.close(descriptor)
@@ -97,7 +96,14 @@ def _check(status: os.stat_result, person: Person) -> None:
 
 
 def _require_alone(descriptor: int) -> None:
-    """Refusal where another process has the image open: then the kernel gives no lease on it (fcntl(2))."""
+    """Refusal where another process has the image open: then the kernel gives no lease on it (fcntl(2)).
+
+    The lock is held until the image is closed.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Refusal("busy", "the image is attached already") from None
     told = waiting.until(lambda: _lease(descriptor), lambda told: told != errno.EAGAIN, LET_GO_S)
     if told == errno.EAGAIN:
         raise Refusal("busy", "another program has the image open")

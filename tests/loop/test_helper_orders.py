@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.loop.channel import Channel, make_image, nameless
+from tests.loop.machine_state import loops_below
 from tests.loop.test_helper_refusals import refused
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -42,3 +44,16 @@ def test_after_a_btrfs_that_failed_another_filesystem_is_made_and_mounted(joined
     assert exit_code("build", filesystem="btrfs", arguments=["-f", "-n", "3"], level="raid1", missing=1)
     assert exit_code("mkfs", filesystem="ext4", arguments=["-q"]) == 0
     assert exit_code("mount", filesystem="ext4", options=[]) == 0
+
+
+def test_two_helpers_never_make_two_devices_of_one_image(tmp_path: Path) -> None:
+    """Nor does one alone, of what root finds again."""
+    image = make_image(tmp_path)
+    kept = os.open(image, os.O_PATH)
+    with Channel() as first, Channel() as second:
+        assert "ok" in first.ask("attach", given=nameless(image))
+        for channel in (first, second):
+            again = os.open(f"/proc/self/fd/{kept}", os.O_RDWR)
+            assert channel.ask("attach", given=again)["error"]["text"] == "the image is attached already"
+        assert len(loops_below(tmp_path)) == 1
+    os.close(kept)

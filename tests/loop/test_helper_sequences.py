@@ -276,7 +276,8 @@ class Sequences(RuleBasedStateMachine):
             os.close(writer)
             return reader
         if kind == "again":
-            return os.open(f"/proc/self/fd/{next(iter(side.kept.values()))}", os.O_RDWR) if side.kept else None
+            kept = [descriptor for other in self.sides for descriptor in other.kept.values()]
+            return os.open(f"/proc/self/fd/{kept[-1]}", os.O_RDWR) if kept else None
         self.images += 1
         image = make_image(side.images, MINIMUM_BYTES - 1 if kind == "small" else size << 20, f"image-{self.images}")
         if kind == "sparse":
