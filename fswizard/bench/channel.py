@@ -52,11 +52,12 @@ class HelperFailed(RunFailed):
 class HelperProcess:
     """A program inside the helper's namespaces, as the user and without capabilities."""
 
-    def __init__(self, channel: Channel, argv: Sequence[str], number: int, pid: int) -> None:
+    def __init__(self, channel: Channel, number: int, pid: int, commands: Sequence[Sequence[str]]) -> None:
         self._channel = channel
-        self._argv = tuple(argv)
         self._number = number
         self._pid = pid
+        self.commands = tuple(tuple(command) for command in commands)
+        """What the helper runs, word for word; the user's program alone where it is one."""
         self._stdout: asyncio.Queue[bytes] = asyncio.Queue()
         self._stderr = bytearray()
         self._over = asyncio.Event()
@@ -65,6 +66,11 @@ class HelperProcess:
     @property
     def pid(self) -> int:
         return self._pid
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The first of the commands, and mostly the only one."""
+        return self.commands[0]
 
     async def chunks(self) -> AsyncIterator[bytes]:
         while chunk := await self._stdout.get():
@@ -82,7 +88,9 @@ class HelperProcess:
         self._stdout.put_nowait(b"")
         ended = self._ended
         stderr = bytes(self._stderr) + str(ended.get("error", "")).encode()
-        return Finished(self._argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"])
+        return Finished(
+            self.argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"], self.commands[1:]
+        )
 
     async def kill(self) -> None:
         """End it and everything it started; RunFailed where even that does not end it."""
@@ -93,7 +101,7 @@ class HelperProcess:
         try:
             await patience.within(KILL_LIMIT_S, self._over.wait())
         except asyncio.TimeoutError:
-            self._channel.waits_for_disk = patience.no_answer(self._argv[0])
+            self._channel.waits_for_disk = patience.no_answer(self.argv[0])
             raise self._channel.waits_for_disk from None
 
     def take(self, message: Mapping[str, Any]) -> None:
@@ -118,7 +126,7 @@ class Channel:
         self._process = process
         self._line = line
         self._last_id = 0
-        self._asked: dict[int, tuple[asyncio.Future[Any], tuple[str, ...]]] = {}
+        self._asked: dict[int, asyncio.Future[Any]] = {}
         self._jobs: dict[int, HelperProcess] = {}
         self._over = False
         self.waits_for_disk: RunFailed | None = None
@@ -161,26 +169,24 @@ class Channel:
         finally:
             await channel._end()
 
-    async def ask(self, verb: str, argv: Sequence[str] = (), /, *, given: int | None = None, **fields: Any) -> Any:
+    async def ask(self, verb: str, /, *, given: int | None = None, **fields: Any) -> Any:
         """The helper's answer; for a job, its process. Refused, Missing or HelperFailed as the helper says.
 
         `given` is a descriptor that the helper gets and that is closed here.
         """
         if self._over:
             raise self.gone()
-        answer = self._write(verb, argv, given, **fields)
+        answer = self._write(verb, given, **fields)
         try:
             return await patience.within(ANSWER_LIMIT_S, answer)
         except asyncio.TimeoutError:
             raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
 
-    def _write(
-        self, verb: str, argv: Sequence[str] = (), given: int | None = None, /, **fields: Any
-    ) -> asyncio.Future[Any]:
+    def _write(self, verb: str, given: int | None = None, /, **fields: Any) -> asyncio.Future[Any]:
         """The line is taken whole: the helper reads whatever else it does."""
         self._last_id += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[self._last_id] = answer, tuple(argv)
+        self._asked[self._last_id] = answer
         message = protocol.encode({"id": self._last_id, "verb": verb, **fields})
         try:
             sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
@@ -245,11 +251,11 @@ class Channel:
             if "ended" in message:
                 del self._jobs[number]
             return
-        answer, argv = self._asked.pop(message["id"])
+        answer = self._asked.pop(message["id"])
         result: Any = message.get("ok")
         if result is not None and "job" in result:
             number = result["job"]
-            result = self._jobs[number] = HelperProcess(self, argv, number, result["pid"])
+            result = self._jobs[number] = HelperProcess(self, number, result["pid"], result["commands"])
         if answer.done():  # nobody waits any more
             if isinstance(result, HelperProcess):
                 self._write("kill", job=message["ok"]["job"])
@@ -273,7 +279,7 @@ class Channel:
 
     def _fail_all(self) -> None:
         self._over = True
-        for answer, _ in self._asked.values():
+        for answer in self._asked.values():
             if not answer.done():
                 answer.set_exception(self.gone())
         for job in self._jobs.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from fswizard.system.process import Finished
 
 JOB_LIMIT_S = patience.LIMIT_S
 """For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
+Begun = Callable[[tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,9 @@ class Attached:
     def path(self) -> str:
         return self.paths[0]
 
-    @property
-    def array(self) -> str:
-        """What an array of several is called."""
-        return f"/dev/md/{self.pool}"
+
+def _nobody(argv: tuple[str, ...]) -> None:
+    """Nobody wants to know that a command has begun."""
 
 
 class Helper(Channel):
@@ -80,75 +80,71 @@ class Helper(Channel):
 
     async def wipe(self, handle: int) -> Finished:
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
-        return _succeeded(await self._work(("wipefs", "--all"), "wipe", handle=handle))
+        return _succeeded(await self._work("wipe", handle=handle))
 
     async def fill(self, handle: int) -> HelperProcess:
         """Start writing the blocks of images that a filesystem discarded; each line of output says how far it is."""
-        job: HelperProcess = await self.ask("fill", ("fill",), handle=handle)
+        job: HelperProcess = await self.ask("fill", handle=handle)
         return job
 
     async def inspect(self, handle: int, *, reading: bool) -> Finished:
         """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
-        return await self._work(("inspect",), "inspect", handle=handle, reading=reading)
+        return await self._work("inspect", handle=handle, reading=reading)
 
     async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
         """Start writing noise to blocks of 1 MiB of a claimed, empty device; a line of output says what each one took.
 
         Refused where anything was found on the device when it was claimed.
         """
-        job: HelperProcess = await self.ask(
-            "write", ("write",), handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6)
-        )
+        job: HelperProcess = await self.ask("write", handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6))
         return job
 
     async def mkfs(
-        self, handle: int, filesystem: str, arguments: Sequence[str], *, limit_s: float = JOB_LIMIT_S
-    ) -> Finished:
-        """Make `filesystem`; a failure is told by the exit code, as it is the candidate's."""
-        argv = (f"mkfs.{filesystem}", *arguments)
-        return await self._work(
-            argv, "mkfs", limit_s, handle=handle, filesystem=filesystem, arguments=list(arguments)
-        )  # fmt: skip
+        self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun = _nobody,
+        limit_s: float = JOB_LIMIT_S,
+    ) -> Finished:  # fmt: skip
+        """Make `filesystem`; a failure is told by the exit code, as it is the candidate's.
 
-    async def array(self, handle: int, array: Array) -> Finished:
-        """Make an array of joined devices, on which mkfs then works; a failure is told by the exit code."""
+        `begun` is told the command once it runs.
+        """
+        fields = {"filesystem": filesystem, "arguments": list(arguments)}
+        return await self._work("mkfs", begun, limit_s, handle=handle, **fields)
+
+    async def array(self, handle: int, array: Array, *, begun: Begun = _nobody) -> Finished:
+        """Make an array of joined devices, on which mkfs then works; as `mkfs`."""
         chunk = array.option(CHUNK)
         level, bitmap, missing = array.layout.level, array.option(BITMAP), int(array.degraded)
         return await self._work(
-            ("mdadm", "--create"), "array", handle=handle, level=level,
-            chunk_kib=chunk_kib(chunk) if chunk else 0, bitmap=bitmap, missing=missing,
+            "array", begun, handle=handle, level=level, chunk_kib=chunk_kib(chunk) if chunk else 0, bitmap=bitmap,
+            missing=missing,
         )  # fmt: skip
 
     async def build(
-        self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, limit_s: float = JOB_LIMIT_S
-    ) -> Finished:
-        """Make `filesystem` on all joined devices, one of which is taken away where the array is to be degraded."""
-        argv = (f"mkfs.{filesystem}", *arguments)
+        self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, begun: Begun = _nobody,
+        limit_s: float = JOB_LIMIT_S,
+    ) -> Finished:  # fmt: skip
+        """Make `filesystem` on all joined devices; a degraded array loses one of them again. As `mkfs`."""
         fields = {"filesystem": filesystem, "arguments": list(arguments)}
         level, missing = array.layout.level, int(array.degraded)
-        return await self._work(argv, "build", limit_s, handle=handle, level=level, missing=missing, **fields)
+        return await self._work("build", begun, limit_s, handle=handle, level=level, missing=missing, **fields)
 
     async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
         """Mount what was made on a device; the user owns the root of it. The host does not see it.
 
         A failure is told by the exit code.
         """
-        chosen = ("-o", ",".join(options)) if options else ()
-        argv = ("mount", "-t", mount_type, *chosen, attached.path, attached.directory)
-        return await self._work(
-            argv, "mount", handle=attached.handle, filesystem=mount_type, options=list(options)
-        )  # fmt: skip
+        return await self._work("mount", handle=attached.handle, filesystem=mount_type, options=list(options))
 
     async def umount(self, handle: int) -> Finished:
         """Never lazily: while something is open, the exit code is not 0 and the output names what it is."""
-        return await self._work(("umount",), "umount", handle=handle)
+        return await self._work("umount", handle=handle)
 
     async def sync(self, handle: int) -> Finished:
         """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed.
 
         The output is the bytes in use on the filesystem, its own structures included.
         """
-        return _succeeded(await self._work(("sync", "--file-system"), "sync", handle=handle))
+        return _succeeded(await self._work("sync", handle=handle))
 
     async def reclaim(self, pool: str) -> None:
         """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""
@@ -167,19 +163,22 @@ class Helper(Channel):
 
     async def run(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str] | None = None) -> HelperProcess:
         """Start a program as the user, without capabilities, inside the namespaces."""
-        job: HelperProcess = await self.ask("run", argv, argv=list(argv), cwd=cwd, env=dict(env or {}))
+        job: HelperProcess = await self.ask("run", argv=list(argv), cwd=cwd, env=dict(env or {}))
         return job
 
-    async def _work(self, argv: tuple[str, ...], verb: str, limit_s: float = JOB_LIMIT_S, /, **fields: Any) -> Finished:
+    async def _work(
+        self, verb: str, begun: Begun = _nobody, limit_s: float = JOB_LIMIT_S, /, **fields: Any
+    ) -> Finished:  # fmt: skip
         """An order that takes time: whoever stops waiting for it ends it."""
         if self.waits_for_disk is not None:
             raise self.waits_for_disk
-        job: HelperProcess = await self.ask(verb, argv, **fields)
+        job: HelperProcess = await self.ask(verb, **fields)
+        begun(job.argv)
         try:
             return await patience.within(limit_s, job.wait())
         except asyncio.TimeoutError:
             await job.kill()
-            raise HelperFailed(f"{argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
+            raise HelperFailed(f"{job.argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
         except asyncio.CancelledError:
             await job.kill()
             raise

@@ -7,7 +7,6 @@ import functools
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from fswizard.bench import scratch_file
@@ -21,7 +20,7 @@ from fswizard.bench.venue import CandidateFailed
 from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import ARRAY, MD
+from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
@@ -257,23 +256,21 @@ class ImageVenue:
         title = f"formatting with {candidate.filesystem.mkfs_program}"
         self._narrator.begin("format", title, expected_s=1.0)
         self.touched = True
-        await self._helper.wipe(self._attached.handle)
+        self._narrator.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
         if await self._filled():
             self._narrator.begin("format", title, expected_s=1.0)
-        told = candidate.making_commands(*self._attached.paths, scratch=True)
+        begun = functools.partial(self._narrator.command_begins, as_root=True)
         took_s = 0.0
-        for words, order in zip(told, self._orders(candidate)):
-            argv = tuple(word.replace(ARRAY, self._attached.array) for word in words)
-            self._narrator.command_begins(argv, as_root=True)
-            finished = await order()
-            self._narrator.command_ended(replace(finished, argv=argv), as_root=True)
+        for order in self._orders(candidate):
+            finished = await order(begun=begun)
+            self._narrator.command_ended(finished, as_root=True)
             if finished.exit_code:
-                raise CandidateFailed("mkfs", f"{argv[0]} could not make {candidate.name}.", finished.output)
+                raise CandidateFailed("mkfs", f"{finished.argv[0]} could not make {candidate.name}.", finished.output)
             took_s += finished.wall_s
         self._narrator.sample(MKFS_TIME, took_s)
 
-    def _orders(self, candidate: Candidate) -> Iterator[Callable[[], Awaitable[Finished]]]:
-        """What the helper is told, in the order of the commands; taking a device away goes with building."""
+    def _orders(self, candidate: Candidate) -> Iterator[Callable[..., Awaitable[Finished]]]:
+        """What the helper is told, in order; taking a device away goes with building."""
         handle, array = self._attached.handle, candidate.array
         name, arguments = candidate.filesystem.name, candidate.mkfs_arguments(scratch=True)
         if array is not None and array.layout.maker != MD:
@@ -307,7 +304,7 @@ class ImageVenue:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
         await site.sync()
         errors = await site.errors()
-        await site.umount()
+        self._narrator.command_ended(await site.umount(), as_root=True)
         if errors:
             await self.check_device(reading=True)
             text = ", ".join(f"{name} {count}" for name, count in errors.items())

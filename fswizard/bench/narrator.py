@@ -85,6 +85,8 @@ class Narrator:
         self._tell(
             CommandFinished(now, step, finished.argv, finished.exit_code, finished.wall_s, finished.output, as_root)
         )
+        for argv in finished.further if finished.exit_code == 0 else ():  # of a failure, which one it was is not known
+            self._tell(CommandFinished(now, step, argv, 0, 0.0, "", as_root))
 
     def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
         self._tell(

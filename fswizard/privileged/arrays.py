@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import programs, waiting
-from fswizard.privileged.jobs import Body
+from fswizard.privileged import commands, programs, waiting
+from fswizard.privileged.jobs import Work
 from fswizard.privileged.protocol import Refusal
 
 NAME = re.compile(r"fswizard-[0-9a-f]{16}")
@@ -31,10 +31,6 @@ MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
 CHUNKS_KIB = frozenset(4 << power for power in range(10))
 """4 KiB to 2 MiB; 0 where a level has none."""
 BITMAPS = ("internal", "none")
-MISSING = "missing"
-"""Stands for a member that is not there (mdadm(8))."""
-WITHOUT_CONFIGURATION = "--config=none"
-"""After what says the mode, which mdadm takes as its first option only."""
 BLOCKS = Path("/sys/block")
 ANSWER_LIMIT_S = 10
 BUSY_LIMIT_S = 10.0
@@ -51,11 +47,8 @@ def uuid_of(name: str) -> str:
 
 def create_command(
     name: str, level: str, chunk_kib: int, bitmap: str, paths: Sequence[str], *, degraded: bool
-) -> tuple[str, ...]:
-    """mdadm's arguments; Refusal where anything is not on the list. `degraded` leaves the last device out.
-
-    Without the first synchronisation, which would be measured along: nobody keeps anything on these devices.
-    """
+) -> commands.Command:
+    """mdadm's command; Refusal where anything is not on the list. `degraded` leaves the last device out."""
     if level not in MINIMUM_MEMBERS or len(paths) < MINIMUM_MEMBERS[level]:
         raise Refusal("refused", f"{len(paths)} devices make no array of level {level!r:.20}")
     if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
@@ -64,24 +57,20 @@ def create_command(
         raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
     if not NAME.fullmatch(name):
         raise Refusal("refused", f"{name!r:.40} is no name of a run")
-    chunk = (f"--chunk={chunk_kib}K",) if chunk_kib else ()
-    there = (*paths[:-1], MISSING) if degraded else paths
-    return (
-        "--create", f"/dev/md/{name}", WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2",
-        f"--name={name}", f"--uuid={uuid_of(name)}", f"--level={level}", f"--raid-devices={len(paths)}", *chunk,
-        f"--bitmap={bitmap}", *there,
-    )  # fmt: skip
+    return commands.create_array(
+        name, uuid_of(name), level, paths, chunk_kib=chunk_kib, bitmap=bitmap, degraded=degraded
+    )
 
 
-def create(arguments: Sequence[str], directory: int) -> Body:
+def create(command: commands.Command, directory: int) -> Work:
     """Make the array, in the empty `directory`: mdadm takes some words for files."""
-    mdadm = programs.find("mdadm")
+    argv = programs.located(command)
 
     def body() -> int:
         os.fchdir(directory)
-        os.execve(mdadm, [mdadm, *arguments], programs.ROOT_ENVIRONMENT)
+        os.execve(argv[0], argv, programs.ROOT_ENVIRONMENT)
 
-    return body
+    return Work((command,), body)
 
 
 def made_of(names: Sequence[str], blocks: Path = BLOCKS) -> str:
@@ -107,12 +96,12 @@ def stop(array: str, members: Sequence[str]) -> int:
     with contextlib.ExitStack() as undo:
         for path in members:
             _lock(path, undo)
-        stopping = partial(_mdadm, "--stop", WITHOUT_CONFIGURATION, f"/dev/{array}")
-        code = waiting.let_go(stopping, HELD, BUSY_LIMIT_S)
+        stopping, *forgetting = commands.stop_array(f"/dev/{array}", members)
+        code = waiting.let_go(partial(_run, stopping), HELD, BUSY_LIMIT_S)
         if code == 0:
-            for path in members:
+            for path, command in zip(members, forgetting):
                 waiting.until(partial(_held, path), operator.not_, BUSY_LIMIT_S)
-                _mdadm("--zero-superblock", WITHOUT_CONFIGURATION, path)  # one that is missing has none
+                _run(command)  # one that is missing has none
         return code
 
 
@@ -155,7 +144,7 @@ def _lock(path: str, undo: contextlib.ExitStack) -> None:
 
 
 def _detail(array: str) -> dict[str, str]:
-    argv = [programs.find("mdadm"), "--detail", WITHOUT_CONFIGURATION, "--export", f"/dev/{array}"]
+    argv = [programs.find("mdadm"), "--detail", commands.WITHOUT_CONFIGURATION, "--export", f"/dev/{array}"]
     try:
         done = subprocess.run(
             argv, env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, check=True,
@@ -167,8 +156,8 @@ def _detail(array: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def _mdadm(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run(command: commands.Command) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [programs.find("mdadm"), *arguments], env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
-        capture_output=True, check=False,
+        programs.located(command), env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True,
+        check=False,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fswizard.privileged import arrays
+from fswizard.privileged import arrays, commands
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -41,6 +41,10 @@ class Group:
         return arrays.made_of([member.name for member in self.members])
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(member.path for member in self.members)
+
+    @property
     def left(self) -> tuple[Held, ...]:
         """The members that were not taken away."""
         return self.members[:-1] if self.missing else self.members
@@ -62,10 +66,7 @@ class Group:
     @property
     def mount_options(self) -> tuple[str, ...]:
         """Where a btrfs finds its further devices: no other one is looked at."""
-        if not self.spread:
-            return ()
-        degraded = ("degraded",) if self.missing else ()
-        return (*(f"device={member.path}" for member in self.left[1:]), *degraded)
+        return commands.btrfs_options(self.paths, missing=self.missing) if self.spread else ()
 
     @property
     def descriptor(self) -> int:
@@ -94,7 +95,7 @@ class Group:
         """Undo what was made of the members; the exit code."""
         forget_btrfs(self.members)
         array = self.array
-        return arrays.stop(array, [member.path for member in self.members]) if array else 0
+        return arrays.stop(array, self.paths) if array else 0
 
     def detach(self) -> None:
         """Let the members go, which take orders of their own again."""

@@ -17,6 +17,7 @@ from selectors import EVENT_READ, BaseSelector
 from typing import Any, NoReturn
 
 from fswizard.privileged import system_calls
+from fswizard.privileged.commands import Commands
 from fswizard.privileged.protocol import Refusal
 
 CHUNK_BYTES = 65536
@@ -29,6 +30,17 @@ Body = Callable[[], int]
 """Runs in the child: replaces it by a program, or does the work and returns the exit code."""
 Ending = dict[str, Any]
 Send = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done for an order, and the commands that this takes, in order and word for word.
+
+    What the helper does itself has a command that says as much, such as `umount`.
+    """
+
+    commands: Commands
+    body: Body
 
 
 @dataclass(slots=True)

@@ -15,20 +15,16 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged import mounts, programs, stage, waiting
-from fswizard.privileged.jobs import Body
+from fswizard.privileged import commands, mounts, programs, waiting
+from fswizard.privileged.jobs import Work
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
 
 NAME = re.compile(r"fswizard-[0-9a-f]{16}")
-MARK = "fswizard:pool"
-"""Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
 MODULE = "/sys/module/zfs"
 """There while the kernel's module is loaded."""
 OPENZFS = "mount.zfs"
 """Comes with OpenZFS alone; the abandoned zfs-fuse brings a zpool, too."""
-APART = ("-R", stage.DIRECTORY, "-o", "cachefile=none")
-"""Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
 BUSY_LIMIT_S = 10.0
 """Whoever asks after pools, OpenZFS's own event daemon above all, holds them for a moment."""
 ANSWER_LIMIT_S = 10
@@ -49,65 +45,46 @@ class Pool:
 
     @property
     def directory(self) -> str:
-        """Holds its devices' nodes and nothing else, so that import looks at no other device.
-
-        The kernel opens it from outside this namespace. By its usual name OpenZFS would partition a disk.
-        """
-        return f"/dev/{self.name}"
-
-    @property
-    def node(self) -> str:
-        return f"{self.directory}/disk"
+        """Holds its devices' nodes."""
+        return commands.pool_directory(self.name)
 
     @property
     def devices(self) -> dict[str, int]:
         """Each device's node, and its descriptor."""
-        further = {f"{self.node}-{number}": device for number, device in enumerate(self.others, 2)}
-        return {self.node: self.device, **further}
+        nodes = commands.pool_nodes(self.name, 1 + len(self.others))
+        return dict(zip(nodes, (self.device, *self.others)))
 
 
 def new(device: int) -> Pool:
     return Pool(f"fswizard-{os.urandom(8).hex()}", device)
 
 
-def create_command(pool: Pool, arguments: Sequence[str], spread: Sequence[str] = ()) -> tuple[str, ...]:
-    """zpool's arguments; `spread` says how the pool's nodes go together. Nothing is mounted."""
-    ours = {
-        "-o": ("failmode=continue",),
-        "-O": ("mountpoint=legacy", "canmount=noauto", "setuid=off", "devices=off", f"{MARK}={pool.name}"),
-    }
-    options = [part for flag, values in ours.items() for value in values for part in (flag, value)]
-    return ("create", *APART, *options, *arguments, pool.name, *(spread or (pool.node,)))
+def create(pool: Pool, arguments: Sequence[str], spread: Sequence[str] = (), *, degraded: bool = False) -> Work:
+    """Make the pool and export it; `spread` says how its nodes go together, by themselves where there is one.
 
-
-def import_command(pool: Pool) -> tuple[str, ...]:
-    """zpool's arguments; `-N` leaves all datasets unmounted."""
-    return ("import", "-N", *APART, "-d", pool.directory, pool.name)
-
-
-def create(pool: Pool, arguments: Sequence[str], spread: Sequence[str] = (), *, degraded: bool = False) -> Body:
-    """Make the pool and export it; `degraded` puts its last device out of use. Refusal where there is no OpenZFS."""
+    `degraded` puts the last one out of use. Refusal where there is no OpenZFS.
+    """
     programs.find(OPENZFS)
+    nodes = [*pool.devices]
+    orders = commands.create_pool(pool.name, arguments, spread or nodes, nodes[-1] if degraded else "")
 
     def body() -> int:
         _make_nodes(pool)
-        code = _zpool(*create_command(pool, arguments, spread))
-        if code == 0 and degraded:
-            code = _zpool("offline", pool.name, [*pool.devices][-1])
-        return code or export_pool(pool)
+        failed = (code for order in orders[:-1] if (code := programs.call(order)))
+        return next(failed, 0) or export_pool(pool)
 
-    return body
+    return Work(orders, body)
 
 
 def import_pool(pool: Pool) -> int:
     """Import the pool; the exit code."""
     _make_nodes(pool)
-    return _zpool(*import_command(pool))
+    return programs.call(commands.import_pool(pool.name))
 
 
 def export_pool(pool: Pool) -> int:
     """Export the pool, which forgets all that is cached of it; the exit code."""
-    argv = [programs.find("zpool"), "export", pool.name]
+    argv = programs.located(commands.export_pool(pool.name))
 
     def export() -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
@@ -134,7 +111,7 @@ def is_imported(name: str) -> bool:
 
 
 def destroy(name: str) -> int:
-    return _zpool("destroy", "-f", name)
+    return programs.call(("zpool", "destroy", "-f", name))
 
 
 def reclaim(name: str) -> None:
@@ -143,8 +120,8 @@ def reclaim(name: str) -> None:
         raise Refusal("refused", f"{name!r:.40} is no pool of a run")
     pool = Pool(name, -1)
     if os.path.exists(MODULE) and is_imported(name):
-        mark = _output(("zfs", "get", "-H", "-o", "value", MARK, name)).strip()
-        if mark != name or pool.node not in _asked("status", "-P", name):
+        mark = _output(("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name)).strip()
+        if mark != name or next(iter(pool.devices)) not in _asked("status", "-P", name):
             raise Refusal("refused", f"{name} does not bear the mark of a run")
         if destroy(name):
             raise Refusal("failed", f"{name} cannot be destroyed")
@@ -186,10 +163,6 @@ def _make_nodes(pool: Pool) -> None:
             os.mknod(node, stat.S_IFBLK | 0o600, os.fstat(device).st_rdev)
 
 
-def _zpool(*arguments: str) -> int:
-    return subprocess.call([programs.find("zpool"), *arguments], env=programs.ROOT_ENVIRONMENT)
-
-
 def _asked(*arguments: str) -> str:
     return _output(("zpool", *arguments))
 
@@ -198,7 +171,7 @@ def _output(argv: tuple[str, ...]) -> str:
     """What a program says; OSError where it fails or does not answer."""
     try:
         return subprocess.run(
-            [programs.find(argv[0]), *argv[1:]], env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
+            programs.located(argv), env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
             capture_output=True, check=True, timeout=ANSWER_LIMIT_S,
         ).stdout.decode("utf-8", "replace")  # fmt: skip
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
@@ -32,6 +33,16 @@ def find(name: str) -> str:
         raise Refusal("missing", f"{name} is not installed where root alone can write, such as /usr/sbin")
     check(path)
     return path
+
+
+def located(command: Sequence[str]) -> list[str]:
+    """`command` with the full path of its program, as `find` has it."""
+    return [find(command[0]), *command[1:]]
+
+
+def call(command: Sequence[str]) -> int:
+    """Run a program of root's; the exit code."""
+    return subprocess.call(located(command), env=ROOT_ENVIRONMENT)
 
 
 def check(path: str) -> None:

@@ -1,7 +1,9 @@
 """The channel: one JSON object a line, of bounded length, every field named and typed.
 
 Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {...}}` or
-`{"id": 1, "error": {"code": "refused", "text": "..."}}`. Of a job: `{"job": 3, "output": "stdout", "data": BASE64}`
+`{"id": 1, "error": {"code": "refused", "text": "..."}}`. The answer to what starts a job is
+`{"job": 3, "pid": 4711, "commands": [["mkfs.ext4", "-q", "/dev/loop0"], ...]}`: what it runs, word for word; `pid` is 0
+for what is not the user's. Of the job: `{"job": 3, "output": "stdout", "data": BASE64}`
 and `{"job": 3, "ended": {...}}`. What is no request changes nothing and is answered with an error.
 
 `attach` takes a descriptor, which comes with it (SCM_RIGHTS in unix(7)).
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 6
+VERSION = 7
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from fswizard.privileged import mounts, system_calls
+from fswizard.privileged import commands, mounts, system_calls
 
-DIRECTORY = "/run/fswizard"
+DIRECTORY = commands.STAGE
 
 
 def prepare(directory: str) -> None:

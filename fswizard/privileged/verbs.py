@@ -26,9 +26,10 @@ from fswizard.privileged import (
     stage,
     volumes,
 )
+from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import Person
-from fswizard.privileged.jobs import Body, Ending, Job, Jobs
+from fswizard.privileged.jobs import Ending, Job, Jobs, Work
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.volumes import Volume
 
@@ -108,11 +109,11 @@ class Verbs:
 
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, "wipe")
-        body = volumes.wipe(volume)
+        work = volumes.wipe(volume)
         volume.made = ""
         if isinstance(volume.device, Group):
             volume.device.spread = volume.device.missing = False
-        return self._work(volume, "wipe", body)
+        return self._work(volume, "wipe", work)
 
     def _fill(self, handle: int) -> Answer:
         volume = self._volume(handle, "fill")
@@ -141,9 +142,8 @@ class Verbs:
         if group.array:
             raise Refusal("refused", f"{group.name} is an array already")
         paths = [member.path for member in group.members]
-        arguments = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
-        body = arrays.create(arguments, self._nowhere)
-        return self._work(volume, "array", body, keep=(self._nowhere,))
+        command = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
+        return self._work(volume, "array", arrays.create(command, self._nowhere), keep=(self._nowhere,))
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
@@ -155,10 +155,10 @@ class Verbs:
         volume.is_pool = False
         command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
         group.spread, group.missing = True, missing > 0
-        body = volumes.build(volume, command, self._nowhere, degraded=group.missing)
-        return self._make(volume, "build", filesystem, body)
+        work = volumes.build(volume, command, self._nowhere, degraded=group.missing)
+        return self._make(volume, "build", filesystem, work)
 
-    def _make(self, volume: Volume, verb: str, filesystem: str, body: Body) -> Answer:
+    def _make(self, volume: Volume, verb: str, filesystem: str, work: Work) -> Answer:
         """Start making a filesystem, which can be mounted once that went well."""
 
         def finish(ending: Ending) -> None:
@@ -166,7 +166,7 @@ class Verbs:
             if not volume.made and isinstance(volume.device, Group):
                 volume.device.spread = volume.device.missing = False
 
-        return self._work(volume, verb, body, finish, keep=(self._nowhere, *volume.locks))
+        return self._work(volume, verb, work, finish, keep=(self._nowhere, *volume.locks))
 
     def _make_pool(
         self, volume: Volume, verb: str, arguments: Sequence[str], group: Group | None = None, level: str = "",
@@ -175,10 +175,10 @@ class Verbs:
         pool = volume.pool
         pool.others = tuple(member.descriptor for member in group.members[1:]) if group else ()
         spread = groups.zfs_words(level, [*pool.devices]) if group else ()
-        body = pools.create(pool, arguments, spread, degraded=degraded)
+        work = pools.create(pool, arguments, spread, degraded=degraded)
         pool.counted.clear()
         volume.is_pool = True
-        return self._make(volume, verb, grammar.ZFS, body)
+        return self._make(volume, verb, grammar.ZFS, work)
 
     def _mount(self, handle: int, filesystem: str, options: list[str]) -> Answer:
         volume = self._volume(handle, "mount")
@@ -203,7 +203,7 @@ class Verbs:
         assert mounted is not None
         if volume.is_pool:
             pools.note_errors(volume.pool)
-        body = volumes.umount(volume, mounted)
+        work = volumes.umount(volume, mounted)
         volume.let_go()
 
         def finish(ending: Ending) -> None:
@@ -212,7 +212,7 @@ class Verbs:
                 ending["exit_code"] = 0  # whoever was killed had done it by then
 
         try:
-            return self._work(volume, "umount", body, finish)
+            return self._work(volume, "umount", work, finish)
         except BaseException:
             volume.hold(mounted)
             raise
@@ -249,7 +249,7 @@ class Verbs:
             os.execve(command[0], command, environment)
 
         try:
-            return _told(self._jobs.start(body, contained=True, keep=(directory,)))
+            return _told(self._jobs.start(body, contained=True, keep=(directory,)), (tuple(argv),))
         finally:
             os.close(directory)
 
@@ -295,7 +295,7 @@ class Verbs:
         return volume, volume.device
 
     def _work(
-        self, volume: Volume, verb: str, body: Body, finish: Callable[[Ending], None] = lambda ending: None,
+        self, volume: Volume, verb: str, work: Work, finish: Callable[[Ending], None] = lambda ending: None,
         keep: tuple[int, ...] = (),
     ) -> Answer:  # fmt: skip
         """Start a job on a volume, which takes no other order until it ended."""
@@ -313,13 +313,13 @@ class Verbs:
                 raise OSError(refusal.text) from refusal
 
         held = (descriptor for part in volume.parts for descriptor in part.descriptors)
-        job = self._jobs.start(body, contained=False, finish=end, keep=(*held, *keep))
+        job = self._jobs.start(work.body, contained=False, finish=end, keep=(*held, *keep))
         volume.busy = verb
-        return _told(job)
+        return _told(job, work.commands)
 
 
-def _told(job: Job) -> Answer:
-    return {"job": job.number, "pid": job.pid}
+def _told(job: Job, commands: Commands) -> Answer:
+    return {"job": job.number, "pid": job.pid, "commands": commands}
 
 
 def _nowhere() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 
 from fswizard.privileged import (
     cleaner,
+    commands,
     grammar,
     identity,
     jobs,
@@ -142,10 +144,14 @@ def open_kernel_log() -> int | None:
     return log
 
 
-def wipe(volume: Volume) -> jobs.Body:
+def wipe(volume: Volume) -> jobs.Work:
     """Take away every signature, and what programs find at either end; of a group, from all its devices."""
-    wipefs, parts = programs.find("wipefs"), volume.parts
-    blkzone = programs.find("blkzone") if volume.zoned else ""
+    parts, zoned = volume.parts, volume.zoned
+    orders = {part.path: commands.wipe(part.path, zoned=zoned) for part in parts}
+    array = array_of(volume)
+    stop = commands.stop_array(array.path, array.paths) if array else ()
+    for command in orders[parts[0].path]:
+        programs.find(command[0])
 
     def body() -> int:
         if volume.is_pool:
@@ -153,19 +159,17 @@ def wipe(volume: Volume) -> jobs.Body:
             pools.forget(volume.pool)
         if isinstance(volume.device, Group) and (code := volume.device.take_apart()):
             return code
-        return next((code for part in parts if (code := _wipe(part, wipefs, blkzone))), 0)
+        return next((code for part in parts if (code := _wipe(part, orders[part.path], zoned=zoned))), 0)
 
-    return body
+    return jobs.Work((*stop, *itertools.chain(*orders.values())), body)
 
 
-def _wipe(device: Held, wipefs: str, blkzone: str) -> int:
-    if blkzone and (code := _call([blkzone, "reset", device.path])):
-        return code
-    code = _call([wipefs, "--all", device.path])
+def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
+    code = next((code for command in orders if (code := programs.call(command))), 0)
     if code == 0:
         size = os.lseek(device.descriptor, 0, os.SEEK_END)
         for offset in (0, size - EDGE_BYTES):
-            if not blkzone or zones.is_conventional(device.descriptor, offset):
+            if not zoned or zones.is_conventional(device.descriptor, offset):
                 os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
         os.fsync(device.descriptor)
         system_calls.drop_buffers(device.descriptor)
@@ -187,7 +191,7 @@ def end_array(volume: Volume, group: Group) -> None:
     group.take_apart()
 
 
-def fill(volume: Volume, person: Person) -> jobs.Body:
+def fill(volume: Volume, person: Person) -> jobs.Work:
     """Write the images below where a filesystem discarded blocks of theirs, and print the bytes written so far."""
     images = [part.image for part in volume.parts if isinstance(part, LoopDevice)]
 
@@ -198,10 +202,10 @@ def fill(volume: Volume, person: Person) -> jobs.Body:
                     print(written, flush=True)
         return 0
 
-    return _telling(body)
+    return jobs.Work((("fill",),), _telling(body))
 
 
-def inspect(volume: Volume, *, reading: bool) -> jobs.Body:
+def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
     """Whether the disks below still answer: with `reading`, whether every block of the images can be read."""
     parts = volume.parts
 
@@ -212,7 +216,7 @@ def inspect(volume: Volume, *, reading: bool) -> jobs.Body:
                 part.image.read()
         return 0
 
-    return _telling(body)
+    return jobs.Work((("inspect",),), _telling(body))
 
 
 def _telling(body: jobs.Body) -> jobs.Body:
@@ -228,7 +232,7 @@ def _telling(body: jobs.Body) -> jobs.Body:
     return told
 
 
-def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
+def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
     """Write noise over a device on which nothing was found, and print the seconds that each block took."""
     device = volume.device
     if not isinstance(device, ClaimedDevice) or not device.empty:
@@ -243,64 +247,71 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Body:
             print(f"{seconds:.6f}", flush=True)
         return 0
 
-    return _telling(body)
+    return jobs.Work((("write",),), _telling(body))
 
 
-def mkfs(volume: Volume, command: tuple[str, ...], empty_directory: int) -> jobs.Body:
+def mkfs(volume: Volume, command: commands.Command, empty_directory: int) -> jobs.Work:
     """Make a filesystem."""
-    program, path = programs.find(command[0]), volume.device.path
+    command = (*command, volume.device.path)
+    argv = programs.located(command)
 
     def body() -> int:
         os.fchdir(empty_directory)
         if command[0] not in grammar.LOCKING_PROGRAMS:
-            os.execve(program, [*command, path], programs.ROOT_ENVIRONMENT)
-        return _unlocked([program, *command[1:], path], volume.locks)
+            os.execve(argv[0], command, programs.ROOT_ENVIRONMENT)
+        return _unlocked(argv, volume.locks)
 
-    return body
+    return jobs.Work((command,), body)
 
 
-def build(volume: Volume, command: tuple[str, ...], empty_directory: int, *, degraded: bool) -> jobs.Body:
+def build(volume: Volume, command: commands.Command, empty_directory: int, *, degraded: bool) -> jobs.Work:
     """Make a filesystem on all devices of a group; `degraded` takes the last one away again."""
-    program, wipefs, parts = programs.find(command[0]), programs.find("wipefs"), volume.parts
+    parts = volume.parts
+    command = (*command, *(part.path for part in parts))
+    away = commands.wipe(parts[-1].path) if degraded else ()
+    argv = programs.located(command)
+    for each in away:
+        programs.find(each[0])
 
     def body() -> int:
         os.fchdir(empty_directory)
-        code = _unlocked([program, *command[1:], *(part.path for part in parts)], volume.locks)
+        code = _unlocked(argv, volume.locks)
         if code == 0 and degraded:
-            code = _wipe(parts[-1], wipefs, "")
+            code = _wipe(parts[-1], away, zoned=False)
             forget_btrfs(parts[-1:])
         return code
 
-    return body
+    return jobs.Work((command, *away), body)
 
 
 def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
     """The exit code. A program that locks the disk itself gets our lock meanwhile: it would wait for it."""
     for lock in locks:
         fcntl.flock(lock, fcntl.LOCK_UN)
-    code = _call(argv)
+    code = subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
     for lock in locks:
         fcntl.flock(lock, fcntl.LOCK_EX)
     return code
 
 
-def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs.Body:
+def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs.Work:
     """Mount it on the stage, and give the root to the person."""
     directory, known = volume.directory, mounts.mounts().keys()
     device = volume.pool.name if volume.is_pool else volume.device.path
     if isinstance(volume.device, Group):
         options = ",".join((options, *volume.device.mount_options))
+    orders = commands.mount(mount_type, options, device, directory)
+    mounting, *after = orders[1:] if volume.is_pool else orders
 
     def body() -> int:
         if mount_type in grammar.FUSE:
-            code = _mount(mount_type, options, device, directory)
+            code = programs.call(mounting)
             if code == 0:
                 stage.restrict(directory)
             return code
         if volume.is_pool and (code := pools.import_pool(volume.pool)):
             return code
-        for_kernel = cleaner.kernel_options(options) if mount_type == cleaner.NILFS2 else options
-        code = _mount(mount_type, for_kernel, device, directory, "--internal-only")
+        code = programs.call(mounting)
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
@@ -308,18 +319,11 @@ def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs
             os.fchmod(root, 0o700)
         if code and volume.is_pool:
             pools.export_pool(volume.pool)
-        if mounted and mount_type == cleaner.NILFS2:
-            return cleaner.start(options, device, mounted.path)
+        if mounted and mount_type == commands.NILFS2:
+            code = next((code for command in after if (code := cleaner.start(command))), 0)
         return code
 
-    return body
-
-
-def _mount(mount_type: str, options: str, device: str, directory: str, *flags: str) -> int:
-    program = programs.find("mount")
-    return _call(
-        [program, "--no-canonicalize", "--no-mtab", *flags, "-t", mount_type, "-o", options, device, directory]
-    )
+    return jobs.Work(orders, body)
 
 
 def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
@@ -334,11 +338,12 @@ def take_back(mounted: Mount) -> Mount | None:
     return mounts.mounts().get(mounted.id)
 
 
-def umount(volume: Volume, mounted: Mount) -> jobs.Body:
+def umount(volume: Volume, mounted: Mount) -> jobs.Work:
     """Never lazily: a filesystem that is in use stays mounted, and its users are named."""
+    export = (commands.export_pool(volume.pool.name),) if volume.is_pool else ()
 
     def body() -> int:
-        if mounted.kind == cleaner.NILFS2:
+        if mounted.kind == commands.NILFS2:
             cleaner.end()
         code = mounts.unmount(mounted.path) or (pools.export_pool(volume.pool) if volume.is_pool else 0)
         if code:
@@ -347,10 +352,10 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Body:
             processes.gone(NTFS_3G, END_LIMIT_S)  # it closes the device a moment after the umount
         return code
 
-    return body
+    return jobs.Work((("umount", volume.directory), *export), body)
 
 
-def sync(volume: Volume) -> jobs.Body:
+def sync(volume: Volume) -> jobs.Work:
     """Write everything back, then print the bytes that are in use on the filesystem, its own structures included."""
 
     def body() -> int:
@@ -363,7 +368,7 @@ def sync(volume: Volume) -> jobs.Body:
         print((room.f_blocks - room.f_bfree) * room.f_frsize)
         return 0
 
-    return body
+    return jobs.Work((("sync", "--file-system", volume.directory),), body)
 
 
 def new_kernel_errors(volume: Volume) -> list[str]:
@@ -382,7 +387,3 @@ def new_kernel_errors(volume: Volume) -> list[str]:
         if grave and pattern.search(text):
             found.append(text.partition("\n")[0])
     return found
-
-
-def _call(argv: list[str]) -> int:
-    return subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)

@@ -22,6 +22,8 @@ class Finished:
     """From start to end, measured where the program runs."""
     cpu_s: float = 0.0
     """User and system time, children included."""
+    further: tuple[tuple[str, ...], ...] = ()
+    """What the privileged helper ran besides for the same order, each once the one before had succeeded."""
 
     @property
     def output(self) -> str:

@@ -269,10 +269,10 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     try:
         volume = Volume(1, device, None, Pool("fswizard-0", device.descriptor))
         nowhere = os.open(bench.directory, os.O_RDONLY)
-        body = volumes.mkfs(volume, ("mkfs.btrfs", "-q"), nowhere)
+        work = volumes.mkfs(volume, ("mkfs.btrfs", "-q"), nowhere)
         child = os.fork()
         if child == 0:
-            os._exit(body())
+            os._exit(work.body())
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         os.close(nowhere)
         with Path(case.path).open("rb") as other, pytest.raises(BlockingIOError):

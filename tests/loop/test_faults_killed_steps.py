@@ -66,10 +66,10 @@ def watched(process, argv):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-async def ask(self, verb, argv=(), /, **fields):
-    answer = await real_ask(self, verb, argv, **fields)
+async def ask(self, verb, /, **fields):
+    answer = await real_ask(self, verb, **fields)
     if isinstance(answer, HelperProcess):
-        watched(answer, argv)
+        watched(answer, answer.argv)
     return answer
 
 async def start(argv, **how):

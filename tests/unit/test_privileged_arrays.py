@@ -31,7 +31,7 @@ def create(
 
 def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
     assert create() == (
-        f"--create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
+        f"mdadm --create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
         f"--uuid={arrays.uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
     )
     assert create(degraded=True).endswith("--bitmap=none /dev/sda /dev/sdb /dev/sdc missing")

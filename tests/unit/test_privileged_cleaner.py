@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import cleaner, programs
+from fswizard.privileged import cleaner, commands, programs
 from tests.fakes.machine import make_program
 
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a stand-in for the cleaner writes down what it was started with."""
-    make_program(tmp_path, cleaner.NAME, f'echo "$*" >> {tmp_path}/told')
+    make_program(tmp_path, commands.CLEANER, f'echo "$*" >> {tmp_path}/told')
     monkeypatch.setattr(programs, "find", lambda name: str(tmp_path / name))
     return tmp_path / "told"
 
@@ -28,6 +28,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_options_go_to_whom_they_mean(options: str, kernel: str, arguments: str | None, told: Path) -> None:
-    assert cleaner.kernel_options(options) == kernel
-    assert cleaner.start(options, "/dev/loop9", "/m") == 0
+    mount, *starting = commands.mount("nilfs2", options, "/dev/loop9", "/m")
+    assert mount[-4:] == ("-o", kernel, "/dev/loop9", "/m")
+    assert [cleaner.start(command) for command in starting] == [0] * len(starting)
     assert (told.read_text() if told.exists() else None) == arguments

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from fswizard.privileged import grammar, pools, programs
+from fswizard.privileged import commands, grammar, pools, programs
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.loop_device import LoopDevice
@@ -140,9 +140,10 @@ def test_a_pool_that_is_not_imported_needs_nothing(tmp_path: Path, monkeypatch: 
 
 
 def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> None:
-    pool = pools.Pool(NAME, -1)
-    assert " ".join(pools.create_command(pool, ("-o", "ashift=12", "-O", "atime=off"))) == (
-        "create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
+    create, export = commands.create_pool(NAME, ("-o", "ashift=12", "-O", "atime=off"), commands.pool_nodes(NAME, 1))
+    assert export == ("zpool", "export", NAME)
+    assert " ".join(create) == (
+        "zpool create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
         f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -o ashift=12 -O atime=off {NAME} /dev/{NAME}/disk"
     )
 
@@ -150,14 +151,15 @@ def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> N
 def test_a_pool_over_several_devices_is_made_as_they_are_spread() -> None:
     pool = pools.Pool(NAME, -1, others=(-1,))
     assert [*pool.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
-    command = pools.create_command(pool, (), ("mirror", *pool.devices))
+    command = commands.create_pool(NAME, (), ("mirror", *pool.devices))[0]
     assert command[-4:] == (NAME, "mirror", *pool.devices)
 
 
 def test_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
     """A dataset that somebody has put into the image could be meant for a directory of the system."""
-    command = " ".join(pools.import_command(pools.Pool(NAME, -1)))
-    assert command == f"import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
+    command, mount = commands.mount("zfs", "nosuid,nodev", NAME, "/m")
+    assert mount[-6:] == ("-t", "zfs", "-o", "nosuid,nodev", NAME, "/m")
+    assert " ".join(command) == f"zpool import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
     assert grammar.mount_options("zfs", (), 1000, 1000) == "nosuid,nodev"
     with pytest.raises(Refusal):
         grammar.mount_options("zfs", ("suid",), 1000, 1000)
@@ -178,7 +180,7 @@ def test_a_pool_is_imported_only_while_it_is_mounted(
     make_program(tmp_path / "bin", "mount.zfs", "")
     monkeypatch.setattr(pools, "_make_nodes", lambda pool: None)
     pool = pools.Pool(NAME, -1, others=(-1,))
-    assert pools.create(pool, (), ("mirror", *pool.devices), degraded=degraded)() == 0
+    assert pools.create(pool, (), ("mirror", *pool.devices), degraded=degraded).body() == 0
     assert pools.import_pool(pool) == 0
     assert pools.export_pool(pool) == 0
     told = [line.split()[1] for line in orders(tmp_path, "create", "offline", "import", "export")]

@@ -10,7 +10,7 @@ import pytest
 
 from fswizard.bench.channel import HelperFailed
 from fswizard.bench.given_up import WIPE_LIMIT_S, _leave_wiped
-from fswizard.bench.helper import Attached, Helper
+from fswizard.bench.helper import Attached, Begun, Helper
 from fswizard.bench.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, ImageVenue
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.pace import Pace
@@ -54,7 +54,8 @@ class StuckHelper:
     async def fill(self, handle: int) -> Nothing:
         return Nothing()
 
-    async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str]) -> Finished:
+    async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun) -> Finished:
+        begun(("mkfs",))
         return done("mkfs")
 
     async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
