@@ -14,7 +14,7 @@ from fswizard.drives.machine import Properties
 from fswizard.drives.targets import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
-from fswizard.model.plan import Member, Plan, PlannedCommand, Target
+from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.text import safe
 
 
@@ -177,16 +177,6 @@ def confirmed(plan: Plan, typed: str) -> Plan:
     plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
     require_unchanged(plan)
     return plan
-
-
-def device_commands(
-    candidate_commands: tuple[PlannedCommand, ...], work: list[PlannedCommand], devices: Sequence[str], *, zoned: bool
-) -> list[PlannedCommand]:
-    """What will be run on a device, or several, in order; where it is `zoned`, its zones are emptied each time."""
-    wipe = PlannedCommand(("wipefs", "--all", *devices), as_root=True, text="leave nothing behind")
-    umount = PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount")
-    reset = [PlannedCommand(("blkzone", "reset", "DEVICE"), as_root=True, text="empty every zone")] if zoned else []
-    return [*reset, *candidate_commands, *work, umount, *reset, wipe]
 
 
 def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from fswizard.bench import disk, limits, places, zones
+from fswizard.bench import helper_commands, limits, places, zones
 from fswizard.bench.targets import IMAGE_UNIT_BYTES, TargetChoice, drive_under, parse_target, plan_target
 from fswizard.bench.workloads import commands
 from fswizard.errors import Missing, UsageError
@@ -216,35 +217,25 @@ def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
     if plan.target.kind == "directory":
         return tuple(work)
     devices = plan.target.stand_ins
-    made = tuple(command for candidate in plan.candidates for command in _making(candidate, devices))
+    zoned = zones.must_be_kept_to(plan.target)
+    each = (helper_commands.making(candidate, devices, zoned=zoned) for candidate in plan.candidates)
+    whole = [*chain(*each), *work, *helper_commands.ending(plan.candidates, devices)]
     if plan.target.kind == "device":
-        return tuple(disk.device_commands(made, work, devices, zoned=zones.must_be_kept_to(plan.target)))
+        return (*whole, *helper_commands.leaving_wiped(devices, zoned=zoned))
     images = [device.replace("DEVICE", "IMAGE") for device in devices]
-    planned = [command for image, member in zip(images, plan.target.members) for command in _imaging(image, member)]
-    planned += [*made, *work]
+    planned = [command for names in zip(images, devices, plan.target.members) for command in _imaging(*names)]
     planned += [
-        PlannedCommand(("umount", "MOUNT"), as_root=True, text="unmount"),
+        *whole,
         PlannedCommand(("losetup", "--detach", *devices), as_root=True, text="detach"),
         PlannedCommand(("rm", *images), text="remove the image"),
     ]
     return tuple(planned)
 
 
-def _imaging(image: str, member: Member) -> tuple[PlannedCommand, ...]:
+def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
     blocks = member.size_bytes // IMAGE_UNIT_BYTES
     return (
         PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
         PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
-        PlannedCommand(("losetup", "--direct-io=on", "--find", image), as_root=True, text="attach"),
-    )
-
-
-def _making(candidate: Candidate, devices: Sequence[str]) -> tuple[PlannedCommand, ...]:
-    return (
-        PlannedCommand(("wipefs", "--all", *devices), as_root=True, text="forget the candidate before"),
-        *(
-            PlannedCommand(argv, as_root=True, text="format")
-            for argv in candidate.making_commands(*devices, scratch=True)
-        ),
-        PlannedCommand(candidate.mount_command(devices[0], "MOUNT"), as_root=True, text="mount"),
+        PlannedCommand(("losetup", "--direct-io=on", device, image), as_root=True, text="attach"),
     )

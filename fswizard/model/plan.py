@@ -12,6 +12,8 @@ from fswizard.model.recipe import Recipe
 
 MINIMUM_ROUNDS = 3
 MAXIMUM_ROUNDS = 12
+FORMAT, MOUNTING = "format", "mount"
+"""What commands that make a candidate are for, and those that mount it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class PlannedCommand:
     as_root: bool = False
     text: str = ""
     """What it is for, in a few words."""
+    candidate: str = ""
+    """The candidate that it makes or mounts, by name; empty for what belongs to the whole run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,10 @@ class Plan:
 
     def candidate(self, name: str) -> Candidate:
         return next(candidate for candidate in self.candidates if candidate.name == name)
+
+    def commands_for(self, candidate: str, text: str) -> tuple[tuple[str, ...], ...]:
+        """Those that make or mount a candidate."""
+        return tuple(c.argv for c in self.commands if (c.candidate, c.text) == (candidate, text))
 
     @property
     def expected_s(self) -> float:

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from fswizard.bench import doubts
+from fswizard.bench import doubts, helper_commands
+from fswizard.bench.helper_commands import MOUNT
 from fswizard.bench.journal import Leftover
 from fswizard.bench.privilege import missing
 from fswizard.bench.session import WHY_STOPPED
@@ -43,7 +44,7 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Plan
+from fswizard.model.plan import FORMAT, Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import parse
@@ -409,14 +410,16 @@ class _Script:
 
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
+            made = [*helper_commands.making(candidate, ("/dev/loop0",), zoned=False)]
             yield from self._simple(
                 "format", f"formatting with {candidate.filesystem.mkfs_program}",
-                candidate.mkfs_command("/dev/loop0", scratch=True), 0.4, number=number, candidate=candidate.name,
+                next(command.argv for command in made if command.text == FORMAT), 0.4, number=number,
+                candidate=candidate.name,
             )  # fmt: skip
             yield from self._simple(
                 "mount",
                 f"mounting {candidate.name}",
-                candidate.mount_command("/dev/loop0", "/run/fswizard"),
+                tuple(word.replace(MOUNT, "/run/fswizard/1") for word in made[-1].argv),
                 0.1,
                 number=number,
                 candidate=candidate.name,

@@ -243,7 +243,7 @@ def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, benc
     assert done.returncode == 0, done.stderr
     for words in ('ext4 "first"', 'ext4 "third"', f"--erase {serials(cases)}", "Nothing was found on"):
         assert words in done.stdout
-    assert "# mkfs.btrfs -q -f -K -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
+    assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
 
 
 def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, bench: Bench) -> None:

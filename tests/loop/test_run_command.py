@@ -127,6 +127,6 @@ def test_plan_shows_the_exact_commands_and_changes_nothing(recipe: Path, tmp_pat
     done = fswizard("plan", str(recipe), "--target", f"image:64M@{tmp_path}", "--candidates", "ext2:noatime")
     assert done.returncode == 0, done.stderr
     assert "# mkfs.ext2 -q -F" in done.stdout
-    assert "# mount -t ext2 -o noatime DEVICE MOUNT" in done.stdout
+    assert "-t ext2 -o noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in done.stdout
     assert "fio --name=write" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]

@@ -40,7 +40,8 @@ def test_a_plan_is_complete_before_anything_happens(tmp_path: Path) -> None:
     made = plan(tmp_path)
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 512M IMAGE"
-    assert "mount -t ext4 -o noatime DEVICE MOUNT" in argvs
+    mount = "mount --no-canonicalize --no-mtab --internal-only -t ext4 -o"
+    assert f"{mount} noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in argvs
     assert argvs[-1] == "rm IMAGE"
     assert {command.as_root for command in made.commands if command.argv[0] in ("mount", "mkfs.ext4", "losetup")} == {
         True
@@ -192,10 +193,13 @@ def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> 
         make_plan(Choices(recipe, target=target))
 
 
-def test_a_pool_is_shown_with_the_commands_that_people_type(tmp_path: Path) -> None:
+def test_a_pool_is_shown_as_the_helper_makes_and_mounts_it(tmp_path: Path) -> None:
     argvs = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
-    assert "zpool create -o ashift=12 -O atime=off POOL DEVICE" in argvs
-    assert "zpool import -d DEVICE POOL" in argvs
+    (create,) = (argv for argv in argvs if argv.startswith("zpool create"))
+    assert create.endswith("-o ashift=12 -O atime=off POOL /dev/POOL/disk")
+    imported = argvs.index("zpool import -N -R /run/fswizard -o cachefile=none -d /dev/POOL POOL")
+    assert argvs[imported + 1].endswith("-t zfs -o nosuid,nodev POOL MOUNT")
+    assert argvs.count("zpool export POOL") == 2, "after it was made, and at the end"
 
 
 def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, images: int = 4) -> Plan:
@@ -207,16 +211,20 @@ def test_over_several_images_each_command_names_its_devices(tmp_path: Path) -> N
     made = over(tmp_path, "md:raid5,chunk=64K+ext4; zfs:mirror; btrfs:raid1,degraded; ext4")
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 256M IMAGE-1"
-    assert argvs.count("wipefs --all DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4") == 4
+    assert argvs.count("wipefs --all DEVICE-1") == 4
     create = argvs.index(
-        "mdadm --create /dev/md/ARRAY --run --assume-clean --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
-        "DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4"
+        "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
+        "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4"
     )
-    assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/md/ARRAY")
-    assert argvs[create + 2] == "mount -t ext4 /dev/md/ARRAY MOUNT"
-    assert "zpool create POOL mirror DEVICE-1 DEVICE-2 mirror DEVICE-3 DEVICE-4" in argvs
-    missing = argvs.index("wipefs --all DEVICE-4")
-    assert argvs[missing + 1] == "mount -t btrfs -o degraded DEVICE-1 MOUNT"
+    assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/mdN")
+    assert argvs[create + 2].endswith("-t ext4 -o errors=remount-ro,nosuid,nodev /dev/mdN MOUNT")
+    assert "mdadm --stop --config=none /dev/mdN" in argvs[create + 3 :]
+    nodes = "mirror /dev/POOL/disk /dev/POOL/disk-2 mirror /dev/POOL/disk-3 /dev/POOL/disk-4"
+    assert any(argv.startswith("zpool create -R") and argv.endswith(f"POOL {nodes}") for argv in argvs)
+    built = argvs.index("mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
+    assert argvs[built + 1] == "wipefs --all DEVICE-4"
+    options = "nosuid,nodev,device=DEVICE-2,device=DEVICE-3,degraded"
+    assert argvs[built + 2].endswith(f"-t btrfs -o {options} DEVICE-1 MOUNT")
     assert argvs[-1] == "rm IMAGE-1 IMAGE-2 IMAGE-3 IMAGE-4"
     roots = {command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs")}
     assert roots == {True}

@@ -72,8 +72,8 @@ class ReviewScreen(StepScreen):
     STEP = "review"
     QUESTION = "Ready to measure"
     HELP = (
-        "These are the exact commands of the run. DEVICE, MOUNT and IMAGE stand for names that are known only then; "
-        "commands marked # run as root, those marked $ as you.\n\n"
+        "These are the exact commands of the run. Words in capitals, such as DEVICE and MOUNT, stand for names that "
+        "are known only then; commands marked # run as root, those marked $ as you.\n\n"
         "Formatting happens on the scratch image. The image, its loop device and its mount are removed at the end, "
         "whatever happens: also when the program is killed. Enter starts the run.\n\n"
         "Only where you chose a partition or a whole disk is that formatted, again and again, and left wiped. What "

@@ -1,0 +1,114 @@
+"""What is planned, what is told while it runs, and what the helper executed are the same, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from fswizard.bench.channel import Channel, HelperProcess
+from fswizard.bench.helper_commands import LABEL, MOUNT
+from fswizard.bench.planning import Choices, TargetChoice, make_plan
+from fswizard.bench.session import Session
+from fswizard.filesystems import parse_candidates
+from fswizard.model.events import CommandFinished, Event, RunEnded
+from fswizard.model.plan import Plan
+from tests.loop.runs import RANDOM_WRITE, TINY, watch
+
+pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
+
+Words = tuple[str, ...]
+SHOWN = ("wipe", "array", "build", "mkfs", "mount", "umount")
+"""Orders whose commands stand in the plan and in the log."""
+
+TOLD = {"noatime", "nosuid", "nodev", "degraded"}
+"""Mount options that the kernel tells in the words in which it was asked for them."""
+
+
+class Executed:
+    """What the helper answered to a run's orders, and what its mount namespace showed before each umount."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.commands: list[Words] = []
+        self.mounted: list[list[str]] = []
+        """Source, directory, type and options."""
+        self.name = ""
+        real_ask = Channel.ask
+
+        async def ask(channel: Channel, verb: str, /, **fields: Any) -> Any:
+            if verb == "umount":
+                self.mounted += [mount for mount in _mounts_of_the_helper() if mount[1] == self.commands[-1][-1]]
+            answer = await real_ask(channel, verb, **fields)
+            if verb in ("attach", "join"):
+                self.name = answer["pool"]
+            if verb in SHOWN:
+                assert isinstance(answer, HelperProcess)
+                self.commands += answer.commands
+            return answer
+
+        patch.setattr(Channel, "ask", ask)
+
+    @property
+    def once(self) -> list[Words]:
+        """Without unmounting and mounting again between two workloads, to empty the caches."""
+        again = [(a[0], b[0]) == ("umount", "mount") for a, b in pairwise(self.commands)]
+        return [
+            command
+            for command, with_next, with_last in zip(self.commands, [*again, False], [False, *again])
+            if not with_next and not with_last
+        ]
+
+
+def _mounts_of_the_helper() -> Iterator[list[str]]:
+    for unshare in psutil.Process().children():
+        if unshare.name() == "unshare":
+            (helper,) = unshare.children()
+            yield from map(str.split, Path(f"/proc/{helper.pid}/mounts").read_text().splitlines())
+
+
+def planned(plan: Plan, executed: Executed) -> list[Words]:
+    """The plan's commands of the helper's, with the run's names in place of the stand-ins."""
+    devices = [command[-1] for command in executed.commands if command[0] == "wipefs"]
+    names = {**dict(zip(plan.target.stand_ins, devices)), MOUNT: executed.commands[-1][-1], LABEL: executed.name}
+
+    def named(word: str) -> str:
+        for stand_in, name in names.items():
+            word = word.replace(stand_in, name)
+        return word
+
+    whole = [command.argv for command in plan.commands if command.as_root]
+    return [tuple(map(named, argv)) for argv in whole if argv[0] != "losetup"]
+
+
+def told(events: list[Event]) -> list[Words]:
+    ended = (event for event in events if isinstance(event, CommandFinished) and event.as_root)
+    return [event.argv for event in ended if event.argv[0] != "losetup"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "images"), [("ext4:noatime; btrfs", 1), ("btrfs:raid1; btrfs:raid1,degraded", 2)]
+)
+async def test_what_is_planned_told_and_executed_is_the_same(
+    candidates: str, images: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two whole runs of 2 s, as the log is that of a run; with this seed in the order in which they are named."""
+    target = TargetChoice("image", str(tmp_path), 128 << 20, others=(str(tmp_path),) * (images - 1))
+    recipe = replace(TINY, workloads=(RANDOM_WRITE,))
+    plan = make_plan(Choices(recipe, parse_candidates(candidates), target=target, rounds=(1, 1), seed=1))
+    executed = Executed(monkeypatch)
+    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished", events[-1]
+    assert told(events) == executed.once
+    end = ("umount", executed.commands[-1][-1])
+    between = [command for command in executed.once if command != end]
+    assert planned(plan, executed) == [*between, end], "the plan unmounts once, at the end"
+    mounting = [command for command in executed.commands if command[0] == "mount"]
+    for command, (source, directory, kind, options, *_) in zip(mounting, executed.mounted, strict=True):
+        assert command[-2:] == (source, directory)
+        assert command[-5:-3] == (kind, "-o")
+        assert TOLD.intersection(command[-3].split(",")) == TOLD.intersection(options.split(","))
