@@ -396,11 +396,6 @@ def published_on(published: Published) -> str:
 
 
 def _measured_commands(result: Result) -> Iterator[str]:
-    plan = result.plan
-    if result.environment.source:
-        yield from (shlex.join(command.argv) for command in plan.commands)
-    elif plan.target.kind != "directory":
-        for candidate in plan.candidates:
-            devices = plan.target.stand_ins
-            yield from map(shlex.join, candidate.making_commands(*devices, scratch=True))
-            yield shlex.join(candidate.mount_command(devices[0], "MOUNT"))
+    for command in result.plan.commands:
+        if result.environment.source or command.candidate:
+            yield shlex.join(command.argv)

@@ -11,7 +11,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Findings, Ratio
 from fswizard.model.layout import Array
-from fswizard.model.plan import Plan, Target
+from fswizard.model.plan import FORMAT, MOUNTING, Plan, Target
 from fswizard.model.recipe import Workload
 
 SCHEMA = 1
@@ -98,13 +98,11 @@ def _workload(workload: Workload) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate, plan: Plan) -> dict[str, Any]:
-    devices = plan.target.stand_ins
-    formatted = plan.target.kind != "directory" and candidate.filesystem.mkfs_program
     return {
         "name": candidate.name,
         "filesystem": candidate.filesystem.name,
-        "mkfs": " && ".join(map(shlex.join, candidate.making_commands(*devices, scratch=True))) if formatted else "",
-        "mount": shlex.join(candidate.mount_command(devices[0], "MOUNT")) if formatted else "",
+        "mkfs": " && ".join(map(shlex.join, plan.commands_for(candidate.name, FORMAT))),
+        "mount": " && ".join(map(shlex.join, plan.commands_for(candidate.name, MOUNTING))),
         "array": _array(candidate.array, plan.target) if candidate.array else None,
     }
 

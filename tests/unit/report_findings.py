@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from fswizard.bench import helper_commands
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
@@ -58,6 +60,8 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
     """A run as in the program's sketches; without `intervals`, one of a single round."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
     plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
+    making = (helper_commands.making(each, plan.target.stand_ins, zoned=False) for each in plan.candidates)
+    plan = replace(plan, commands=tuple(chain(*making)))
     rounds = 3 if intervals else 1
     result = make_result(
         plan=plan,

@@ -45,7 +45,7 @@ def test_the_recommendation_comes_first() -> None:
         "3 rounds, 7 min",
         "The cache of this shingled disk was not exceeded",
         "mkfs.xfs DEVICE",
-        "mount -t btrfs -o noatime DEVICE MOUNT",
+        "noatime,nosuid,nodev DEVICE MOUNT",
         "UUID=…  /mnt/archive  xfs  noatime  0  2",
     ],
 )
