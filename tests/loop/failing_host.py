@@ -12,6 +12,9 @@ from pathlib import Path
 
 from tests.loop.machine_state import wait_until
 
+WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+"""A disk that hangs for good would keep every sync(2) of the machine waiting, should the tests be killed."""
+
 
 @dataclass
 class FailingHost:
@@ -47,11 +50,11 @@ def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator
     host.mkdir()
     given = [setting.replace("INJECT", str(inject)) for setting in settings]
     with ExitStack() as undo:
-        command = ["nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
+        command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.callback(_end, server)
         wait_until(socket.exists, 60, "nbdkit listens")
-        fuse = subprocess.Popen(["nbdfuse", str(point), "--unix", str(socket)], stderr=subprocess.DEVNULL)
+        fuse = subprocess.Popen([*WITH_US, "nbdfuse", str(point), "--unix", str(socket)], stderr=subprocess.DEVNULL)
         undo.callback(_end, fuse)
         undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
         wait_until((point / "nbd").exists, 60, "nbdfuse has mounted")
