@@ -151,7 +151,8 @@ async def test_the_probe_writes_to_a_scratch_file_until_it_is_stopped_and_leaves
 async def _probe(point: Path, case: Case) -> None:
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, case)
-        await shows(pilot, f"in {point}", patience_s=PATIENCE_S)
+        places = wizard(pilot).known.places
+        await until(pilot, lambda: any(place.directory == str(point) for place in places.values()), "a place on it")
         await pilot.press("p")
         await shows(pilot, "At most", patience_s=PATIENCE_S)
         assert list(point.iterdir()) == [point / "lost+found"]
