@@ -75,7 +75,7 @@ def _disk_under(directory: str) -> str:
 
 
 def _drivers(plan: Plan) -> Iterator[Doubt]:
-    """What is to be said of programs and modules that mount the candidates and did not come with the kernel."""
+    """Doubts about candidates mounted by programs or modules that did not come with the kernel."""
     made = () if plan.target.kind == "directory" else plan.candidates
     for filesystem in {candidate.filesystem.name: candidate.filesystem for candidate in made}.values():
         driver = availability(filesystem).driver

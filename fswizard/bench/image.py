@@ -143,7 +143,7 @@ class ScratchImages:
 
     @property
     def bare(self) -> Site | None:
-        """Stands for the device itself. None for several: one alone is no limit of what is spread over all."""
+        """The image in place of the bare device; None for several, as one alone sets no limit for them all."""
         return BareSite(self._paths[0], self.scratch) if len(self._paths) == 1 else None
 
     async def check_device(self, *, reading: bool) -> None:

@@ -71,8 +71,8 @@ def state() -> State:
 def authorise(purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> State:
     """Let sudo ask for the password on the terminal, where that is needed, and tell how the helper will be started.
 
-    Missing where root cannot be had. Only for when no full screen is open, or inside `App.suspend()`. One helper lives
-    as long as the run does, so the ticket may run out meanwhile.
+    Missing where root cannot be had. Call it only while no full screen is open, or inside `App.suspend()`. The helper
+    lives as long as the run, so sudo's ticket may run out meanwhile.
     """
     found = state()
     if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:

@@ -130,11 +130,11 @@ class Device:
 
     @property
     def backing_file(self) -> str:
-        """What a loop device stands for; empty for others."""
+        """The file behind a loop device; empty for other devices."""
         return self.tree.text(f"/sys/block/{self.disk}/loop/backing_file")
 
     def identifiers(self) -> Iterator[str]:
-        """Serial number and WWN as far as sysfs has them, and the file that a loop device stands for."""
+        """Serial number and WWN where sysfs has them, and the file behind a loop device."""
         tree, block = self.tree, f"/sys/block/{self.disk}"
         for path in ("serial", "device/serial", "wwid", "device/wwid"):
             yield tree.text(f"{block}/{path}")

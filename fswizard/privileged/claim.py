@@ -132,7 +132,7 @@ def check_identity(device: Device, diskseq: int, size_bytes: int) -> None:
 
 
 def check_serial(device: Device, serial: str, found: Probed) -> None:
-    """What the person typed must be the disk's own, or the partition's PARTUUID, to the letter."""
+    """The user must have typed exactly the disk's serial number or WWN, or the partition's PARTUUID."""
     known = {*device.identifiers(), found.properties.get("ID_PART_ENTRY_UUID", "")}
     if not serial.strip() or serial not in known:
         raise Refusal("refused", f"{serial!r:.80} is not the serial number of {device.disk}")

@@ -22,7 +22,7 @@ POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "device
 APART = ("-R", STAGE, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
 MISSING = "missing"
-"""Stands for a member that is not there (mdadm(8))."""
+"""mdadm's word for a member that is left out (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
 """After what says the mode, which mdadm takes as its first option only."""
 NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"

@@ -108,7 +108,7 @@ def _loops(device: Device, names: Mapping[str, Probed]) -> Iterator[Finding]:
     if own.startswith("/dev/"):
         yield Finding("loop", f"{device.disk} stands on {own}", "Name that device instead.")
     if own.endswith(" (deleted)") or Path(own).parent.name.startswith("fswizard-"):
-        text = f"{device.disk} stands for a file of this program, or for one that was deleted"
+        text = f"{device.disk} is backed by a file of this program, or by one that was deleted"
         yield Finding("loop", text, "It vanishes when the program that uses it ends.")
 
 

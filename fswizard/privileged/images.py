@@ -36,7 +36,7 @@ class Image:
     def fill(self) -> Iterator[int]:
         """Write the whole image where blocks of it are missing, as after a discard; the bytes written so far.
 
-        Whoever writes must have no more rights to the room than the person.
+        The caller acts as the user, so that no blocks reserved for root are taken.
         """
         status = os.fstat(self.descriptor)
         if status.st_blocks * SECTOR_BYTES < status.st_size:
@@ -58,9 +58,10 @@ class Image:
 
 
 def take(given: int, person: Person) -> Image:
-    """The image behind a descriptor of the person's, which is closed; Refusal where it is not theirs, whole and alone.
+    """The image behind a descriptor from the user, which is closed.
 
-    It is opened anew and becomes root's: what the person kept of it would reach the device below a filesystem.
+    Refusal unless it is the user's own, fully allocated, and open nowhere else. Root becomes its owner and opens it
+    anew: with a descriptor kept back, the user could write to the device below a mounted filesystem.
     """
     try:
         status = os.fstat(given)

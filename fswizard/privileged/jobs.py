@@ -172,7 +172,7 @@ class Jobs:
             job.finish(ending)
         except OSError as error:
             ending |= {"exit_code": ending["exit_code"] or COULD_NOT_START, "error": f"{error.strerror or error}"}
-        except Exception as error:  # as of a request
+        except Exception as error:  # an error is an answer, and does not end the helper
             traceback.print_exc()
             ending |= {"exit_code": COULD_NOT_START, "error": f"an unexpected error: {error!r:.200}"}
         self._send({"job": job.number, "ended": ending})

@@ -78,7 +78,7 @@ class Server:
             self._send(_error(number, refusal))
         except OSError as error:
             self._send({"id": number, "error": {"code": "failed", "text": f"{error.strerror or error}"}})
-        except Exception as error:  # no fault of ours ends the helper, which holds devices
+        except Exception as error:  # an error is an answer, and does not end the helper
             traceback.print_exc()
             self._send({"id": number, "error": {"code": "failed", "text": f"an unexpected error: {error!r:.200}"}})
 

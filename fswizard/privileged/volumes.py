@@ -295,7 +295,7 @@ def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
 
 
 def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs.Work:
-    """Mount it on the stage, and give the root to the person."""
+    """Mount it below /run/fswizard, and make its top directory the user's."""
     directory, known = volume.directory, mounts.mounts().keys()
     device = volume.pool.name if volume.is_pool else volume.device.path
     if isinstance(volume.device, Group):

@@ -147,7 +147,7 @@ RECIPES = (
 
 @cache
 def probe_of(disk: Literal["shingled", "plain"], moments: int = 1000) -> tuple[ProbeProgress | ProbeResult, ...]:
-    """What the probe tells of a model of a disk, in as long as a real one takes; stopped after so many moments."""
+    """What the probe says of a simulated disk, on a simulated clock; stopped after `moments` reports."""
     slow = PlainDisk(turn_s=0.033, transfer_mib_s=0.018)
     opened = nullcontext(ModelWriter(as_published(cache_bytes=1 << 40) if disk == "shingled" else slow))
     plan = ProbePlan("/mnt/archive", 512 << 20, 81.0, True, 256 << 30, 180.0, 36 * 10**9)
@@ -224,7 +224,7 @@ class FakeMachine(ThisMachine):
         *progress, result = self.probe_script
         yield from progress
         while self.probe_waits and not stopped():
-            time.sleep(0.02)  # as long as somebody looks at it
+            time.sleep(0.02)  # the real probe would be writing
         yield result
 
     def recipes(self) -> tuple[Recipe, ...]:

@@ -82,7 +82,7 @@ programs = st.sampled_from(
 
 @dataclass(eq=False)
 class Volume:
-    """What is known of a handle."""
+    """What the model expects of a handle."""
 
     handle: int
     size_mib: int
