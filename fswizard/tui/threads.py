@@ -9,6 +9,9 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 
+ASIDE = "wizard"
+"""How the names of these threads begin."""
+
 
 def tell(screen: Screen[Any], function: Callable[..., object], *arguments: Any, app: App[Any] | None = None) -> None:
     """From a thread: call `function` in the wizard's own thread, unless the screen has gone or the wizard ends."""
@@ -23,4 +26,5 @@ def tell(screen: Screen[Any], function: Callable[..., object], *arguments: Any, 
 
 def aside(function: Callable[..., object], *arguments: Any) -> None:
     """Run in a thread that nobody waits for at the end, as a hanging disk may keep it for long."""
-    threading.Thread(target=function, args=arguments, daemon=True).start()
+    name = f"{ASIDE} ({function.__name__})"
+    threading.Thread(target=function, args=arguments, name=name, daemon=True).start()

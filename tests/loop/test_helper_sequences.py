@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -638,7 +639,7 @@ class Sequences(RuleBasedStateMachine):
         for side, pid in zip(self.sides, self.pids):
             count = len(side.running)
             if len(children(pid)) != count:
-                wait_until_gone(lambda: [*map(str, children(pid)[count:])], "what was run is gone")  # noqa: B023
+                wait_until_gone(partial(_beyond, pid, count), "what was run is gone")
             assert len(children(pid)) == count
 
 
@@ -653,6 +654,10 @@ def make_victim(top: Path) -> Path:
         os.chown(path, DAEMON, DAEMON)
     (victim / "inner" / "file").chmod(0o600)
     return victim
+
+
+def _beyond(pid: int, count: int) -> list[str]:
+    return [*map(str, children(pid)[count:])]
 
 
 def digest(tree: Path) -> dict[str, tuple[object, ...]]:

@@ -15,6 +15,7 @@ from textual.worker import Worker
 from fswizard.tui.app import DEAF_S, FswizardApp
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
+from fswizard.tui.threads import ASIDE
 from fswizard.tui.widgets.rows import Rows
 from tests.fakes.wizard import Clock
 
@@ -96,8 +97,7 @@ def _workers(app: FswizardApp) -> list[Worker[Any]]:
 def _threads() -> list[threading.Thread]:
     """Those that look something up: watching for disks and probing one go on for as long as they are shown."""
     lasting = ("(_watch)", "(_write)")
-    ours = [t for t in threading.enumerate() if getattr(t, "_target", None) and not t.name.endswith(lasting)]
-    return [t for t in ours if t._target.__module__.startswith("fswizard.tui")]  # type: ignore[attr-defined]
+    return [t for t in threading.enumerate() if t.name.startswith(ASIDE) and not t.name.endswith(lasting)]
 
 
 async def at_step(pilot: Pilot[Any], step: str, *, patience_s: float = PATIENCE_S) -> None:
