@@ -39,7 +39,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
     path = find(argv[0])
     if path is None:
         raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
-    started = clock.monotonic()
+    started, turns = clock.monotonic(), clock.turns(timeout_s)
     try:
         process = subprocess.Popen(
             [path, *argv[1:]],
@@ -50,7 +50,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
         )
     except OSError as error:
         raise Missing(f"{argv[0]} cannot be started: {error.strerror}.") from error
-    for seconds in clock.turns(timeout_s):
+    for seconds in turns:
         with contextlib.suppress(subprocess.TimeoutExpired):
             stdout, stderr = process.communicate(timeout=seconds)
             return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,10 +90,9 @@ class SimulatedClock(Clock):
             self._forget(due)
 
     def turns(self, limit_s: float) -> Iterator[float]:
-        until_s = self._now_s + limit_s
-        yield BLOCKED_S
-        while self._now_s < until_s:
-            yield BLOCKED_S
+        until_s = self._now_s + limit_s  # from this call on, not from the first turn
+        more = itertools.takewhile(lambda _: self._now_s < until_s, itertools.repeat(BLOCKED_S))
+        return itertools.chain([BLOCKED_S], more)
 
     async def somebody_waits(self) -> None:
         """Until something has a time limit that did not have one when this was called last."""
