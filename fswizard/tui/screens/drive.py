@@ -90,8 +90,10 @@ class DriveScreen(NamingScreen):
         self._scouting: Scout | None = None
         self._shown = False
         self._looked_at: object = None
-        self._about: object = None
+        self._about: str | None = None
         self._explained = ""
+        self._meant: tuple[Piece, ...] = ()
+        """What was said of a target; where it stays the same, the answer to a key is not taken away."""
         self._names_model = False
         self._going_to = ""
         """The disk that was chosen before it was known whether there is room on it."""
@@ -173,10 +175,12 @@ class DriveScreen(NamingScreen):
         self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
         self.query_one("#targets", Rows).rows = self._targets(drive)
         self.refresh_bindings()
-        about = (drive.name, drive.name in self.wizard.known.places)
-        if about != self._about:
-            self._about = about
-            self._say_what(self._target_key)
+        key = self._target_key
+        if drive.name != self._about:
+            self._about = drive.name
+            self._say_what(key)
+        elif not self.query_one("#targets").has_focus and self._meaning(key) != self._meant:
+            self._say_what(key)
         if drive.name and (state := _as_target(drive)) != self._looked_at:
             self._looked_at = state
             aside(self._look_for_targets, self.wizard, drive, state)
@@ -199,8 +203,6 @@ class DriveScreen(NamingScreen):
             return
         self.wizard.known.offers[drive.name] = offers
         self._draw()
-        if not self.query_one("#targets").has_focus:
-            self._say_what(self._target_key)
 
     def _offers(self) -> tuple[Offer, ...]:
         drive = self._drive
@@ -236,8 +238,8 @@ class DriveScreen(NamingScreen):
 
     def _say_what(self, key: str) -> None:
         """Below the question: what a target means."""
-        self._explained = key
-        self.say(*self._meaning(key))
+        self._explained, self._meant = key, self._meaning(key)
+        self.say(*self._meant)
 
     def _meaning(self, key: str) -> tuple[Piece, ...]:
         offers = self._offers()
@@ -324,6 +326,8 @@ class DriveScreen(NamingScreen):
             self._open_probe(drive, place.directory)
         elif empty := next((offer for offer in self._offers() if offer.refused is None and offer.empty), None):
             self._open_probe(drive, empty)
+        elif drive.name not in self.wizard.known.places.keys() & self.wizard.known.offers.keys():
+            self.say("Looking for room on it … press ", ("p", "bold $primary"), " again in a moment.")
         else:
             self.say(("✗ ", "bold $error"), "The probe writes a scratch file, and nothing on this disk is mounted "
                      "and writable. Mount something on it first.")  # fmt: skip
