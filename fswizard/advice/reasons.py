@@ -11,6 +11,7 @@ from fswizard.advice.words import distinctions, feature_word, has, label, listin
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Judgement, Ratio, Reason, Verdict
 from fswizard.model.layout import DEGRADED
+from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
@@ -104,11 +105,11 @@ def _loss(workload: Workload, part: Ratio) -> str:
 
 def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     """The longest single wait of both, over the rounds and workloads that both have."""
-    waits: dict[str, dict[tuple[int, str], float]] = {one: {}, other: {}}
+    waits: dict[str, dict[tuple[int, str, str], float]] = {one: {}, other: {}}
     for s in result.samples:
         counts = s.status == "ok" and s.round not in result.discarded_rounds
-        if s.metric == "worst_latency" and s.candidate in waits and counts:
-            waits[s.candidate][s.round, s.workload] = s.value
+        if is_stall(s.metric) and s.candidate in waits and counts:
+            waits[s.candidate][s.round, s.workload, s.metric] = s.value
     shared = waits[one].keys() & waits[other].keys()
     if not shared:
         return

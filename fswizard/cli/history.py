@@ -12,13 +12,13 @@ from plumbum import cli
 from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
-from fswizard.comparison import compare
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.units import duration_text
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, wrap
 from fswizard.results import Entry
+from fswizard.stats.comparison import compare
 
 
 class History(Command):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from fswizard.model.metrics import is_stall
 from fswizard.model.recipe import Better
 from fswizard.model.result import Doubt, Result
 
 Verdict = Literal["faster", "slower", "tie", "undecided", "failed"]
+TIE = 1.05
+"""Ratios between 1/TIE and TIE make no difference that matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +162,32 @@ class Findings:
     summaries: tuple[Summary, ...] = ()
     published: tuple[Published, ...] = ()
     """Never made up for: empty where nothing fits."""
+
+    @property
+    def baseline(self) -> str:
+        """What ratios are to: the plan's baseline, or the best candidate that has figures where that has none."""
+        return self.judgement.overall[0].baseline if self.judgement.overall else self.result.plan.baseline
+
+    @property
+    def first(self) -> str:
+        """The first choice; the baseline where there is none."""
+        return self.advice.choice[0] if self.advice.choice else self.baseline
+
+    @property
+    def worst_stalls(self) -> Mapping[str, float]:
+        """Candidate to its longest wait in seconds, in any workload and any round that counts."""
+        worst: dict[str, float] = {}
+        for summary in self.summaries:
+            if is_stall(summary.metric):
+                worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
+        return worst
+
+    def figure(self, candidate: str, workload: str) -> Summary | None:
+        """What a candidate's ratio at a workload is made of."""
+        found = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
+        return next(found, None)
+
+    def share(self, workload: str) -> float | None:
+        """Of the bare device's figure, reached by the first choice; None where that was not measured."""
+        figure = self.figure(self.first, workload)
+        return figure.of_bare_device if figure else None

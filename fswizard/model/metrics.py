@@ -41,6 +41,11 @@ OPERATIONS = ("create", "write", "append", "read", "open", "close", "delete", "s
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 
 
+def is_stall(metric: str) -> bool:
+    """Whether it is the longest wait of a program, of a disk, or of one kind of operation."""
+    return metric.endswith((WORST_LATENCY.name, WORST_STALL.name))
+
+
 def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
     """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
     return (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings, Published, Ratio, Summary
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, WORST_LATENCY, WORST_STALL
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, is_stall
 from fswizard.model.plan import Plan, Target
 from fswizard.model.result import Environment, Failure, Outcome, Result
 from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
@@ -112,11 +112,10 @@ def gather(findings: Findings) -> Content:
     """The content of a report; `findings` have gone through `privacy.harmless`."""
     result, judgement = findings.result, findings.judgement
     plan = result.plan
-    baseline = judgement.overall[0].baseline if judgement.overall else plan.baseline
+    baseline = findings.baseline
     overall = tuple(ratio for ratio in judgement.overall if ratio.candidate != baseline)
     ranked = [ratio.candidate for ratio in overall]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
-    first = findings.advice.choice[0] if findings.advice.choice else baseline
     return Content(
         title=_title(plan),
         headline=findings.advice.headline if result.samples or not result.environment.source else _COMMANDS_ALONE,
@@ -125,8 +124,8 @@ def gather(findings: Findings) -> Content:
         baseline=baseline,
         candidates=(*ranked, *others),
         overall=overall,
-        rows=tuple(_rows(findings, first)),
-        first=first,
+        rows=tuple(_rows(findings)),
+        first=findings.first,
         extras=tuple(_extras(findings)),
         layouts=layout_texts(plan),
         failures=tuple(_failures(findings)),
@@ -273,39 +272,35 @@ def _system(environment: Environment) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _rows(findings: Findings, first: str) -> Iterator[Row]:
-    primary = [summary for summary in findings.summaries if summary.primary]
+def _rows(findings: Findings) -> Iterator[Row]:
+    names = [candidate.name for candidate in findings.result.plan.candidates]
     for workload in findings.result.plan.recipe.workloads:
         ratios = {
             ratio.candidate: ratio
             for ratio in findings.judgement.by_workload
             if ratio.workload == workload.name and ratio.candidate != ratio.baseline
         }
-        found = [summary for summary in primary if summary.workload == workload.name]
-        figures = {summary.candidate: figure(summary.median, summary.unit) for summary in found}
-        shares = {summary.candidate: summary.of_bare_device for summary in found}
+        found = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
+        figures = {name: figure(summary.median, summary.unit) for name, summary in found.items()}
         if figures or ratios:
-            share = shares.get(first)
+            share = findings.share(workload.name)
             shown = "" if share is None else share_text(share)
             yield Row(workload.name, workload.title, workload.weight, figures, ratios, shown)
 
 
 def _extras(findings: Findings) -> Iterator[Extra]:
     """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
-    worst: dict[str, float] = {}
     most: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {}
     for summary in findings.summaries:
-        if summary.metric.endswith((WORST_LATENCY.name, WORST_STALL.name)):
-            worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
-        elif summary.metric == "used":  # each workload finds there what those before it left
+        if summary.metric == "used":  # each workload finds there what those before it left
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
-        elif not summary.primary:
+        elif not summary.primary and not is_stall(summary.metric):
             found = sums.setdefault(summary.metric, {})
             found[summary.candidate] = found.get(summary.candidate, 0.0) + summary.median
     amplification = _write_amplification(findings.summaries)
     rows = (
-        ("worst stall", {name: seconds_text(value) for name, value in worst.items() if value}),
+        ("worst stall", {name: seconds_text(value) for name, value in findings.worst_stalls.items() if value}),
         ("device wrote, per byte asked for", {name: three_digits(value) for name, value in amplification.items()}),
         ("processor time a round", {name: seconds_text(value) for name, value in sums.get(CPU.name, {}).items()}),
         ("time of mkfs", {name: seconds_text(value) for name, value in sums.get("mkfs_time", {}).items()}),

@@ -23,8 +23,6 @@ _BETWEEN = {
 }
 REACHES = tuple(_BETWEEN)
 """Ends of the axis that read well."""
-TIE = 1.05
-"""Ratios this close to 1 make no difference that matters."""
 
 MARKS: dict[Verdict, str] = {"faster": "+", "slower": "-", "tie": "=", "undecided": "?", "failed": "!"}
 """One character for each verdict, where a word finds no room."""

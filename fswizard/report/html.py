@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from fswizard.model.judgement import Findings, Ratio
+from fswizard.model.judgement import TIE, Findings, Ratio
 from fswizard.model.result import Result
 from fswizard.report.arrays import WHEN_A_DISK_FAILS
 from fswizard.report.content import LEGEND, PUBLISHED, Content, Row, gather
-from fswizard.report.figures import TIE, Scale, figure, interval_text, ratio_text
+from fswizard.report.figures import Scale, figure, interval_text, ratio_text
 from fswizard.report.layout import ratio_cell
 
 _STYLE = Path(__file__).with_name("page.css")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from fswizard.model.judgement import Findings, Ratio
+from fswizard.model.judgement import TIE, Findings, Ratio
 from fswizard.report.content import Content, describe_drive, gather
-from fswizard.report.figures import TIE, Scale, interval_text, ratio_text, tick_text
+from fswizard.report.figures import Scale, interval_text, ratio_text, tick_text
 from fswizard.report.layout import cells, wrap
 
 WIDTH = 800

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from fswizard.model.judgement import Ratio, Verdict
+from fswizard.model.judgement import TIE, Ratio, Verdict
 from fswizard.stats.constants import FIRST_LOOK, critical
 from fswizard.stats.fit import fit
 from fswizard.stats.table import Table
 
-TIE = 1.05
-"""Ratios between 1/TIE and TIE make no difference that matters."""
 LEAST_DEVIATION = 0.005
 """Nobody measures a filesystem to better than half a percent, however alike a few figures happen to be."""
 POOL_WEIGHT = 4

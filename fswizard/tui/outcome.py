@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import Findings, Judgement, Ratio, Summary
+from fswizard.model.judgement import Findings, Judgement, Ratio
 from fswizard.model.recipe import Workload
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.content import published_on
-from fswizard.report.figures import figure, seconds_text
+from fswizard.report.figures import figure, seconds_text, share_text
 from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
 from fswizard.tui.widgets.ratios import ratio_groups, ratio_table, ratio_text
 
@@ -56,7 +56,7 @@ def reasons(findings: Findings, width: int) -> Content:
 def overall(findings: Findings, width: int, *, spaced: bool) -> Content:
     """Ratios as bars around 1."""
     judgement = findings.judgement
-    baseline = _baseline(findings)
+    baseline = findings.baseline
     rounds = f"{judgement.rounds} round{'s' if judgement.rounds != 1 else ''}"
     words = f"Overall, {rounds}: right of the line is better than {baseline}"
 
@@ -66,14 +66,9 @@ def overall(findings: Findings, width: int, *, spaced: bool) -> Content:
     return lines((heading(words, width), ratio_table(judgement.overall, width, baseline, out=out, spaced=spaced)))
 
 
-def _baseline(findings: Findings) -> str:
-    known = [ratio.baseline for ratio in findings.judgement.overall if ratio.verdict != "failed"]
-    return known[0] if known else findings.result.plan.baseline
-
-
 def by_workload(findings: Findings, width: int) -> Content:
     """A line for each workload, a column for each candidate, and what the bare device allows."""
-    baseline = _baseline(findings)
+    baseline = findings.baseline
     ranked = [r.candidate for r in findings.judgement.overall if r.candidate != baseline and r.verdict != "failed"]
     table = _Table(findings, baseline, ranked, width)
     rows = [heading(f"By workload: figure of {baseline}, the others as ratios to it", width), table.head()]
@@ -84,7 +79,7 @@ def by_workload(findings: Findings, width: int) -> Content:
 
 def each_workload(findings: Findings, width: int) -> Content:
     """The ratios of every workload as bars, with their intervals."""
-    baseline = _baseline(findings)
+    baseline = findings.baseline
     ranks = {ratio.candidate: rank for rank, ratio in enumerate(findings.judgement.overall)}
     others = [ratio for ratio in findings.judgement.by_workload if ratio.candidate != baseline]
     known = sorted(others, key=lambda ratio: ranks.get(ratio.candidate, len(ranks)))
@@ -97,7 +92,7 @@ def each_workload(findings: Findings, width: int) -> Content:
 class _Table:
     def __init__(self, findings: Findings, baseline: str, ranked: Sequence[str], width: int) -> None:
         self.judgement: Judgement = findings.judgement
-        self.summaries = findings.summaries
+        self.findings = findings
         self.baseline = baseline
         self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
         workloads = findings.result.plan.recipe.workloads
@@ -121,8 +116,7 @@ class _Table:
 
     def row(self, workload: Workload) -> Content:
         style = "" if workload.weight else "$faint"
-        own = self._primary(self.baseline, workload.name)
-        best = self._primary(self.shown[0], workload.name) if self.shown else own
+        own = self.findings.figure(self.baseline, workload.name)
         cells: list[Piece] = [
             (cut(workload.title, self.widths[0]), style),
             (f"{workload.weight:g}", "$muted" if workload.weight else "$faint"),
@@ -130,13 +124,13 @@ class _Table:
         ]
         cells += [_ratio(self.judgement.of(name, workload.name)) for name in self.shown]
         if self.share:
-            share = max((s.of_bare_device for s in (own, best) if s and s.of_bare_device), default=None)
-            cells.append((f"{share:.0%}" if share else "–", "$muted"))
+            share = self.findings.share(workload.name)
+            cells.append((share_text(share) if share else "–", "$muted"))
         return columns(cells, self.widths, right=self.right, gap=1)
 
     def stalls(self) -> list[Content]:
         """The longest single wait of each candidate."""
-        worst = {name: self._worst(name) for name in (self.baseline, *self.shown)}
+        worst = {name: self.findings.worst_stalls.get(name) for name in (self.baseline, *self.shown)}
         if not any(worst.values()):
             return []
         cells: list[Piece] = [("worst stall", "$muted"), ""]
@@ -144,18 +138,10 @@ class _Table:
         return [columns([*cells, *([""] if self.share else [])], self.widths, right=self.right, gap=1)]
 
     def note(self) -> list[Content]:
-        words = "device: how much of the bare device the best of them reaches" if self.share else ""
+        words = f"device: how much of the bare device {self.findings.first} reaches" if self.share else ""
         if self.hidden:
             words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
         return [text((words, "$faint"))] if words else []
-
-    def _primary(self, candidate: str, workload: str) -> Summary | None:
-        found = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
-        return next(found, None)
-
-    def _worst(self, candidate: str) -> float | None:
-        waits = [s.worst for s in self.summaries if s.candidate == candidate and s.metric == "worst_latency"]
-        return max(waits, default=None)
 
 
 def _ratio(ratio: Ratio | None) -> Piece:
@@ -180,7 +166,7 @@ def layouts(findings: Findings, width: int) -> Content:
 
 def published(findings: Findings, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
-    baseline = _baseline(findings)
+    baseline = findings.baseline
     title = max(12, min(44, width - 38))
     longest = max((cell_len(ratio.candidate) for one in findings.published for ratio in one.ratios), default=0)
     widths = (title, min(longest, width - title - 24), 8, 10)

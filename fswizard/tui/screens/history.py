@@ -118,7 +118,7 @@ class HistoryScreen(ModalScreen[None]):
 
     @work(thread=True, exclusive=True)
     def action_compare(self) -> None:
-        from fswizard.comparison import compare
+        from fswizard.stats.comparison import compare
 
         pair = sorted((self._entries[int(key)] for key in self._marked), key=lambda entry: entry.header.started)
         try:

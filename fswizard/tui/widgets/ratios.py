@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.judgement import TIE, Ratio
 from fswizard.model.units import three_digits
 from fswizard.tui.drawing import VERDICTS, columns, cut, fit, lines, text, verdict
 
@@ -93,7 +93,7 @@ def bar(ratio: Ratio, axis: Axis, *, is_baseline: bool = False) -> Content:
     cells = [" "] * axis.width
     inks = [""] * axis.width
     grounds = [""] * axis.width
-    for cell in range(axis.cell(0.95), axis.cell(1.05) + 1):
+    for cell in range(axis.cell(1 / TIE), axis.cell(TIE) + 1):
         grounds[cell] = "on $band"
     cells[one], inks[one] = "│", "$faint"
     if is_baseline:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from fswizard.comparison import compare
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.plan import Target
@@ -19,6 +18,7 @@ from fswizard.model.recipe import FioJob
 from fswizard.model.result import Result
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, cells
+from fswizard.stats.comparison import compare
 from tests.builders import DURATION, make_candidate, make_drive, make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 
@@ -62,6 +62,15 @@ def test_the_same_again_is_a_tie() -> None:
 def test_all_workloads_together_are_the_weighted_mean_of_both() -> None:
     found = change(compare(BEFORE, run((400.0, 404.0, 396.0), (2.0, 2.02, 1.98))), "")
     assert found.ratio.ratio == pytest.approx((4 / 2) ** 0.5, rel=0.01)
+
+
+def test_a_lead_that_does_not_matter_is_no_lead_even_where_it_is_proven() -> None:
+    """As within a run: stats.pairs.verdict is the one for both."""
+    found = change(compare(run((98.5, 100.0, 101.5, 100.0)), run((102.0, 103.5, 105.0, 103.5))), "Write").ratio
+    assert found.low is not None
+    assert found.high is not None
+    assert 1 < found.low < found.ratio < 1.05 < found.high
+    assert found.verdict == "undecided"
 
 
 def test_with_fewer_than_three_rounds_there_is_no_interval() -> None:

@@ -9,16 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Ratio, Verdict
+from fswizard.model.judgement import Ratio
 from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text
+from fswizard.stats.pairs import LEAST_DEVIATION, verdict
 
 FEWEST_ROUNDS = 3
-TIE = math.log(1.05)
-LEAST_DEVIATION = 0.005
-"""Of a log: nobody measures more exactly than half a percent."""
 _STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
     2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074,
@@ -161,14 +159,8 @@ def _ratio(name: str, workload: str, before: Sequence[float], after: Sequence[fl
     errors = [max(statistics.stdev(logs), LEAST_DEVIATION) ** 2 / len(logs) for logs in (before, after)]
     freedom = sum(errors) ** 2 / sum(error**2 / (len(logs) - 1) for error, logs in zip(errors, (before, after)))
     half = _STUDENT[min(int(freedom), len(_STUDENT)) - 1] * math.sqrt(sum(errors))
-    low, high = shift - half, shift + half
-    return Ratio(name, name, workload, math.exp(shift), math.exp(low), math.exp(high), fewest, _verdict(low, high))
-
-
-def _verdict(low: float, high: float) -> Verdict:
-    if low >= -TIE and high <= TIE:
-        return "tie"
-    return "faster" if low > 0 else "slower" if high < 0 else "undecided"
+    low, high = math.exp(shift - half), math.exp(shift + half)
+    return Ratio(name, name, workload, math.exp(shift), low, high, fewest, verdict(low, high))
 
 
 def _differences(first: Result, second: Result) -> Iterator[str]:
