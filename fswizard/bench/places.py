@@ -114,10 +114,11 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
         raise UsageError("No directory was named.", "Write --target dir:/first/directory,/second/directory.")
     if len(set(directories)) < len(directories):
         raise UsageError("A directory was named twice.", "Name each directory once.")
-    return tuple(_directory_candidate(directory) for directory in directories)
+    return tuple(directory_candidate(directory) for directory in directories)
 
 
-def _directory_candidate(directory: str) -> Candidate:
+def directory_candidate(directory: str) -> Candidate:
+    """The filesystem that a directory lies on, as it is."""
     kind = filesystem_type(directory)
     return Candidate(f"{kind}@{safe(directory)}", _known_as(kind), directory=directory)
 

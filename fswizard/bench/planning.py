@@ -56,11 +56,6 @@ def make_plan(choices: Choices) -> Plan:
     names = [candidate.name for candidate in candidates]
     drive = None if target.others else choices.drive
     drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
-    kind = drive.kind if drive else "unknown"
-    recipe = _on_disk(recipe, kind)
-    trial_s = trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads)
-    alone = target.kind == "image" and not target.others
-    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if alone else 0.0
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
@@ -72,13 +67,26 @@ def make_plan(choices: Choices) -> Plan:
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-        seconds_per_trial=trial_s,
-        writes_bytes_per_trial=_writes_bytes(recipe, kind, candidates, target),
-        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + limits.expected_s(recipe),
         losses=losses,
     )
+    plan = estimated(plan)
     _check_programs(plan)
     return replace(plan, commands=_commands(plan))
+
+
+def estimated(plan: Plan) -> Plan:
+    """The plan with the durations and bytes that are to be expected on its disk."""
+    kind = plan.drive.kind if plan.drive else "unknown"
+    recipe, target = _on_disk(plan.recipe, kind), plan.target
+    alone = target.kind == "image" and not target.others
+    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if alone else 0.0
+    return replace(
+        plan,
+        recipe=recipe,
+        seconds_per_trial=trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads),
+        writes_bytes_per_trial=_writes_bytes(recipe, kind, plan.candidates, target),
+        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + limits.expected_s(recipe),
+    )
 
 
 def _writes_bytes(recipe: Recipe, kind: str, candidates: Sequence[Candidate], target: Target) -> int:

@@ -158,7 +158,6 @@ def plan_text(plan: model.Plan) -> str:
     rounds = (
         f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}"
     )
-    writes = plan.writes_bytes_per_trial * len(plan.candidates) * plan.minimum_rounds + plan.target.filled_bytes
     lines += [
         f"Where       {_place(plan)}",
         *(f"Lost        {loss}" for loss in plan.losses),
@@ -166,7 +165,7 @@ def plan_text(plan: model.Plan) -> str:
         *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Rounds      {rounds}",
         f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
-        f"Writes      at most {size_text(writes)} in {plan.minimum_rounds} rounds",
+        f"Writes      at most {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds",
         f"Repeat      --seed {plan.seed}",
         "",
         "Workloads",

@@ -135,3 +135,8 @@ class Plan:
     def expected_s(self) -> float:
         """Time until every candidate has its minimum of rounds."""
         return self.preparation_s + self.minimum_rounds * len(self.candidates) * self.seconds_per_trial
+
+    @property
+    def writes_bytes(self) -> int:
+        """At most so much is written until then, scratch images included."""
+        return self.minimum_rounds * len(self.candidates) * self.writes_bytes_per_trial + self.target.filled_bytes

@@ -14,7 +14,7 @@ from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.judgement import Findings, Need
 from fswizard.model.layout import Layout
-from fswizard.model.plan import MINIMUM_ROUNDS, Plan
+from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -44,16 +44,6 @@ class Place:
     """Kernel name of the disk below, empty where it cannot be told."""
     remark: str = ""
     """Why it is not where one would expect it, in a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a run would take, before there is a plan."""
-
-    seconds: float
-    """Until every candidate has three rounds."""
-    writes_bytes: int
-    """At most, in these rounds."""
 
 
 class Run(Protocol):
@@ -93,7 +83,7 @@ class Backend(Protocol):
     def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]: ...
     def needs(self) -> tuple[Need, ...]: ...
     def parse_candidate(self, text: str) -> Candidate: ...
-    def estimate(self, wishes: Wishes) -> Estimate: ...
+    def draft(self, wishes: Wishes) -> Plan: ...
     def make_plan(self, wishes: Wishes) -> Plan: ...
     def questions(self, plan: Plan) -> tuple[Question, ...]: ...
     def confirmed(self, plan: Plan, typed: str) -> Plan: ...
@@ -248,22 +238,37 @@ class ThisMachine:
 
         return parse_candidate(text)
 
-    def estimate(self, wishes: Wishes) -> Estimate:
-        """Quick: for every change of a choice."""
-        from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
+    def draft(self, wishes: Wishes) -> Plan:
+        """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
+
+        Quick: for every change of a choice.
+        """
+        from fswizard.bench.places import default_directory, directory_candidate
+        from fswizard.bench.planning import estimated
+        from fswizard.bench.targets import drive_under
 
         if wishes.recipe is None:
-            return Estimate(0.0, 0)
-        workloads = [workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0]
-        count = len(wishes.places if wishes.comparing else wishes.candidates)
-        kind = wishes.drive.kind if wishes.drive else "unknown"
-        paced = [(workload.writes_bytes, on_disk_s(workload.job, workload.seconds, kind)) for workload in workloads]
-        trial_s = trial_overhead_s(kind) + sum(seconds for _, seconds in paced)
-        on_images = not (wishes.comparing or wishes.device or wishes.members)
-        image_bytes = wishes.images * wishes.recipe.image_bytes if on_images else 0
-        preparation_s = filling_s(image_bytes, kind)
-        writes = sum(on_disk_bytes(writes_bytes, seconds, kind) for writes_bytes, seconds in paced)
-        return Estimate(preparation_s + MINIMUM_ROUNDS * count * trial_s, image_bytes + MINIMUM_ROUNDS * count * writes)
+            raise UsageError("No recipe was chosen.", "Go back and choose one.")
+        workloads = (workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0)
+        drive, place = wishes.written_drive, wishes.directory
+        if wishes.comparing:
+            target = Target("directory", "")
+            candidates = tuple(map(directory_candidate, wishes.places))
+            place = next(iter(wishes.places), "")
+        else:
+            devices = wishes.members or ((wishes.device,) if wishes.device else ())
+            if not devices and not place and drive is None:
+                place = default_directory()
+            size_bytes = wishes.member_bytes if devices else wishes.recipe.image_bytes
+            first, *others = (Member(path, size_bytes) for path in devices or (place,) * wishes.images)
+            target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
+            candidates = tuple(self.parse_candidate(name).on(wishes.across) for name in wishes.candidates)
+        return estimated(
+            Plan(
+                replace(wishes.recipe, workloads=tuple(workloads)), candidates, wishes.against, target,
+                drive or drive_under(target, otherwise=place),
+            )
+        )  # fmt: skip
 
     def make_plan(self, wishes: Wishes) -> Plan:
         """The plan that the wishes amount to; FswizardError where they do not fit together."""

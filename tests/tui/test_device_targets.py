@@ -212,8 +212,8 @@ async def test_the_estimate_of_a_device_has_no_image_in_it() -> None:
     async with at_review(machine).run_test(size=SIZE) as pilot:
         wishes = wizard(pilot).wishes
         assert wishes.recipe is not None
-        on_image = machine.estimate(replace(wishes, device="")).writes_bytes
-        assert on_image - machine.estimate(wishes).writes_bytes == wishes.recipe.image_bytes
+        on_image = machine.draft(replace(wishes, device="")).writes_bytes
+        assert on_image - machine.draft(wishes).writes_bytes == wishes.recipe.image_bytes
 
 
 async def test_wear_is_told_as_an_estimate_and_only_where_the_disk_told_what_it_takes() -> None:

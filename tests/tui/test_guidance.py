@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.targets import image_row
 from fswizard.tui.widgets.rows import Rows
-from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
+from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
 SIZE = (80, 24)
@@ -132,9 +133,28 @@ def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free
     assert ("too large: 1.00 GB are free there" in drawn) is not fits
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"weights": {RECIPES[0].workloads[0].name: 0.0}},
+        {"directory": "/home/ada"},
+        {"purpose": "compare", "places": tuple(place.directory for place in MOUNTED), "candidates": ()},
+        {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)},
+        {"images": 4, "member_bytes": 5 << 30, "candidates": ("ext4", "btrfs:raid1")},
+    ],
+    ids=("image", "one workload less", "named directory", "directories", "disk", "array of images"),
+)
+def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dict[str, Any]) -> None:
+    machine, wishes = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**changes)
+    draft, plan = machine.draft(wishes), machine.make_plan(wishes)
+    assert draft.expected_s == plan.expected_s > 0
+    assert draft.writes_bytes == plan.writes_bytes > 0
+
+
 def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
     machine = FakeMachine()
     recipe: Recipe = RECIPES[0]
-    on_a_hard_disk = machine.estimate(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
-    on_a_fast_ssd = machine.estimate(chosen(drive=SSD, recipe=recipe)).writes_bytes
+    on_a_hard_disk = machine.draft(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
+    on_a_fast_ssd = machine.draft(chosen(drive=SSD, recipe=recipe)).writes_bytes
     assert on_a_hard_disk < on_a_fast_ssd / 2

@@ -225,15 +225,15 @@ class FilesystemsScreen(StepScreen):
         if count == 0:
             self.say("Tick at least one. ", ("space", "bold $primary"), " ticks.")
             return
-        estimate = self.wizard.backend.estimate(self.wishes)
+        draft = self.wizard.backend.draft(self.wishes)
         lacking = sum(
             any(not _has(candidate, need) for need in self.wishes.needs)
             for candidate in self.wizard.known.candidates(self.wishes)
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · about {duration_text(estimate.seconds)} for three rounds · writes up to "
-            f"{size_text(estimate.writes_bytes)}",
+            f" · about {duration_text(draft.expected_s)} for three rounds · writes up to "
+            f"{size_text(draft.writes_bytes)}",
             (f" · {lacking} without what you need" if lacking else "", "$warning"),
         )
 

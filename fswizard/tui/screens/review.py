@@ -240,8 +240,6 @@ class ReviewScreen(StepScreen):
 
 def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Question] = ()) -> Content:
     """What will happen, what will be lost, where files go, how long it takes."""
-    count = len(plan.candidates)
-    writes = plan.writes_bytes_per_trial * count * plan.minimum_rounds + plan.target.filled_bytes
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
@@ -254,9 +252,9 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
             f"about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds; up to "
             f"{plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}",
         ),
-        ("Writes", f"up to {size_text(writes)} in {plan.minimum_rounds} rounds"),
+        ("Writes", f"up to {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds"),
     ]
-    if plan.drive is not None and (wear := wear_text(plan.drive, writes)):
+    if plan.drive is not None and (wear := wear_text(plan.drive, plan.writes_bytes)):
         pairs.append(("Wear", wear))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))

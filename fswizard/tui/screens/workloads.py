@@ -74,17 +74,16 @@ class WorkloadsScreen(StepScreen):
         self._explain()
 
     def _estimate(self) -> None:
-        estimate = self.wizard.backend.estimate(self.wishes)
+        draft = self.wizard.backend.draft(self.wishes)
         budget_s = self.wishes.budget_s
         count = len(self.wishes.places if self.wishes.comparing else self.wishes.candidates)
-        drive = self.wishes.written_drive
-        wear = wear_text(drive, estimate.writes_bytes) if drive else ""
+        wear = wear_text(draft.drive, draft.writes_bytes) if draft.drive else ""
         warning = ""
-        if estimate.seconds > budget_s:
+        if draft.expected_s > budget_s:
             warning = f" · {duration_text(budget_s)} is short for that"
         self.say(
-            f"{count} candidates · about {duration_text(estimate.seconds)} for three rounds · "
-            f"writes up to {size_text(estimate.writes_bytes)}",
+            f"{count} candidates · about {duration_text(draft.expected_s)} for three rounds · "
+            f"writes up to {size_text(draft.writes_bytes)}",
             (warning, "$warning"),
             f"\nWear: {wear}." if wear else "",
         )
