@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected_s, room, writes_bytes
+from fswizard.model.metrics import DURATION
 from fswizard.model.recipe import TreeJob, TreeOperation, TreeShape
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
@@ -121,7 +122,7 @@ def recipe_text(seen: Look) -> str:
             f'name = "{operation}"',
             f'title = "{title}"',
             'engine = "tree"',
-            'metric = "duration"',
+            f'metric = "{DURATION.name}"',
             f'why = "{why}"',
             f'operation = "{operation}"',
             'shape = "own"',

@@ -8,12 +8,10 @@ from typing import Any
 
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
+from fswizard.model.metrics import THROUGHPUT, Metric
 from fswizard.model.plan import Plan, Target
-from fswizard.model.recipe import FioJob, Metric, Recipe, Workload
+from fswizard.model.recipe import FioJob, Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
-
-THROUGHPUT = Metric("throughput", "B/s", "higher")
-DURATION = Metric("duration", "s", "lower")
 
 
 def make_drive(smr: SmrKind = "cmr", **fields: Any) -> Drive:

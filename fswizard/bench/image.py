@@ -21,15 +21,14 @@ from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
+from fswizard.model.metrics import MKFS_TIME
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Metric
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.privileged.images import BLOCK_BYTES
 from fswizard.system import clock, commands, host
 from fswizard.system.process import Finished, Process
 
-MKFS_TIME = Metric("mkfs_time", "s", "lower")
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 

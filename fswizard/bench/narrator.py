@@ -25,8 +25,8 @@ from fswizard.model.events import (
 )
 from fswizard.model.events import SampleTaken as _SampleTaken
 from fswizard.model.judgement import Judgement
+from fswizard.model.metrics import Metric
 from fswizard.model.plan import Trial
-from fswizard.model.recipe import Metric
 from fswizard.model.result import Course, Doubt, Failure, Sample
 from fswizard.system import clock
 from fswizard.system.process import Finished

@@ -12,14 +12,12 @@ from fswizard.bench.site import Site
 from fswizard.bench.venue import CandidateFailed, Venue
 from fswizard.bench.workloads import Doing, Measured, Progress, Ran, WorkloadFailed, run
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, USED
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.recipe import FioJob, Metric, Workload
+from fswizard.model.recipe import FioJob, Workload
 from fswizard.model.result import Failure
 from fswizard.system import clock
 
-DEVICE_WRITTEN = Metric("device_written", "B", "lower")
-DEVICE_READ = Metric("device_read", "B", "lower")
-USED = Metric("used", "B", "lower")
 """Room taken on the filesystem when the workload is done, with what workloads before it left behind."""
 TELL_EVERY_S = 0.1
 """Progress is told ten times a second at most."""

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.importers.portion import Fault, Figure, Portion, refuse
-from fswizard.model.metrics import CPU, OPERATION_RATE, THROUGHPUT, operation_metrics
-from fswizard.model.recipe import FileServerJob, Metric, Workload
+from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT, operation_metrics
+from fswizard.model.recipe import FileServerJob, Workload
 
 ALL, APPEND = "operations", "random-append"
-MEAN_LATENCY = Metric("mean_latency", "s", "lower")
 
 _VERSION = re.compile(r"^Filebench Version (\S+)", re.MULTILINE)
 _OPERATION = re.compile(

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from fswizard.importers.fio_names import describe, fault_kind
 from fswizard.importers.portion import Fault, Figure, Portion, refuse
-from fswizard.model.metrics import IOPS, THROUGHPUT, WORST_LATENCY
-from fswizard.model.recipe import Metric, Workload
+from fswizard.model.metrics import IOPS, THROUGHPUT, WORST_LATENCY, Metric
+from fswizard.model.recipe import Workload
 
 _HEAD = re.compile(r"^(?P<name>\S.*?): \(groupid=\d+, jobs=\d+\): err=\s*(?P<error>\d+)", re.MULTILINE)
 _OPTIONS = re.compile(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from fswizard.importers.portion import Figure, Portion, block_metric, refuse, workload
-from fswizard.model.metrics import IOPS, THROUGHPUT
-from fswizard.model.recipe import FioJob, Metric, Workload
+from fswizard.model.metrics import IOPS, MEAN_LATENCY, THROUGHPUT
+from fswizard.model.recipe import FioJob, Workload
 
-MEAN_LATENCY = Metric("mean_latency", "s", "lower")
 _SECTION = re.compile(r"\s*\[(?P<name>\w+)[^\]]*\]\s*")
 _LINE = re.compile(
     r"\s*(?P<kind>Sequential|Random)\s+(?P<size>\d+)\s*(?P<unit>[KM]iB)\s*\(Q=\s*(?P<depth>\d+),\s*T=\s*(?P<jobs>\d+)\):"

@@ -6,22 +6,24 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fswizard.importers.portion import Fault, Figure, Portion, refuse, slug, workload
-from fswizard.model.recipe import Metric, Workload
+from fswizard.model.metrics import DURATION, FILE_RATE, IOPS, THROUGHPUT, Better, Metric
+from fswizard.model.recipe import Workload
 from fswizard.model.text import safe
 
 _UNITS = {
-    "seconds": ("duration", "s", 1.0),
-    "ms": ("duration", "s", 1e-3),
-    "milliseconds": ("duration", "s", 1e-3),
-    "mb/s": ("throughput", "B/s", 1e6),
-    "gb/s": ("throughput", "B/s", 1e9),
-    "kb/s": ("throughput", "B/s", 1e3),
-    "iops": ("iops", "1/s", 1.0),
-    "files/s": ("file_rate", "1/s", 1.0),
+    "seconds": (DURATION, 1.0),
+    "ms": (DURATION, 1e-3),
+    "milliseconds": (DURATION, 1e-3),
+    "mb/s": (THROUGHPUT, 1e6),
+    "gb/s": (THROUGHPUT, 1e9),
+    "kb/s": (THROUGHPUT, 1e3),
+    "iops": (IOPS, 1.0),
+    "files/s": (FILE_RATE, 1.0),
 }
-"""Scale, in small letters, to metric, unit and factor."""
+"""Scale, in small letters, to metric and factor to its unit."""
 
 
 def recognises(text: str) -> bool:
@@ -76,9 +78,9 @@ def _workload(result: ET.Element) -> tuple[Workload, float]:
         part.strip() for part in (result.findtext("Title", ""), result.findtext("Description", "")) if part
     )
     scale = result.findtext("Scale", "").strip()
-    name, unit, factor = _UNITS.get(scale.lower(), ("score", safe(scale) or "1", 1.0))
-    better = "lower" if result.findtext("Proportion", "").strip() == "LIB" else "higher"
-    metric = Metric(name, unit, "lower" if better == "lower" else "higher")
+    metric, factor = _UNITS.get(scale.lower(), (Metric("score", safe(scale) or "1", "higher"), 1.0))
+    better: Better = "lower" if result.findtext("Proportion", "").strip() == "LIB" else "higher"
+    metric = replace(metric, better=better)
     return workload(slug(title), title or "Phoronix Test Suite", metric), factor
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
-from fswizard.model.metrics import IOPS, THROUGHPUT
-from fswizard.model.recipe import FioJob, Job, Metric, TreeJob, Workload
+from fswizard.model.metrics import IOPS, THROUGHPUT, Metric
+from fswizard.model.recipe import FioJob, Job, TreeJob, Workload
 from fswizard.model.text import safe
 
 ELSEWHERE = TreeJob("copy", "mixed", 0, 0)

@@ -15,8 +15,9 @@ from fswizard.importers.assemble import candidate_of
 from fswizard.importers.portion import ELSEWHERE
 from fswizard.model.codec import from_json
 from fswizard.model.drive import Drive
+from fswizard.model.metrics import Metric
 from fswizard.model.plan import Plan, PlannedCommand, Target
-from fswizard.model.recipe import Metric, Recipe, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
 from fswizard.model.text import safe
 

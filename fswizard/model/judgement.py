@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from fswizard.model.metrics import is_stall
-from fswizard.model.recipe import Better
+from fswizard.model.metrics import Better, is_stall
 from fswizard.model.result import Doubt, Result
 
 Verdict = Literal["faster", "slower", "tie", "undecided", "failed"]

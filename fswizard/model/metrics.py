@@ -1,10 +1,24 @@
-"""The figures that each way of measuring yields, and their names."""
+"""The figures that each way of measuring yields, and their names: the only place that defines one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-from fswizard.model.recipe import Metric
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure that a workload yields."""
+
+    name: str
+    """Stable name, such as `throughput` or `worst_latency`."""
+    unit: str
+    """SI base: `B/s`, `1/s`, `s`, `B`, `1` for ratios."""
+    better: Better
+
 
 THROUGHPUT = Metric("throughput", "B/s", "higher")
 IOPS = Metric("iops", "1/s", "higher")
@@ -12,12 +26,22 @@ DURATION = Metric("duration", "s", "lower")
 FILE_RATE = Metric("file_rate", "1/s", "higher")
 OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
 MEDIAN_LATENCY = Metric("median_latency", "s", "lower")
+MEAN_LATENCY = Metric("mean_latency", "s", "lower")
+"""Told by other programs; this one tells medians."""
 P99_LATENCY = Metric("p99_latency", "s", "lower")
 WORST_LATENCY = Metric("worst_latency", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 """What the program wrote, to be set against what the device wrote."""
 WORST_STALL = Metric("worst_stall", "s", "lower")
 """Longest time in which the program, or the disk at the end, got nowhere, seen four times a second."""
+DEVICE_WRITTEN = Metric("device_written", "B", "lower")
+"""What the kernel counted on the block device, as are the next."""
+DEVICE_READ = Metric("device_read", "B", "lower")
+WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
+"""Bytes that the device wrote for each byte that the program wrote."""
+USED = Metric("used", "B", "lower")
+"""Room taken on the filesystem once the workload is done, its own structures included."""
+MKFS_TIME = Metric("mkfs_time", "s", "lower")
 CPU = Metric("cpu", "s", "lower")
 """User and system time of the measured program and its children."""
 LATE_RATE = Metric("late_rate", "1", "higher")

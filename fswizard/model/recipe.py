@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fswizard.model.metrics import Metric
 from fswizard.model.units import duration_text, size_text
 
-Better = Literal["higher", "lower"]
 Engine = Literal["fio", "tree", "fileserver", "backup", "rsync", "sqlite", "overflow"]
 """A way of measuring."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A figure that a workload yields."""
-
-    name: str
-    """Stable name, such as `throughput` or `worst_latency`."""
-    unit: str
-    """SI base: `B/s`, `1/s`, `s`, `B`, `1` for ratios."""
-    better: Better
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fswizard.model.metrics import Better
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Better
 
 Status = Literal["ok", "failed", "timed-out"]
 Outcome = Literal["finished", "time-up", "stopped", "cancelled", "failed", "killed"]

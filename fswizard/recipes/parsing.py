@@ -10,13 +10,12 @@ import tomli
 
 from fswizard.errors import UsageError
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, room, writes_bytes
-from fswizard.model.metrics import ENGINE_METRICS
+from fswizard.model.metrics import ENGINE_METRICS, Metric
 from fswizard.model.recipe import (
     BackupJob,
     FileServerJob,
     FioJob,
     Job,
-    Metric,
     OverflowJob,
     Recipe,
     RsyncJob,

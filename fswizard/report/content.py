@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings, Published, Ratio, Summary
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, is_stall
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, USED, is_stall
 from fswizard.model.plan import Plan, Target
 from fswizard.model.result import Environment, Failure, Outcome, Result
 from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
@@ -293,7 +293,7 @@ def _extras(findings: Findings) -> Iterator[Extra]:
     most: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {}
     for summary in findings.summaries:
-        if summary.metric == "used":  # each workload finds there what those before it left
+        if summary.metric == USED.name:  # each workload finds there what those before it left
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif not summary.primary and not is_stall(summary.metric):
             found = sums.setdefault(summary.metric, {})
@@ -303,7 +303,7 @@ def _extras(findings: Findings) -> Iterator[Extra]:
         ("worst stall", {name: seconds_text(value) for name, value in findings.worst_stalls.items() if value}),
         ("device wrote, per byte asked for", {name: three_digits(value) for name, value in amplification.items()}),
         ("processor time a round", {name: seconds_text(value) for name, value in sums.get(CPU.name, {}).items()}),
-        ("time of mkfs", {name: seconds_text(value) for name, value in sums.get("mkfs_time", {}).items()}),
+        ("time of mkfs", {name: seconds_text(value) for name, value in sums.get(MKFS_TIME.name, {}).items()}),
         ("room used at most", {name: size_text(value) for name, value in most.items()}),
     )
     return (Extra(title, figures) for title, figures in (*rows, *_beside_speed(findings)) if figures)
@@ -325,7 +325,7 @@ def _write_amplification(summaries: Sequence[Summary]) -> dict[str, float]:
     asked: dict[str, float] = {}
     written: dict[str, float] = {}
     for (metric, candidate, workload), value in medians.items():
-        device = medians.get(("device_written", candidate, workload))
+        device = medians.get((DEVICE_WRITTEN.name, candidate, workload))
         if metric == BYTES_WRITTEN.name and value > 0 and device is not None:
             asked[candidate] = asked.get(candidate, 0.0) + value
             written[candidate] = written.get(candidate, 0.0) + device

@@ -8,11 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from fswizard.model.judgement import Summary
-from fswizard.model.recipe import Metric
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
-
-WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
-"""Bytes that the device wrote for each byte that the program wrote."""
 
 _Group = dict[int, Sample]
 """By round; where a figure was taken twice, the later one stands."""
@@ -49,9 +46,9 @@ def _summary(first: Sample, values: list[float], bare: Mapping[tuple[str, str], 
 def _write_amplification(groups: Mapping[tuple[str, str, str], _Group]) -> Iterator[Summary]:
     metric = WRITE_AMPLIFICATION
     for (candidate, workload, name), device in groups.items():
-        if name != "device_written":
+        if name != DEVICE_WRITTEN.name:
             continue
-        program = groups.get((candidate, workload, "bytes_written"), {})
+        program = groups.get((candidate, workload, BYTES_WRITTEN.name), {})
         values = [
             s.value / program[s.round].value
             for s in device.values()

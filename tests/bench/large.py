@@ -14,13 +14,12 @@ from unittest import mock
 
 from fswizard import results
 from fswizard.findings import conclude
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATENCIES
-from fswizard.model.recipe import Metric
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATENCIES, THROUGHPUT, Metric
 from fswizard.model.result import Result, Sample
 from fswizard.report import render
 from tests.bench.pairs import Spread, spread
 from tests.bench.table import Line, Size, at_most
-from tests.builders import THROUGHPUT, make_plan, make_result, make_workload
+from tests.builders import make_plan, make_result, make_workload
 
 TITLE = "Large results"
 SIZES: dict[Size, tuple[int, int, int, int]] = {

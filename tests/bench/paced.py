@@ -20,8 +20,8 @@ from fswizard.bench.workloads import Progress
 from fswizard.cli.narration import Narration
 from fswizard.errors import FswizardError
 from fswizard.model.events import Event, RunEnded, RunStarted
+from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.recipe import Metric
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
 from fswizard.tui.running import Running
@@ -32,7 +32,7 @@ STEP_EVENTS = 1000
 """So many words of progress belong to a step, as in a workload of 100 seconds."""
 FIGURES_EVERY = 10
 """Steps between those that end with a figure, so that there are as many as in a run of ten hours."""
-FIGURE = Metric("throughput", "B/s", "higher")
+FIGURE = THROUGHPUT
 LOOKS = (10, 25, 50, 75, 100)
 """Percent of the events after which memory is looked at."""
 

@@ -10,8 +10,7 @@ from typing import Any
 from fswizard.bench import helper_commands
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
-from fswizard.model.metrics import BYTES_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
-from fswizard.model.recipe import Metric
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY, Metric
 from fswizard.model.result import Course, Doubt, Environment, Failure, Sample
 from fswizard.stats import summarise
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
@@ -107,7 +106,7 @@ def _samples(rounds: int) -> list[Sample]:
         samples += [
             _sample(candidate, WORST_LATENCY, stall_s),
             _sample(candidate, BYTES_WRITTEN, 1e9),
-            _sample(candidate, Metric("device_written", "B", "lower"), written),
+            _sample(candidate, DEVICE_WRITTEN, written),
         ]
     return samples
 

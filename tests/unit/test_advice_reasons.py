@@ -6,10 +6,10 @@ from dataclasses import replace
 from fswizard.filesystems import parse_candidates
 from fswizard.findings import conclude
 from fswizard.model.judgement import Advice
+from fswizard.model.metrics import DURATION, Metric
 from fswizard.model.plan import Member, Target
-from fswizard.model.recipe import Metric
 from fswizard.model.result import Failure, Result, Sample
-from tests.builders import DURATION, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_plan, make_result, make_samples, make_workload
 
 LATENCY = Metric("append_latency", "s", "lower")
 WRITES = {"ext4": (100.0,) * 3, "xfs": (200.0,) * 3}

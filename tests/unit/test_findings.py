@@ -8,8 +8,9 @@ from fswizard.errors import UsageError
 from fswizard.findings import conclude
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Findings
+from fswizard.model.metrics import DURATION
 from fswizard.model.result import Doubt, Result
-from tests.builders import DURATION, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_plan, make_result, make_samples, make_workload
 
 
 def two_workloads() -> Result:

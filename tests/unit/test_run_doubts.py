@@ -11,9 +11,10 @@ import pytest
 from fswizard.bench import doubts, quiet
 from fswizard.cli.run import plan_text
 from fswizard.filesystems import parse_candidates
+from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import FioJob, TreeJob
-from tests.builders import DURATION, make_drive, make_plan, make_workload
+from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use
 
 DIRECT = make_workload("write")

@@ -13,13 +13,14 @@ import pytest
 from fswizard import results
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
+from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Target
 from fswizard.model.recipe import FioJob
 from fswizard.model.result import Result
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, cells
 from fswizard.stats.comparison import compare
-from tests.builders import DURATION, make_candidate, make_drive, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_candidate, make_drive, make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 
 WORKLOADS = (make_workload("write"), make_workload("delete", DURATION))

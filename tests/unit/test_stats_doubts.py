@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard.model.metrics import DURATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats import doubts, judge, summarise
 from fswizard.stats.drift import drift, residuals
-from tests.builders import DURATION, make_plan, make_result, make_workload
+from tests.builders import make_plan, make_result, make_workload
 
 
 def codes(result: Result) -> list[str]:

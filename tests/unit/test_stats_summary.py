@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fswizard.model.judgement import Summary
-from fswizard.model.recipe import Better
+from fswizard.model.metrics import Better
 from fswizard.model.result import Sample
 from fswizard.stats import summarise
 from tests.builders import make_result

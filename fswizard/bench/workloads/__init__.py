@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from fswizard.model.metrics import Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import (
     BackupJob,
@@ -18,7 +19,6 @@ from fswizard.model.recipe import (
     FileServerJob,
     FioJob,
     Job,
-    Metric,
     OverflowJob,
     RsyncJob,
     SqliteJob,
