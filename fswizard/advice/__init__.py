@@ -1,6 +1,7 @@
-"""From what is proven, what a person needs and what is safe to a recommendation. Pure, and the model's alone."""
+"""From what is proven, what a person needs and what is safe to a recommendation. Pure."""
 
 from fswizard.advice.advise import advise
+from fswizard.advice.conclude import conclude
 from fswizard.advice.published import beside
 
-__all__ = ["advise", "beside"]
+__all__ = ["advise", "beside", "conclude"]

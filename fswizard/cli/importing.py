@@ -8,10 +8,10 @@ from pathlib import Path
 from plumbum import cli
 
 from fswizard import importers, results
+from fswizard.advice import conclude
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
-from fswizard.findings import conclude
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, render
 

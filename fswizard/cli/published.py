@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from plumbum import cli
 
+from fswizard.advice import conclude
 from fswizard.cli.choices import parse_weights
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
-from fswizard.findings import conclude
 from fswizard.importers.published import find, published
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, find_format, format_of, render

@@ -11,13 +11,14 @@ from typing import Any
 
 from plumbum import cli
 
-from fswizard import own_files, recipes
+from fswizard import recipes
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, duration_text, size_text
+from fswizard.recipes import own_files
 
 
 class Recipes(Command):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from plumbum import cli
 
 from fswizard import results
+from fswizard.advice import conclude
 from fswizard.cli.choices import parse_weights
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.filesystems import parse_needs
-from fswizard.findings import conclude
 from fswizard.importers.published import with_published
 from fswizard.report import FORMATS, find_format, format_of, render
 

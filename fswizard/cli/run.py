@@ -14,6 +14,7 @@ from pathlib import Path
 from plumbum import cli
 
 from fswizard import results
+from fswizard.advice import conclude
 from fswizard.bench import privilege, resuming
 from fswizard.bench.disk import how_to_confirm, require_confirmation
 from fswizard.bench.planning import Choices, make_plan, parse_target
@@ -23,7 +24,6 @@ from fswizard.cli.command import Command
 from fswizard.cli.narration import Narration, turn_away_from
 from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
-from fswizard.findings import conclude
 from fswizard.importers.published import with_published
 from fswizard.model import plan as model
 from fswizard.model.result import Outcome

@@ -347,7 +347,7 @@ class ThisMachine:
         return Session(found.plan, found.path, earlier=found.earlier)
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
-        from fswizard.findings import conclude
+        from fswizard.advice import conclude
         from fswizard.importers.published import with_published
 
         return with_published(conclude(result, weights=weights, needs=needs))

@@ -21,9 +21,9 @@ from fswizard.bench.pace import Pace
 from fswizard.bench.site import Site
 from fswizard.bench.trial import run_trial
 from fswizard.bench.venue import Venue
-from fswizard.bench.workloads.fio_output import DumpReader, figures
 from fswizard.cli.narration import Narration
 from fswizard.filesystems import parse_candidate
+from fswizard.importers.fio_output import DumpReader, figures
 from fswizard.model.events import Event, SampleTaken
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import CPU, IOPS, MEDIAN_LATENCY, P99_LATENCY

@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 from fswizard import results
-from fswizard.findings import conclude
+from fswizard.advice import conclude
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATENCIES, THROUGHPUT, Metric
 from fswizard.model.result import Result, Sample
 from fswizard.report import render

@@ -15,10 +15,10 @@ import pytest
 import pytest_asyncio
 
 from fswizard import results
+from fswizard.advice import conclude
 from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidate
-from fswizard.findings import conclude
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.report import FORMATS, render

@@ -18,12 +18,12 @@ import psutil
 import pytest
 
 from fswizard import results
+from fswizard.advice import conclude
 from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.session import Session
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
-from fswizard.findings import conclude
 from fswizard.model.events import RunEnded, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.privileged import claim, programs, volumes

@@ -11,8 +11,8 @@ from typing import Literal
 import pytest
 
 from fswizard import results
+from fswizard.advice import conclude
 from fswizard.bench.session import Session
-from fswizard.findings import conclude
 from fswizard.model.events import (
     CommandFinished,
     CourseTaken,

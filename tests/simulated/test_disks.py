@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from fswizard.advice import conclude
 from fswizard.bench.workloads.overflow import cliff
-from fswizard.findings import conclude
 from fswizard.model.judgement import Findings
 from fswizard.system import clock
 from tests.bench import recordings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fswizard.findings import conclude
+from fswizard.advice import conclude
 from fswizard.model.codec import tagged
 from fswizard.model.events import RunEnded, RunStarted
 from fswizard.report import render

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
-from fswizard.findings import conclude
 from fswizard.importers.published import find
 from fswizard.model.judgement import Advice
 from fswizard.model.result import Doubt, Failure, Result

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
-from fswizard.findings import conclude
 from fswizard.model.judgement import Advice
 from fswizard.model.metrics import DURATION, Metric
 from fswizard.model.plan import Member, Target

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fswizard import importers, results
+from fswizard.advice import conclude
 from fswizard.errors import FswizardError, UsageError
-from fswizard.findings import conclude
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
 from fswizard.importers.assemble import by_disk, sources_of
 from fswizard.model.recipe import FileServerJob

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from fswizard import own_files, recipes
+from fswizard import recipes
 from fswizard.bench.workloads import tree_worker
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe, TreeJob
+from fswizard.recipes import own_files
 from tests.fakes.command_line import fswizard
 
 PLACES = ("/usr/share/doc", "/usr/lib/python3", "/etc", "/usr/share/perl", "/usr/include", "/usr/share/zoneinfo")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fswizard import importers
+from fswizard.advice import conclude
 from fswizard.errors import UsageError
-from fswizard.findings import conclude
 from fswizard.importers import table
 from fswizard.importers.published import find, published
 from fswizard.model.judgement import Findings

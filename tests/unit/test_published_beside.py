@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard.advice import conclude
 from fswizard.advice.published import WORK
-from fswizard.findings import conclude
 from fswizard.importers.published import find, published, with_published
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from fswizard import report, results
-from fswizard.findings import conclude
+from fswizard.advice import conclude
 from fswizard.stats import judge
 from tests.fakes.command_line import fswizard
 from tests.unit.report_findings import make_findings

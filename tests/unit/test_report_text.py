@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fswizard.findings import conclude
+from fswizard.advice import conclude
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.judgement import Advice, Findings, Judgement
 from fswizard.model.plan import Target

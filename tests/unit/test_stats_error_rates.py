@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.findings import conclude
+from fswizard.advice import conclude
 from fswizard.stats import judge
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
 from tests.bench.derive_constants import errors

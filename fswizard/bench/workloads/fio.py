@@ -8,8 +8,8 @@ from typing import Literal
 
 from fswizard.bench.site import Site
 from fswizard.bench.workloads import Doing, Measured, Progress, Ran, Told, WorkloadFailed, laid_out
-from fswizard.bench.workloads.fio_output import DumpReader, Figures, figures
 from fswizard.bench.workloads.running import failure, running, within
+from fswizard.importers.fio_output import DumpReader, Figures, figures
 from fswizard.model.estimates import FIO_START_S, expected_s, measured_s, preparation_s, writes_bytes
 from fswizard.model.metrics import (
     BYTES_WRITTEN,

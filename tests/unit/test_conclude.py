@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard.advice import conclude
 from fswizard.errors import UsageError
-from fswizard.findings import conclude
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Findings
 from fswizard.model.metrics import DURATION

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fswizard.advice import advise
+from fswizard.advice.advise import advise
 from fswizard.errors import UsageError
 from fswizard.model.judgement import Findings
 from fswizard.model.plan import Plan
