@@ -15,7 +15,7 @@ TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper clean
+.PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -79,6 +79,11 @@ install-helper: ## Give root a copy of the helper that only root can change
 	$(AS_ROOT) install -d -o root -g root -m 755 $(HELPER)
 	$(AS_ROOT) install -o root -g root -m 644 fswizard/privileged/*.py $(HELPER)
 
+lock: $(VENV)/bin/python ## Pin anew what the tests need, each version with its hashes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --extra dev --generate-hashes --no-annotate \
+		--no-emit-index-url --custom-compile-command 'make lock' --output-file requirements-dev.txt pyproject.toml
+
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -94,6 +99,7 @@ $(VENV)/.run-ready: $(VENV)/bin/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . >&2
 	@touch $@
 
-$(VENV)/.test-ready: $(VENV)/bin/python pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' >&2
+$(VENV)/.test-ready: $(VENV)/bin/python pyproject.toml requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . >&2
 	@touch $@ $(VENV)/.run-ready
