@@ -29,6 +29,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
             "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
             "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
         )
+    yield from _discarding(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -47,6 +48,20 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         f"The run was interrupted, and {', '.join(changed)} changed before it went on. Candidates are compared within "
         "rounds, so ratios stay fair, but they are means over both. Run it anew for figures of this machine as it is.",
     )
+
+
+def _discarding(plan: Plan) -> Iterator[Doubt]:
+    asked = [
+        candidate.name
+        for candidate in plan.candidates
+        if any(option.partition("=")[0] == "discard" for option in candidate.mount_options)
+    ]
+    if plan.target.kind == "image" and asked:
+        yield Doubt(
+            "discard-on-image",
+            f"{', '.join(asked)}: a scratch image ignores the option discard, so what it costs or gains was not "
+            "measured. Measure it on a partition or a disk.",
+        )
 
 
 def _over_several(plan: Plan) -> Iterator[Doubt]:

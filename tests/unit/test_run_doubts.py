@@ -47,6 +47,16 @@ def test_an_image_is_named_after_the_filesystem_below_it(host_filesystem: str, c
     assert "ratios carry over to the bare disk, absolute figures less so" in told[code]
 
 
+def test_the_option_discard_is_not_measured_on_an_image() -> None:
+    asking = ("ext4:discard", "btrfs:discard=async", "btrfs:nodiscard", "xfs")
+    image = Target("image", "/var/tmp", 64 << 30, "ext4")
+    text = said(plan(candidates=asking, target=image))["discard-on-image"]
+    assert text.startswith("ext4:discard, btrfs:discard=async: a scratch image ignores")
+    assert "Measure it on a partition or a disk." in text
+    assert "discard-on-image" not in said(plan(candidates=asking))
+    assert "discard-on-image" not in said(plan(candidates=asking[2:], target=image))
+
+
 def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
     small = Target("image", "/var/tmp", 15 << 30, "ext4")
     text = said(plan(DIRECT, BUFFERED, target=small))["fits-in-memory"]
