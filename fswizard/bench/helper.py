@@ -82,11 +82,6 @@ class Helper(Channel):
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
         return _succeeded(await self._work("wipe", handle=handle))
 
-    async def fill(self, handle: int) -> HelperProcess:
-        """Start writing the blocks of images that a filesystem discarded; each line of output says how far it is."""
-        job: HelperProcess = await self.ask("fill", handle=handle)
-        return job
-
     async def inspect(self, handle: int, *, reading: bool) -> Finished:
         """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
         return await self._work("inspect", handle=handle, reading=reading)

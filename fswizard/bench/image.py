@@ -14,10 +14,8 @@ from fswizard.bench.channel import HelperFailed
 from fswizard.bench.helper import Attached, Helper
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
-from fswizard.bench.scratch_file import FILLING, expected_s
 from fswizard.bench.site import Site, forget_cell
 from fswizard.bench.venue import CandidateFailed
-from fswizard.bench.workloads import Progress
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
@@ -25,7 +23,6 @@ from fswizard.model.metrics import MKFS_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
-from fswizard.privileged.images import BLOCK_BYTES
 from fswizard.system import clock, commands, host
 from fswizard.system.process import Finished, Process
 
@@ -252,12 +249,9 @@ class ImageVenue:
             await scratch_file.write_beside(self._scratch)
 
     async def _make(self, candidate: Candidate) -> None:
-        title = f"formatting with {candidate.filesystem.mkfs_program}"
-        self._narrator.begin("format", title, expected_s=1.0)
+        self._narrator.begin("format", f"formatting with {candidate.filesystem.mkfs_program}", expected_s=1.0)
         self.touched = True
         self._narrator.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
-        if await self._filled():
-            self._narrator.begin("format", title, expected_s=1.0)
         begun = functools.partial(self._narrator.command_begins, as_root=True)
         took_s = 0.0
         for order in self._orders(candidate):
@@ -278,26 +272,6 @@ class ImageVenue:
         if array is not None:
             yield functools.partial(self._helper.array, handle, array)
         yield functools.partial(self._helper.mkfs, handle, name, arguments)
-
-    async def _filled(self) -> bool:
-        """Whether blocks of an image were written that a filesystem discarded: later writes would have to do it."""
-        blocks, size_bytes = 0, sum(member.size_bytes for member in self._plan.target.members)
-        filling = await self._helper.fill(self._attached.handle)
-        try:
-            async for chunk in filling.chunks():
-                if not blocks:
-                    self._narrator.begin("fill", FILLING, expected_s=expected_s(self._plan))
-                blocks += chunk.count(b"\n")
-                self._narrator.progress(FILLING, Progress(min(1.0, blocks * BLOCK_BYTES / size_bytes)))
-            finished = await filling.wait()
-        except BaseException:
-            await filling.kill()
-            raise
-        if finished.exit_code:
-            raise RunFailed(
-                "The scratch image could not be written.", "Its disk may be full or failing.", finished.output
-            )
-        return blocks > 0
 
     async def _check(self, candidate: Candidate, site: ImageSite) -> None:
         self._narrator.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fswizard.privileged import waiting
@@ -32,19 +31,6 @@ class Image:
         """Refusal where it was cut off or grew: only root can have done that."""
         if os.fstat(self.descriptor).st_size != self.size_bytes:
             raise Refusal("failed", "the scratch image has another size than before")
-
-    def fill(self) -> Iterator[int]:
-        """Write the whole image where blocks of it are missing, as after a discard; the bytes written so far.
-
-        The caller acts as the user, so that no blocks reserved for root are taken.
-        """
-        status = os.fstat(self.descriptor)
-        if status.st_blocks * SECTOR_BYTES < status.st_size:
-            for offset in range(0, self.size_bytes, BLOCK_BYTES):
-                os.pwrite(self.descriptor, bytes(min(BLOCK_BYTES, self.size_bytes - offset)), offset)
-                yield offset + BLOCK_BYTES
-            os.fsync(self.descriptor)
-            os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def read(self) -> None:
         """OSError where a block of it cannot be read from the disk below."""

@@ -21,7 +21,8 @@ LOOP_GET_STATUS64 = 0x4C05
 LOOP_SET_DIRECT_IO = 0x4C08
 LOOP_SET_BLOCK_SIZE = 0x4C09
 LOOP_CONFIGURE = 0x4C0A
-LOOP_CTL_GET_FREE = 0x4C82
+LOOP_CTL_ADD = 0x4C80
+LOOP_CTL_REMOVE = 0x4C81
 AUTOCLEAR = 4
 DIRECT_IO = 16
 INFO = struct.Struct("=5Q4I64s64s32s2Q")
@@ -29,7 +30,10 @@ WANTED = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, AUTOCLEAR | DIRECT_IO, b"fswizard", b
 CONFIG = struct.Struct(f"=2I{INFO.size}s64x")
 SAFE_BLOCK_BYTES = 4096
 """Direct I/O works with it on every disk; tried where the kernel's default of 512 refuses direct I/O."""
-ATTEMPTS = 16
+TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
+"""Another has the device, or took it away meanwhile."""
+NUMBERS = range(1000, 1256)
+"""Of the helper's own devices: one that was told to keep all blocks can never be told otherwise again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class LoopDevice:
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.descriptor, LOOP_CLR_FD)
         os.close(self.descriptor)
+        _take_away(int(self.name.removeprefix("loop")))
 
 
 def attach(image: Image) -> LoopDevice:
@@ -82,20 +87,50 @@ def attach(image: Image) -> LoopDevice:
 
 
 def _attach(image: Image, block_bytes: int) -> LoopDevice:
-    """Another program may take the free device first: then the next free one is tried."""
-    with open("/dev/loop-control", "rb", buffering=0) as control:
-        for _ in range(ATTEMPTS):
-            name = f"loop{fcntl.ioctl(control, LOOP_CTL_GET_FREE)}"
+    """Another helper may take the device first: then the next one is tried."""
+    _take_away(*NUMBERS)  # what helpers left that were killed
+    for number in NUMBERS:
+        name = f"loop{number}"
+        try:
+            _control(LOOP_CTL_ADD, number)
             device = _open(name)
-            try:
-                _configure(device, image.descriptor, block_bytes)
-                flags = _status(device)[8]
-                return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
-            except OSError as error:
-                os.close(device)
-                if error.errno != errno.EBUSY:
-                    raise
-    raise Refusal("failed", "no loop device could be had: other programs took them")
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+            continue
+        try:
+            _configure(device, image.descriptor, block_bytes)
+            _keep_blocks(name)
+            flags = _status(device)[8]
+            return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
+        except OSError as error:
+            os.close(device)
+            _take_away(number)
+            if error.errno not in TAKEN:
+                raise
+    raise Refusal("failed", "no loop device could be had: all are in use")
+
+
+def _take_away(*numbers: int) -> None:
+    """Remove these devices, as far as nobody uses them."""
+    for number in numbers:
+        with contextlib.suppress(OSError):
+            _control(LOOP_CTL_REMOVE, number)
+
+
+def _control(order: int, number: int) -> None:
+    with open("/dev/loop-control", "rb", buffering=0) as control:
+        fcntl.ioctl(control, order, number)
+
+
+def _keep_blocks(name: str) -> None:
+    """Have the device refuse to discard, and write zeros itself, where it would punch holes into the image.
+
+    It writes with root's rights, so it could fill a hole with blocks that are reserved for root. Linux before 5.19
+    punches them all the same.
+    """
+    with contextlib.suppress(OSError):  # in a container, /sys may be read-only
+        Path(f"/sys/block/{name}/queue/discard_max_bytes").write_text("0")
 
 
 def _open(name: str) -> int:

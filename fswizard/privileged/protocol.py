@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 7
+VERSION = 8
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -85,7 +85,6 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "attach": {},
     "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
     "wipe": {"handle": is_number},
-    "fill": {"handle": is_number},
     "inspect": {"handle": is_number, "reading": is_truth},
     "write": {"handle": is_number, "blocks": is_numbers, "pause_us": is_number},
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},

@@ -21,7 +21,6 @@ ALLOWED: Mapping[str, frozenset[State]] = {
     "sync": frozenset({"mounted"}),
     "health": frozenset({"mounted"}),
     "umount": frozenset({"mounted"}),
-    "fill": frozenset({"bare"}),
     "inspect": frozenset({"bare", "array", "made", "mounted"}),
     "wipe": frozenset({"bare", "array", "made"}),
     "detach": frozenset({"bare", "made"}),

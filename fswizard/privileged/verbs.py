@@ -30,6 +30,7 @@ from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
+from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.volumes import Volume
 
@@ -114,10 +115,6 @@ class Verbs:
         if isinstance(volume.device, Group):
             volume.device.spread = volume.device.missing = False
         return self._work(volume, "wipe", work)
-
-    def _fill(self, handle: int) -> Answer:
-        volume = self._volume(handle, "fill")
-        return self._work(volume, "fill", volumes.fill(volume, self._person))
 
     def _inspect(self, handle: int, reading: bool) -> Answer:
         volume = self._volume(handle, "inspect")
@@ -259,7 +256,7 @@ class Verbs:
         return {}
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: pools, their devices' nodes, and arrays."""
+        """Undo what the kernel would not when the helper is gone: pools, their nodes, arrays, and loop devices."""
         left = [volume for volume in self._volumes.values() if volume.is_pool]
         made = [(volume, group) for volume in self._volumes.values() if (group := volumes.array_of(volume))]
         if left or made:
@@ -273,6 +270,8 @@ class Verbs:
             volumes.end_array(volume, group)
         for volume in self._volumes.values():
             pools.forget(volume.pool)
+            if isinstance(volume.device, LoopDevice) and volume.mount is None:
+                volume.device.detach()
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)

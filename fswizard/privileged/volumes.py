@@ -16,7 +16,6 @@ from fswizard.privileged import (
     cleaner,
     commands,
     grammar,
-    identity,
     jobs,
     mounts,
     noise,
@@ -189,20 +188,6 @@ def end_array(volume: Volume, group: Group) -> None:
     if volume.mount is not None:
         take_back(volume.mount)
     group.take_apart()
-
-
-def fill(volume: Volume, person: Person) -> jobs.Work:
-    """Write the images below where a filesystem discarded blocks of theirs, and print the bytes written so far."""
-    images = [part.image for part in volume.parts if isinstance(part, LoopDevice)]
-
-    def body() -> int:
-        with identity.acting_as(person):  # root may use blocks that are reserved for it
-            for image in images:
-                for written in image.fill():
-                    print(written, flush=True)
-        return 0
-
-    return jobs.Work((("fill",),), _telling(body))
 
 
 def inspect(volume: Volume, *, reading: bool) -> jobs.Work:

@@ -37,7 +37,6 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "attach": {},
         "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
         "wipe": {"handle": 1},
-        "fill": {"handle": 1},
         "inspect": {"handle": 1, "reading": True},
         "write": {"handle": 1, "blocks": [0], "pause_us": 0},
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},

@@ -431,7 +431,7 @@ class Sequences(RuleBasedStateMachine):
         if not volume.programs:
             volume.state = "made"
 
-    @rule(side=sides, pick=picks, verb=st.sampled_from(["sync", "fill", "inspect"]), reading=st.booleans())
+    @rule(side=sides, pick=picks, verb=st.sampled_from(["sync", "inspect"]), reading=st.booleans())
     def look_after(self, side: int, pick: int, verb: str, reading: bool) -> None:
         at = self.sides[side]
         handle = self.choose(at, verb, pick)

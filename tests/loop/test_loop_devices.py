@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable
+import struct
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fswizard.privileged import loop_device
 from fswizard.privileged.images import Image
+from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import make_image, nameless
+from tests.loop.devices import run
+from tests.loop.machine_state import wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+SIZE = 64 << 20
+HOSTS = [
+    pytest.param(("ext4", "-Fq", "160M"), id="ext4"),
+    pytest.param(("xfs", "-fq", "320M"), id="xfs", marks=pytest.mark.xfs),
+    pytest.param(("btrfs", "-fq", "320M"), id="btrfs", marks=pytest.mark.btrfs),
+]
+BLKDISCARD, BLKZEROOUT = 0x1277, 0x127F
 
 
 @pytest.mark.parametrize("block_bytes", [0, 4096])
@@ -31,3 +46,80 @@ def test_loop_devices_are_had_from_old_kernels_and_for_disks_of_large_sectors(
     assert int((sysfs / "queue/logical_block_size").read_text()) == (block_bytes or 512)
     assert int((sysfs / "size").read_text()) * 512 == size_bytes
     os.close(device.descriptor)  # as when the helper is killed
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A filesystem below an image."""
+    kind, flags, size = request.param
+    disk, directory = tmp_path / "disk", tmp_path / "host"
+    directory.mkdir()
+    run("truncate", "--size", size, str(disk))
+    run(f"mkfs.{kind}", flags, str(disk))
+    run("mount", "-o", "loop", str(disk), str(directory))
+    yield directory
+    run("umount", str(directory))
+
+
+@pytest.fixture
+def device(host: Path) -> Iterator[LoopDevice]:
+    device = loop_device.attach(Image(nameless(make_image(host, SIZE)), SIZE))
+    yield device
+    device.detach()
+
+
+def given_back(device: LoopDevice) -> int:
+    """Bytes of the image for which the filesystem below it keeps no room."""
+    os.fsync(device.image.descriptor)
+    return max(0, SIZE - os.fstat(device.image.descriptor).st_blocks * 512)
+
+
+@pytest.mark.parametrize("host", HOSTS, indirect=True)
+def test_an_image_keeps_all_its_blocks_whatever_is_discarded_or_zeroed(device: LoopDevice, tmp_path: Path) -> None:
+    """Else the kernel would fill its holes with root's rights, also with blocks that are reserved for root."""
+    everything, mounted = struct.pack("=QQ", 0, SIZE), tmp_path / "mounted"
+    with pytest.raises(OSError, match="Operation not supported"):
+        fcntl.ioctl(device.descriptor, BLKDISCARD, everything)
+    punch = ["fallocate", "--punch-hole", "--length", str(SIZE), device.path]
+    assert subprocess.run(punch, capture_output=True, check=False).returncode != 0
+    os.pwrite(device.descriptor, b"x" * 4096, 4096)
+    fcntl.ioctl(device.descriptor, BLKZEROOUT, everything)
+    assert os.pread(device.descriptor, 4096, 4096) == bytes(4096)
+    assert given_back(device) == 0
+    mounted.mkdir()
+    run("mkfs.ext4", "-Fq", "-E", "discard,lazy_itable_init=1", device.path)
+    run("mount", "-o", "discard", device.path, str(mounted))
+    (mounted / "file").write_bytes(bytes(16 << 20))
+    run("sync", "--file-system", str(mounted))
+    (mounted / "file").unlink()
+    run("sync", "--file-system", str(mounted))
+    assert subprocess.run(["fstrim", mounted], capture_output=True, check=False).returncode != 0
+    run("umount", str(mounted))
+    assert given_back(device) == 0
+
+
+def test_a_device_that_keeps_blocks_is_not_left_to_others(tmp_path: Path) -> None:
+    """Since Linux 6.9 its refusal to discard lasts as long as the device, whoever has it next."""
+    device = loop_device.attach(Image(nameless(make_image(tmp_path, SIZE)), SIZE))
+    number = Path("/sys/block", device.name, "diskseq")
+    before = number.read_text()
+    device.detach()
+
+    def is_gone() -> bool:
+        loop_device._take_away(*loop_device.NUMBERS)  # udev may still have looked at it before
+        return not number.exists() or number.read_text() != before
+
+    wait_until(is_gone, 60, "the device is gone")
+
+
+def test_a_device_in_use_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = loop_device.attach(Image(nameless(make_image(tmp_path, SIZE)), SIZE))
+    monkeypatch.setattr(loop_device, "NUMBERS", (int(device.name.removeprefix("loop")),))
+    with pytest.raises(Refusal, match="all are in use"):
+        loop_device.attach(device.image)
+    device.detach()
+
+
+def test_an_image_that_cannot_be_had_is_told() -> None:
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        loop_device.attach(Image(1 << 20, SIZE))

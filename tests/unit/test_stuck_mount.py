@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,17 +26,6 @@ PLAN = make_plan(("zfs", "xfs"))
 ATTACHED = Attached(1, True, "pool", "/run/fswizard/1", ("loop0",), ("/dev/loop0",))
 
 
-class Nothing:
-    """A program of the helper's that found nothing to do."""
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        return
-        yield b""
-
-    async def wait(self) -> Finished:
-        return done("fill")
-
-
 class StuckHelper:
     """Carries out everything but umount, as with a driver that has locked up."""
 
@@ -50,9 +39,6 @@ class StuckHelper:
 
     async def wipe(self, handle: int) -> Finished:
         return done("wipefs")
-
-    async def fill(self, handle: int) -> Nothing:
-        return Nothing()
 
     async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun) -> Finished:
         begun(("mkfs",))
