@@ -47,7 +47,8 @@ def take(given: int, person: Person) -> Image:
     """The image behind a descriptor from the user, which is closed.
 
     Refusal unless it is the user's own, fully allocated, and open nowhere else. Root becomes its owner and opens it
-    anew: with a descriptor kept back, the user could write to the device below a mounted filesystem.
+    anew: with a descriptor kept back, the user could write to the device below a mounted filesystem. An owner could
+    also open it anew through one of O_PATH, which `_require_alone` does not see.
     """
     try:
         status = os.fstat(given)
@@ -56,6 +57,8 @@ def take(given: int, person: Person) -> Image:
             raise Refusal("refused", "the image is not open for reading and writing")
         os.fchown(given, 0, 0)
         os.fchmod(given, 0o600)
+        if os.fstat(given).st_uid != 0:  # FAT mounted with `quiet` only says that it did
+            raise Refusal("refused", "the filesystem below the image keeps no owners")
         descriptor = os.open(f"/proc/self/fd/{given}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Refusal("refused", f"the image cannot be made root's: {error.strerror}") from error

@@ -17,7 +17,7 @@ CAPABILITY_HEADER = struct.pack("=Ii", 0x20080522, 0)
 CAPABILITIES: Mapping[str, int] = {
     "chown": 0,  # give the root of a new filesystem to the user
     "dac_read_search": 2,  # mount points lie in directories of the user's
-    "fowner": 3,  # set the mode of what was given to the user
+    "fowner": 3,  # set the mode of what was given to the user; ZFS asks for it where others ask for chown
     "setgid": 6,  # open files, and start workloads, as the user
     "setuid": 7,
     "setpcap": 8,  # take away what is not listed here, and from workloads the rest

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from fswizard.privileged import images
+from fswizard.privileged.identity import Person
+from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import PROGRAM, Channel, attached, make_image, nameless
 from tests.loop.machine_state import device_of, loops_below
 
@@ -97,6 +100,16 @@ def test_an_image_is_a_whole_file_of_the_users_own_without_a_name(
     refused(channel.ask("attach"), "no descriptor came with it")
     assert not loops_below(tmp_path)
     assert len(os.listdir(f"/proc/{channel.helper_pid}/fd")) == descriptors
+
+
+def test_an_image_that_stays_the_users_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAT, which few kernels of test machines have, can be mounted so that chown succeeds and does nothing."""
+    monkeypatch.setattr(os, "fchown", lambda descriptor, uid, gid: None)
+    given = foreign(tmp_path)
+    with pytest.raises(Refusal, match="keeps no owners"):
+        images.take(given, Person(NOBODY, NOBODY, (), "/"))
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(given)
 
 
 @pytest.fixture(scope="module")
