@@ -47,9 +47,9 @@ def no_answer(program: str) -> RunFailed:
     )
 
 
-async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S) -> Finished:
+async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None) -> Finished:
     """Run a program of this machine to its end; RunFailed where it does not come to it in time."""
-    process = await commands.start(argv)
+    process = await commands.start(argv, cwd=cwd)
     try:
         return await within(limit_s, process.wait())
     except asyncio.TimeoutError:

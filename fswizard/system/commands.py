@@ -31,7 +31,7 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=path)
 
 
-def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
+def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None) -> Finished:
     """Run a short program to its end, in the C locale and without standard input.
 
     Raises Missing where the program is absent and RunFailed where it does not answer in time.
@@ -46,6 +46,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            cwd=cwd,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
     except OSError as error:
