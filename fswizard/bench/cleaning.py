@@ -13,9 +13,13 @@ ZFS_MODULE = Path("/sys/module/zfs")
 BLOCKS = Path("/sys/block")
 
 
-def clean(leftover: Leftover) -> None:
-    """Remove all of it; Refused where something may be another's, Missing where root's rights cannot be had for it."""
-    journal.clean(leftover, _reclaim)
+def clean(leftover: Leftover) -> tuple[str, ...]:
+    """Remove all of it; in sentences, what is gone without this.
+
+    Refused where something may be another's, Missing where root's rights cannot be had for it, RunFailed where anything
+    may still be there.
+    """
+    return journal.clean(leftover, _reclaim)
 
 
 def needs_root(leftover: Leftover) -> bool:

@@ -77,10 +77,10 @@ class DirectoryVenue:
             yield DirectorySite(str(directory), self._scratch, self._laid_out)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
-                await _remove(directory)
+                await self._journal.remove_directory(directory)
             raise
         self._narrator.begin("check", "removing what was measured", expected_s=0.5)
-        await _remove(directory)
+        await self._journal.remove_directory(directory)
 
     async def check_device(self, *, reading: bool) -> None:
         """A full filesystem is a result here; one that is gone ends the run."""
@@ -93,10 +93,6 @@ async def open_directories(narrator: Narrator, journal: Journal, scratch_parent:
     narrator.doubt(USED_SPACE)
     narrator.doubt(CACHES_KEPT)
     yield DirectoryVenue(narrator, journal, str(journal.make_directory(scratch_parent)))
-
-
-async def _remove(directory: Path) -> None:
-    await patience.finish(["rm", "-rf", "--one-file-system", str(directory)])
 
 
 def _forget_pages(directory: str) -> None:

@@ -45,7 +45,7 @@ async def measure_limits(plan: Plan, narrator: Narrator, journal: Journal) -> No
                 async for telling in tellings:
                     if isinstance(telling, Measured) and telling.metric in BUILT_IN_RATES:
                         narrator.sample(RATE_IN_MEMORY, telling.value, workload=workload.name)
-        journal.remove_directory(place)
+        await journal.remove_directory(place)
 
 
 def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:

@@ -7,8 +7,8 @@ import sys
 
 from fswizard.bench import cleaning, journal, privilege
 from fswizard.cli.command import Command
-from fswizard.errors import ExitCode
-from fswizard.model.text import safe
+from fswizard.errors import ExitCode, FswizardError
+from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
 
 
@@ -19,16 +19,23 @@ class Clean(Command):
         leftovers = journal.leftovers()
         if not leftovers:
             print("Nothing was left behind.", file=sys.stderr)
+        code = ExitCode.OK
         for leftover in leftovers:
-            size = size_text(leftover.size_bytes)
-            there = [directory for directory in leftover.directories if directory.is_dir()]
-            if cleaning.needs_root(leftover):
-                privilege.authorise()
-            cleaning.clean(leftover)
+            size, there = size_text(leftover.size_bytes), leftover.found
+            try:
+                if cleaning.needs_root(leftover):
+                    privilege.authorise()
+                for sentence in cleaning.clean(leftover):
+                    print(sentence, file=sys.stderr)
+            except FswizardError as error:
+                words = filter(None, (f"fswizard: {error.message}", error.hint, error.details))
+                print(*map(safe_lines, words), sep="\n  ", file=sys.stderr)
+                code = error.exit_code
             for directory in there:
-                print(f"removed {safe(str(directory))} ({size})")
+                if not directory.exists():
+                    print(f"removed {safe(str(directory))} ({size})")
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
                 print(f"Its figures so far: fswizard report {name}", file=sys.stderr)
                 print(f"To go on with it:   fswizard run --resume {name}", file=sys.stderr)
-        return ExitCode.OK
+        return code

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fswizard.bench import cleaning
+from fswizard.bench import cleaning, own_directory, patience
+from fswizard.bench import journal as journal_module
 from fswizard.bench.cleaning import clean
 from fswizard.bench.journal import Journal, Leftover, leftovers
-from fswizard.errors import RunFailed, UsageError
+from fswizard.bench.own_directory import Identity, NotRemoved
+from fswizard.bench.places import filesystem_type
+from fswizard.cli import Fswizard
+from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.results import state_directory
 
 
@@ -35,6 +43,20 @@ def test_the_directory_of_a_living_run_is_no_leftover(tmp_path: Path) -> None:
     journal.close()
 
 
+def _die(journal: Journal) -> None:
+    """As the kernel would: its lock is free, and its entry is there."""
+    os.close(journal._descriptor)
+
+
+def _left_behind(place: Path) -> Path:
+    """The directory of a run that is dead."""
+    journal = Journal(None)
+    made = journal.make_directory(place)
+    (made / "image").write_bytes(b"x" * 5000)
+    _die(journal)
+    return made
+
+
 def _killed_run(tmp_path: Path) -> Path:
     """A process that journals a directory and is then killed with SIGKILL."""
     code = (
@@ -54,28 +76,172 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     made = _killed_run(tmp_path)
     assert made.is_dir()
     (leftover,) = leftovers()
-    assert leftover.directories == (made,)
+    assert leftover.directories == leftover.found == (made,)
     assert leftover.result == tmp_path / "result.jsonl"
     assert leftover.size_bytes >= 100_000
-    clean(leftover)
+    assert clean(leftover) == ()
     assert not made.exists()
     assert leftovers() == ()
 
 
 def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
-    made = _killed_run(tmp_path)
+    made = _left_behind(tmp_path)
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").write_text("mine")
     made.rename(tmp_path / "elsewhere")
     made.symlink_to(precious)
-    with pytest.raises(RunFailed):
+    with pytest.raises(RunFailed, match="something else has its name now"):
         clean(leftovers()[0])
+    assert leftovers()[0].found == ()
     assert (precious / "file").read_text() == "mine"
 
 
+def test_another_directory_of_the_same_name_is_left_alone(tmp_path: Path) -> None:
+    made = _left_behind(tmp_path)
+    made.rename(tmp_path / "elsewhere")
+    made.mkdir()
+    (made / "file").write_text("mine")
+    with pytest.raises(RunFailed, match="is not what the run made") as raised:
+        clean(leftovers()[0])
+    (entry,) = (state_directory() / "unfinished").iterdir()
+    assert raised.value.hint == f"Move it away, then clean up again. To forget it, delete {entry}."
+    assert (made / "file").read_text() == "mine"
+
+
+def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path) -> None:
+    journal = Journal(None)
+    _, second, third = (journal.make_directory(tmp_path) for _ in range(3))
+    _die(journal)
+    second.rmdir()
+    second.write_text("mine")
+    third.rmdir()
+    with pytest.raises(RunFailed, match=f"{second} is not what .*{third} is gone"):
+        clean(leftovers()[0])
+    assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [second.name]
+    assert leftovers()[0].directories == (second,)
+    second.unlink()
+    assert clean(leftovers()[0]) == (f"{second} is gone. If you moved it elsewhere, delete it there.",)
+    assert leftovers() == ()
+
+
+def test_what_was_renamed_is_told_by_its_new_name_and_left_alone(tmp_path: Path) -> None:
+    made = _left_behind(tmp_path)
+    made.rename(tmp_path / "photos")
+    assert clean(leftovers()[0]) == (
+        f"{made} seems to be called photos now, and was left alone. If so, delete it yourself.",
+    )
+    assert (tmp_path / "photos/image").exists()
+    assert leftovers() == ()
+
+
+def test_a_new_directory_that_got_the_inode_is_not_taken_for_it(tmp_path: Path) -> None:
+    made = _left_behind(tmp_path)
+    (leftover,) = leftovers()
+    identity = leftover.identities[made]
+    assert identity
+    shutil.rmtree(made)
+    (tmp_path / "photos").mkdir()
+    reused = replace(leftover, identities={made: identity._replace(inode=(tmp_path / "photos").stat().st_ino)})
+    assert clean(reused) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+
+
+def test_what_was_removed_by_hand_is_told_and_forgotten(tmp_path: Path) -> None:
+    made = _left_behind(tmp_path)
+    (made / "image").unlink()
+    made.rmdir()
+    assert clean(leftovers()[0]) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+    assert leftovers() == ()
+
+
+def test_with_the_directory_above_it_is_gone_as_well(tmp_path: Path) -> None:
+    (tmp_path / "above").mkdir()
+    made = _left_behind(tmp_path / "above")
+    shutil.rmtree(tmp_path / "above")
+    assert clean(leftovers()[0]) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+
+
+def test_what_may_be_on_a_disk_that_is_not_mounted_stays_written_down(tmp_path: Path) -> None:
+    """The number of the device is another one; in memory nothing outlives a restart."""
+    made = _left_behind(tmp_path)
+    (leftover,) = leftovers()
+    identity = leftover.identities[made]
+    assert identity
+    made.rename(made.with_name("away"))
+    elsewhere = replace(leftover, identities={made: identity._replace(device=identity.device + 1, kind="ext4")})
+    with pytest.raises(RunFailed, match=f"The disk with {made} is not mounted") as raised:
+        clean(elsewhere)
+    assert "Mount it where it was" in raised.value.hint
+    assert leftovers()[0].directories == (made,)
+    made.with_name("away").rename(made)
+    assert clean(elsewhere) == (), "once it is back; a device's number is no lasting one"
+    assert not made.exists()
+
+
+def test_after_a_restart_nothing_is_looked_for_in_memory(tmp_path: Path) -> None:
+    with (
+        pytest.raises(NotRemoved, match="is gone"),
+        own_directory.removing(tmp_path / "fswizard-1", Identity(-1, 1, "tmpfs")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["vfat", "exfat", "fuse.sshfs", "overlay"])
+def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind: str) -> None:
+    made = _left_behind(tmp_path)
+    (leftover,) = leftovers()
+    assert clean(replace(leftover, identities={made: Identity(0, 0, kind)})) == ()
+    assert not made.exists()
+
+
+def test_entries_of_earlier_versions_are_still_read(tmp_path: Path) -> None:
+    made = _left_behind(tmp_path)
+    (entry,) = (state_directory() / "unfinished").iterdir()
+    entry.write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
+    (leftover,) = leftovers()
+    assert leftover.found == (made,)
+    assert clean(leftover) == ()
+    assert not made.exists() and leftovers() == ()
+
+
+def test_a_directory_that_is_not_needed_any_more_is_forgotten(tmp_path: Path) -> None:
+    journal = Journal(None)
+    made = journal.make_directory(tmp_path)
+    kept = journal.make_directory(tmp_path)
+    asyncio.run(journal.remove_directory(made))
+    _die(journal)
+    (leftover,) = leftovers()
+    assert leftover.directories == (kept,)
+    assert clean(leftover) == (), "not a word about the first one"
+
+
+def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) -> None:
+    journal = Journal(None)
+    made, other = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
+    moved = made.rename(tmp_path / "moved")
+    made.write_text("mine")
+    asyncio.run(journal.remove_directory(made))
+    journal.close()
+    assert leftovers()[0].directories == (made,)
+    made.unlink()
+    moved.rename(made)
+    assert clean(leftovers()[0]) == ()
+    assert not made.exists() and not other.exists()
+
+
+def test_a_disk_that_does_not_answer_is_named_and_tried_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = _left_behind(tmp_path)
+    monkeypatch.setattr(journal_module, "EMPTY", ("sleep", "60"))
+    monkeypatch.setattr(patience, "LIMIT_S", 0.1)
+    with pytest.raises(RunFailed, match=f"{made} could not be removed: sleep did not answer within 0.1 s"):
+        clean(leftovers()[0])
+    assert leftovers()[0].found == (made,)
+
+
 def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path: Path) -> None:
-    made = _killed_run(tmp_path)
+    made = _left_behind(tmp_path)
     precious = tmp_path / "documents"
     precious.mkdir()
     (entry,) = (state_directory() / "unfinished").iterdir()
@@ -106,7 +272,9 @@ def test_entries_are_on_disk_before_the_directory_is(tmp_path: Path) -> None:
     journal = Journal(None)
     made = journal.make_directory(tmp_path)
     (entry,) = (state_directory() / "unfinished").iterdir()
-    assert json.loads(entry.read_text())["directories"] == [str(made)]
+    status = made.stat()
+    kind = filesystem_type(str(tmp_path))
+    assert json.loads(entry.read_text())["directories"] == {str(made): [status.st_dev, status.st_ino, kind]}
     journal.close()
 
 
@@ -144,3 +312,50 @@ def test_a_state_directory_that_cannot_be_written_is_one_clear_error(
     with pytest.raises(UsageError, match="cannot be written: Not a directory"):
         Journal(None)
     assert leftovers() == ()
+
+
+def test_what_cannot_be_emptied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _left_behind(tmp_path)
+    monkeypatch.setattr(journal_module, "EMPTY", ("true",))
+    with pytest.raises(RunFailed, match=f"{made} could not be removed whole: Directory not empty"):
+        clean(leftovers()[0])
+    assert leftovers()[0].directories == (made,)
+
+
+def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(NotRemoved, match="cannot be opened: File name too long"),
+        own_directory.removing(tmp_path / f"fswizard-{'x' * 300}", None),
+    ):
+        pass
+
+
+def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write to the directory above it can move another one there."""
+    journal, make = Journal(None), os.mkdir
+
+    def exchanged(name: str, mode: int, dir_fd: int) -> None:
+        make(name, mode, dir_fd=dir_fd)
+        (tmp_path / name / "precious").write_text("mine")
+
+    monkeypatch.setattr(os, "mkdir", exchanged)
+    with pytest.raises(RunFailed, match="Directory not empty"):
+        journal.make_directory(tmp_path)
+
+
+def test_clean_says_what_it_removed_what_is_gone_and_what_is_in_the_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    removed, gone, taken = (_left_behind(tmp_path) for _ in range(3))
+    shutil.rmtree(gone)
+    taken.rename(tmp_path / "elsewhere")
+    taken.mkdir()
+    _, code = Fswizard.run(["fswizard", "clean"], exit=False)
+    said = capsys.readouterr()
+    assert code == ExitCode.RUN_FAILED
+    assert said.out.startswith(f"removed {removed} (") and said.out.count("removed") == 1
+    assert f"{gone} is gone." in said.err
+    assert f"fswizard: {taken} is not what the run made" in said.err
+    assert "\n  Move it away, then clean up again." in said.err
