@@ -18,7 +18,8 @@ from fswizard.model.text import safe
 from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
 from fswizard.system.files import read_file
 
-MAXIMUM_BYTES = 64_000_000
+MAXIMUM_BYTES = 20_000_000
+"""Read within 300 MB of memory; twelve rounds with 30 candidates and 20 workloads write 14 MB."""
 LINES_AT_ONCE = 200
 KEPT = (Sample, Course, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
 WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."

@@ -30,6 +30,7 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.judgement import Judgement
+from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Course, Doubt, Failure, Result, Sample
 from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
 from fswizard.results.reading import LINES_AT_ONCE, MAXIMUM_BYTES
@@ -256,8 +257,19 @@ def test_text_in_a_file_becomes_harmless(file: Path) -> None:
 def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as large:
         large.truncate(MAXIMUM_BYTES + 1)
-    with pytest.raises(UsageError, match="over 64 MB"):
+    with pytest.raises(UsageError, match="over 20 MB; no such file is that long"):
         load(tmp_path / "large")
+
+
+def test_the_largest_run_writes_a_file_that_can_be_read(tmp_path: Path) -> None:
+    """Ten figures for each workload, and its rate in each of its seconds, 10 of them."""
+    cells = MAXIMUM_ROUNDS * 30 * 20
+    sample = Sample(12, "ext4:noatime,data=journal", "a-long-name", "latency_p999_s", 1 / 3, "s", "lower", True)
+    course = Course(12, "ext4:noatime,data=journal", "a-long-name", "B/s", (123_000_000.0,) * 10)
+    write_result(tmp_path / "none", replace(RESULT, samples=(), courses=()))
+    write_result(tmp_path / "cell", replace(RESULT, samples=(sample,) * 10, courses=(course,)))
+    cell_bytes = (tmp_path / "cell").stat().st_size - (tmp_path / "none").stat().st_size
+    assert cells * cell_bytes < MAXIMUM_BYTES
 
 
 @pytest.mark.parametrize("name", ["", "missing", "/dev/zero"])
