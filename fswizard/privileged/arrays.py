@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import operator
 import os
-import re
 import subprocess
 from collections.abc import Sequence
 from functools import partial
@@ -21,10 +20,9 @@ from pathlib import Path
 
 from fswizard.privileged import commands, programs, waiting
 from fswizard.privileged.jobs import Work
+from fswizard.privileged.names import NAME
 from fswizard.privileged.protocol import Refusal
 
-NAME = re.compile(r"fswizard-[0-9a-f]{16}")
-"""As pools of a run are named."""
 CHUNKED = ("5", "6", "10")
 MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
 """By level, all that are made."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fswizard.privileged import mounts, pools
+from fswizard.privileged import mounts, names
 from fswizard.privileged.block_device import Tree
 from fswizard.privileged.mounts import Mount, unescape
 
@@ -68,7 +68,7 @@ class Probed:
     def left_by_a_run(self) -> bool:
         """Runs give pools, arrays and what they spread over several disks a name of ours; mdadm puts the machine's
         name before it."""
-        return pools.NAME.fullmatch(self.label.rpartition(":")[2]) is not None
+        return names.NAME.fullmatch(self.label.rpartition(":")[2]) is not None
 
     def values(self, *keys: str) -> frozenset[str]:
         return frozenset(decoded(self.properties.get(key, "")).casefold() for key in keys) - {""}

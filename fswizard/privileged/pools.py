@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from fswizard.privileged import commands, mounts, programs, waiting
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.mounts import Mount
+from fswizard.privileged.names import NAME
 from fswizard.privileged.protocol import Refusal
 
-NAME = re.compile(r"fswizard-[0-9a-f]{16}")
 MODULE = "/sys/module/zfs"
 """There while the kernel's module is loaded."""
 OPENZFS = "mount.zfs"

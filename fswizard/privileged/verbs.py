@@ -31,6 +31,7 @@ from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import Person
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
 from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.volumes import Volume
 
@@ -47,6 +48,7 @@ class Verbs:
         self._jobs = running
         self._volumes: dict[int, Volume] = {}
         self._last_handle = 0
+        self._names = Names()
         self._nowhere = _nowhere()
         self._given: deque[int] = deque()
         self._verbs: Mapping[str, Callable[..., Answer]] = {
@@ -140,6 +142,7 @@ class Verbs:
             raise Refusal("refused", f"{group.name} is an array already")
         paths = [member.path for member in group.members]
         command = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
+        self._names.hold(volume.pool.name)
         return self._work(volume, "array", arrays.create(command, self._nowhere), keep=(self._nowhere,))
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
@@ -173,6 +176,7 @@ class Verbs:
         pool.others = tuple(member.descriptor for member in group.members[1:]) if group else ()
         spread = groups.zfs_words(level, [*pool.devices]) if group else ()
         work = pools.create(pool, arguments, spread, degraded=degraded)
+        self._names.hold(pool.name)
         pool.counted.clear()
         volume.is_pool = True
         return self._make(volume, verb, grammar.ZFS, work)
@@ -222,6 +226,7 @@ class Verbs:
             for other in self._volumes.values():
                 other.joined = other.joined and other.device not in volume.parts
         volume.close()
+        self._names.let_go(volume.pool.name)
         del self._volumes[handle]
         return {}
 
@@ -251,8 +256,9 @@ class Verbs:
             os.close(directory)
 
     def _reclaim(self, pool: str) -> Answer:
-        pools.reclaim(pool)
-        arrays.reclaim(pool)
+        with self._names.of_the_dead(pool):
+            pools.reclaim(pool)
+            arrays.reclaim(pool)
         return {}
 
     def end(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from fswizard.bench import cleaning, journal
 from fswizard.bench.helper import Helper
 from fswizard.errors import Refused
 from fswizard.results import state_directory
-from tests.loop.channel import make_image, nameless
+from tests.loop.channel import Channel, make_image, nameless
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -46,6 +48,36 @@ async def test_a_pool_that_is_nobodys_of_ours_is_not_reclaimed(helper: Helper) -
         with pytest.raises(Refused, match="is no pool of a run"):
             await helper.reclaim(name)
     await helper.reclaim("fswizard-0123456789abcdef")
+
+
+def test_what_a_helper_holds_is_reclaimed_only_once_it_is_dead(tmp_path: Path) -> None:
+    """Whether an array comes of it or not: this kernel may make none."""
+    with Channel() as other, Channel() as owner:
+        images = [nameless(make_image(tmp_path, name=f"image-{number}")) for number in range(2)]
+        handles = [owner.ask("attach", image)["ok"]["handle"] for image in images]
+        joined = owner.ask("join", handles=handles)["ok"]
+        assert "ok" in other.ask("reclaim", pool=joined["pool"]), "nothing was made of it yet"
+        how = {"level": "1", "chunk_kib": 0, "bitmap": "none", "missing": 0}
+        owner.ask("array", handle=joined["handle"], **how)
+        for channel in (other, owner):
+            answer = channel.ask("reclaim", pool=joined["pool"])
+            assert answer["error"]["code"] == "busy"
+            assert "belongs to an fswizard that is running" in answer["error"]["text"]
+        assert "ok" in other.ask("reclaim", pool="fswizard-0123456789abcdef"), "another name is nobody's"
+        os.kill(owner.helper_pid, signal.SIGKILL)
+        owner.process.wait()
+        assert "ok" in other.ask("reclaim", pool=joined["pool"])
+
+
+def test_names_of_what_was_detached_are_nobodys(tmp_path: Path) -> None:
+    with Channel() as other, Channel() as owner:
+        images = [nameless(make_image(tmp_path, name=f"image-{number}")) for number in range(2)]
+        handles = [owner.ask("attach", image)["ok"]["handle"] for image in images]
+        joined = owner.ask("join", handles=handles)["ok"]
+        owner.ask("array", handle=joined["handle"], level="1", chunk_kib=0, bitmap="none", missing=0)
+        owner.ask("wipe", handle=joined["handle"])
+        assert "ok" in owner.ask("detach", handle=joined["handle"])
+        assert "ok" in other.ask("reclaim", pool=joined["pool"])
 
 
 async def test_what_is_no_pool_is_not_mounted_as_one(helper: Helper, tmp_path: Path) -> None:
