@@ -7,8 +7,9 @@ import fcntl
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from fswizard.privileged import arrays, commands
+from fswizard.privileged import arrays, commands, waiting
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -18,6 +19,8 @@ BTRFS_FORGET_DEV = 0x50009405
 """linux/btrfs.h; its argument is a descriptor, which is not used, and the path."""
 PATH_BYTES = 4088
 BTRFS_LEVELS = ("raid1", "raid10")
+LOCK_LIMIT_S = 5.0
+"""udev holds a shared lock on a device for a moment, while it looks at what was attached or written."""
 ZFS_LEVELS = ("mirror", "raidz", "raidz2")
 
 
@@ -105,7 +108,7 @@ class Group:
 
 
 def join(devices: Sequence[Held | Group]) -> Group:
-    """Refusal where they are fewer than two, twice the same, on the same disk, or joined already."""
+    """Refusal where they are fewer than two, twice the same, on the same disk, joined already, or kept locked."""
     members = [device for device in devices if not isinstance(device, Group)]
     if len(members) < len(devices):
         raise Refusal("refused", "a group is no part of another one")
@@ -117,10 +120,20 @@ def join(devices: Sequence[Held | Group]) -> Group:
         raise Refusal("refused", "two of the devices are on one disk")
     if any(isinstance(member, ClaimedDevice) and member.zoned for member in members):
         raise Refusal("refused", "one of the devices has zones that must be written in order")
+    group = Group(tuple(members))
     for member in members:
-        if isinstance(member, LoopDevice):
-            fcntl.flock(member.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return Group(tuple(members))
+        if isinstance(member, LoopDevice) and not waiting.until(partial(_locked, member), bool, LOCK_LIMIT_S):
+            group.detach()
+            raise Refusal("busy", f"{member.name} is locked by another program that works on it")
+    return group
+
+
+def _locked(member: LoopDevice) -> bool:
+    try:
+        fcntl.flock(member.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def lock_of(member: Held) -> int:
