@@ -2,76 +2,94 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fswizard.privileged import pools
+from fswizard.privileged.block_device import HERE, Tree
 from fswizard.privileged.protocol import Refusal
-from fswizard.privileged.volumes import Volume
 
+if TYPE_CHECKING:
+    from fswizard.privileged.volumes import Volume
+
+WARNINGS = "warning_count"
+OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
+"""Requests that the disk below did not carry out; btrfs, bcachefs and ZFS count them apart from their own errors."""
 CP_ERROR, CP_FSCK = 0x8, 0x10
 """Of a checkpoint of F2FS: it saw an error, or wants fsck (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
 
 
 def read(volume: Volume, kinds: Sequence[str]) -> dict[str, int]:
     """Counters by name; Refusal where a kind is not on the list, or where the kernel writes something new."""
-    for kind in kinds:
-        if kind not in KINDS:
-            raise Refusal("refused", f"no such counters: {kind!r:.40}")
-    try:
-        return {name: count for kind in kinds for name, count in KINDS[kind](volume).items()}
-    except ValueError as error:
-        raise Refusal("failed", f"the kernel's counters cannot be read: {error}") from error
-
-
-def _ext4(volume: Volume) -> dict[str, int]:
-    """kernel: Documentation/ABI/testing/sysfs-fs-ext4."""
-    directory = Path("/sys/fs/ext4", volume.device.name)
-    return {
-        name: int((directory / name).read_text())
-        for name in ("errors_count", "warning_count")
-        if (directory / name).exists()
-    }
-
-
-def _btrfs(volume: Volume) -> dict[str, int]:
-    """As `btrfs device stats` shows them."""
     found: dict[str, int] = {}
-    for link in Path("/sys/fs/btrfs").glob(f"*/devices/{volume.device.name}"):
-        for statistics in link.parent.parent.glob("devinfo/*/error_stats"):
-            pairs = (line.split() for line in statistics.read_text().splitlines())
-            found |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
+    for kind in kinds:
+        if kind not in (*KINDS, ZPOOL):
+            raise Refusal("refused", f"no such counters: {kind!r:.40}")
+        try:
+            found |= pools.counters(volume.pool) if kind == ZPOOL else KINDS[kind](volume.device.name, HERE)
+        except ValueError as error:
+            raise Refusal("failed", f"the kernel's counters cannot be read: {error}") from error
     return found
 
 
-def _f2fs(volume: Volume) -> dict[str, int]:
-    status = Path("/sys/fs/f2fs", volume.device.name, "stat/cp_status")
-    if not status.exists():
+def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
+    """Every counter of errors that the filesystem on a device keeps, whichever it is; warnings are none."""
+    found: dict[str, int] = {}
+    for kind in KINDS.values():
+        with contextlib.suppress(ValueError):
+            found |= kind(device, tree)
+    return {name: count for name, count in found.items() if name != WARNINGS}
+
+
+def _ext4(device: str, tree: Tree) -> dict[str, int]:
+    """kernel: Documentation/ABI/testing/sysfs-fs-ext4."""
+    directory = f"/sys/fs/ext4/{device}"
+    texts = {name: tree.text(f"{directory}/{name}") for name in ("errors_count", WARNINGS)}
+    return {name: int(text) for name, text in texts.items() if text}
+
+
+def _btrfs(device: str, tree: Tree) -> dict[str, int]:
+    """As `btrfs device stats` shows them, of all its devices together."""
+    found = Counter[str]()
+    for uuid in tree.names("/sys/fs/btrfs"):
+        if device in tree.names(f"/sys/fs/btrfs/{uuid}/devices"):
+            for number in tree.names(f"/sys/fs/btrfs/{uuid}/devinfo"):
+                found.update(_pairs(tree.lines(f"/sys/fs/btrfs/{uuid}/devinfo/{number}/error_stats")))
+    return found
+
+
+def _f2fs(device: str, tree: Tree) -> dict[str, int]:
+    status = tree.text(f"/sys/fs/f2fs/{device}/stat/cp_status")
+    if not status:
         return {}
-    bits = int(status.read_text(), 16)
+    bits = int(status, 16)
     return {"checkpoint_error": int(bool(bits & CP_ERROR)), "needs_fsck": int(bool(bits & CP_FSCK))}
 
 
-def _bcachefs(volume: Volume) -> dict[str, int]:
+def _bcachefs(device: str, tree: Tree) -> dict[str, int]:
     """Of reads, writes and checksums since it was made."""
     found: dict[str, int] = {}
-    for link in Path("/sys/fs/bcachefs").glob("*/dev-*/block"):
-        errors = link.parent / "io_errors"
-        if link.resolve().name == volume.device.name and errors.exists():
-            text = errors.read_text().partition("since")[0]
-            pairs = (line.split() for line in text.splitlines())
-            found |= {f"{pair[0].rstrip(':')}_errors": int(pair[1]) for pair in pairs if len(pair) == 2}
+    for uuid in tree.names("/sys/fs/bcachefs"):
+        for member in tree.names(f"/sys/fs/bcachefs/{uuid}"):
+            directory = f"/sys/fs/bcachefs/{uuid}/{member}"
+            if member.startswith("dev-") and tree.real(f"{directory}/block").endswith(f"/{device}"):
+                text = tree.text(f"{directory}/io_errors").partition("since")[0]
+                found |= {f"{name.rstrip(':')}_errors": count for name, count in _pairs(text.splitlines()).items()}
     return found
 
 
-def _zpool(volume: Volume) -> dict[str, int]:
-    return pools.counters(volume.pool)
+def _pairs(lines: Sequence[str]) -> dict[str, int]:
+    """Lines of a name and a number."""
+    pairs = (line.split() for line in lines)
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
 
 
-KINDS: Mapping[str, Callable[[Volume], dict[str, int]]] = {
+KINDS: Mapping[str, Callable[[str, Tree], dict[str, int]]] = {
     "ext4-sysfs": _ext4,
     "btrfs-sysfs": _btrfs,
     "f2fs-sysfs": _f2fs,
     "bcachefs-sysfs": _bcachefs,
-    "zpool-status": _zpool,
 }
+ZPOOL = "zpool-status"
