@@ -19,7 +19,7 @@ ALLOWED: Mapping[str, frozenset[State]] = {
     "mkfs": frozenset({"bare", "array"}),
     "mount": frozenset({"made"}),
     "sync": frozenset({"mounted"}),
-    "health": frozenset({"mounted"}),
+    "health": frozenset({"bare", "array", "made", "mounted"}),
     "umount": frozenset({"mounted"}),
     "inspect": frozenset({"bare", "array", "made", "mounted"}),
     "wipe": frozenset({"bare", "array", "made"}),

@@ -73,21 +73,17 @@ class Verbs:
         if not self._given:
             raise Refusal("invalid", "attach: no descriptor came with it")
         image = images.take(self._given.popleft(), self._person)
-        log = volumes.open_kernel_log()
         try:
             self._require_room()
             device = loop_device.attach(image)
         except BaseException:
             image.close()
-            if log is not None:
-                os.close(log)
             raise
-        return self._hold(device, log)
+        return self._hold(device)
 
     def _claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Answer:
         self._require_room()
-        device = claim.claim(number, diskseq, size_bytes, serial, shown)
-        return self._hold(device, volumes.open_kernel_log())
+        return self._hold(claim.claim(number, diskseq, size_bytes, serial, shown))
 
     def _require_room(self) -> None:
         if len(self._volumes) >= MAXIMUM_VOLUMES:
@@ -99,11 +95,11 @@ class Verbs:
         group = groups.join([volume.device for volume in volumes_of])
         for volume in volumes_of:
             volume.joined = True
-        return self._hold(group, volumes.open_kernel_log())
+        return self._hold(group)
 
-    def _hold(self, device: Held | Group, log: int | None) -> Answer:
+    def _hold(self, device: Held | Group) -> Answer:
         self._last_handle += 1
-        volume = Volume(self._last_handle, device, log, pools.new(device.descriptor))
+        volume = Volume(self._last_handle, device, volumes.errors_of(device), pools.new(device.descriptor))
         self._volumes[volume.handle] = volume
         return {
             "handle": volume.handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
@@ -113,6 +109,7 @@ class Verbs:
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, "wipe")
         work = volumes.wipe(volume)
+        volume.errors.forget()
         volume.made = ""
         if isinstance(volume.device, Group):
             volume.device.spread = volume.device.missing = False
@@ -192,7 +189,7 @@ class Verbs:
         def finish(ending: Ending) -> None:
             mounted = volumes.new_mount(volume, known)
             if ending["exit_code"]:  # the kernel alone knows why it would not mount
-                ending["error"] = "\n".join(volumes.new_kernel_errors(volume))
+                ending["error"] = "\n".join(volume.errors.read())
                 mounted = mounted and volumes.take_back(mounted)
             volume.hold(mounted)
 
@@ -233,8 +230,10 @@ class Verbs:
     def _health(self, handle: int, counted: list[str]) -> Answer:
         volume = self._volume(handle, "health")
         found = counters.read(volume, counted)
-        volume.lines += volumes.new_kernel_errors(volume)
-        return {"counters": {**found, "kernel_errors": len(volume.lines)}, "lines": volume.lines}
+        volume.errors.note(found)
+        of_disks = volume.errors.of_disks()
+        lines = volume.errors.lines
+        return {"counters": {**found, "kernel_errors": len(lines)}, "lines": lines, "disks": of_disks}
 
     def _sync(self, handle: int) -> Answer:
         volume = self._volume(handle, "sync")

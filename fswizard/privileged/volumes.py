@@ -6,15 +6,15 @@ import contextlib
 import fcntl
 import itertools
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fswizard.privileged import (
     cleaner,
     commands,
+    disk_errors,
     grammar,
     jobs,
     mounts,
@@ -27,6 +27,7 @@ from fswizard.privileged import (
     zones,
 )
 from fswizard.privileged.claim import ClaimedDevice
+from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.groups import Group, Held, forget_btrfs
 from fswizard.privileged.identity import Person
 from fswizard.privileged.loop_device import LoopDevice
@@ -37,12 +38,6 @@ from fswizard.privileged.states import ALLOWED, WORDS, State
 
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
-KERNEL_ERROR = 3
-"""Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
-NO_FAULT = ("operation not supported error", "workqueue: Failed to create a rescuer kthread")
-"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c); and
-a mount that was killed while it began (kernel/workqueue.c)."""
-MAXIMUM_LOG_LINES = 100
 NTFS_3G = "mount.ntfs-3g"
 END_LIMIT_S = 20.0
 
@@ -51,7 +46,7 @@ END_LIMIT_S = 20.0
 class Volume:
     handle: int
     device: Held | Group
-    kernel_log: int | None
+    errors: DiskErrors
     pool: Pool
     """What ZFS would make of the device."""
     is_pool: bool = False
@@ -65,8 +60,6 @@ class Volume:
     """The verb that is being carried out."""
     joined: bool = False
     """It is part of a group, which takes its orders."""
-    lines: list[str] = field(default_factory=list)
-    """Errors in the kernel log that name the device, since it was attached."""
 
     @property
     def directory(self) -> str:
@@ -129,18 +122,16 @@ class Volume:
     def close(self) -> None:
         pools.forget(self.pool)
         self.device.detach()
-        if self.kernel_log is not None:
-            os.close(self.kernel_log)
+        self.errors.close()
 
 
-def open_kernel_log() -> int | None:
-    """The kernel log from here on; None where it cannot be read."""
-    try:
-        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        os.lseek(log, 0, os.SEEK_END)
-    except OSError:
-        return None
-    return log
+def errors_of(device: Held | Group) -> DiskErrors:
+    """Watches it, and what images lie on, from now on."""
+    parts = device.members if isinstance(device, Group) else (device,)
+    images = [part.image for part in parts if isinstance(part, LoopDevice)]
+    return DiskErrors(
+        lambda: device.log_names, [name for image in images for name in disk_errors.under(image.descriptor)]
+    )
 
 
 def wipe(volume: Volume) -> jobs.Work:
@@ -354,21 +345,3 @@ def sync(volume: Volume) -> jobs.Work:
         return 0
 
     return jobs.Work((("sync", "--file-system", volume.directory),), body)
-
-
-def new_kernel_errors(volume: Volume) -> list[str]:
-    """New records (`priority,sequence,time,flags;text`) that are errors and name the device."""
-    found: list[str] = []
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, volume.device.log_names))})\b")
-    while volume.kernel_log is not None and len(volume.lines) + len(found) < MAXIMUM_LOG_LINES:
-        try:
-            record = os.read(volume.kernel_log, 8192).decode("utf-8", "backslashreplace")
-        except BlockingIOError:
-            break
-        except BrokenPipeError:
-            continue  # older records were overwritten; the next read goes on after them
-        head, _, text = record.partition(";")
-        grave = int(head.split(",")[0]) % 8 <= KERNEL_ERROR and not text.startswith(NO_FAULT)
-        if grave and pattern.search(text):
-            found.append(text.partition("\n")[0])
-    return found

@@ -267,7 +267,7 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     device = claim.claim(found.number, found.diskseq, found.size_bytes, found.identifiers[0], shown="")
     monkeypatch.setattr(programs, "find", lambda name: str(mkfs))
     try:
-        volume = Volume(1, device, None, Pool("fswizard-0", device.descriptor))
+        volume = Volume(1, device, volumes.errors_of(device), Pool("fswizard-0", device.descriptor))
         nowhere = os.open(bench.directory, os.O_RDONLY)
         work = volumes.mkfs(volume, ("mkfs.btrfs", "-q"), nowhere)
         child = os.fork()

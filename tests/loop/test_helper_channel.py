@@ -77,6 +77,7 @@ def with_hostile_value(random: random.Random, message: dict[str, Any]) -> bytes:
         "arguments": [[]],
         "env": [{}],
         "blocks": [[]],
+        "counted": [[]],
         "reading": [True],
         "id": [2, 10**17, 1],
         "job": [2],

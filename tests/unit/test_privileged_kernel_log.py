@@ -1,38 +1,186 @@
-"""Which lines of the kernel's log count as errors of the device that a candidate lies on."""
+"""What the kernel's log and counters say: which of it is about a filesystem, and which about the disks below it."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from fswizard.privileged import volumes
-from fswizard.privileged.images import Image
-from fswizard.privileged.loop_device import LoopDevice
-from fswizard.privileged.pools import Pool
-from fswizard.privileged.volumes import Volume
+import pytest
 
+from fswizard.privileged import disk_errors
+from fswizard.privileged.block_device import Tree
+from fswizard.privileged.disk_errors import MAXIMUM_LINES, DiskErrors
+from tests.recorded.machines import machine
 
-def told(*records: str) -> list[str]:
-    """What is taken for an error of loop0, among these records of the kernel's log."""
-    log, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    log.setblocking(False)
-    with log, kernel:
-        for record in records:
-            kernel.send(record.encode())
-        volume = Volume(1, LoopDevice(-1, "loop0", True, Image(-1, 0)), log.fileno(), Pool("fswizard-test", -1))
-        return volumes.new_kernel_errors(volume)
+Log = Callable[..., None]
+"""Adds lines to the kernel's log."""
+IO_ERROR = "I/O error, dev {}, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
+EXT4_ERROR = "EXT4-fs error (device {}): ext4_find_entry:1643: inode #2: comm fio: reading directory lblock 0"
+SDA = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0"
 
 
-def test_an_error_that_names_the_device_counts() -> None:
-    text = "I/O error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
-    assert told(f"3,100,5000,-;{text}\n SUBSYSTEM=block\n") == [text]
+def loop() -> tuple[str, ...]:
+    return ("loop0",)
 
 
-def test_of_another_device_or_less_grave_it_does_not() -> None:
-    assert (
-        told("3,100,5000,-;I/O error, dev loop01, sector 8\n", "6,101,5001,-;loop0: detected capacity change\n") == []
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
+    reader, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    reader.setblocking(False)
+    monkeypatch.setattr(disk_errors, "_open_log", reader.fileno)
+
+    def add(*lines: str, priority: int = 3) -> None:
+        for line in lines:
+            kernel.send(f"{priority},100,5000,-;{line}\n SUBSYSTEM=block\n".encode())
+
+    with reader, kernel:
+        yield add
+
+
+@pytest.fixture
+def nas(tmp_path: Path) -> Tree:
+    """A btrfs on the array md0 of sda1 to sdg1, which are partitions."""
+    return machine("nas", tmp_path)
+
+
+def write(tree: Tree, path: str, text: str) -> None:
+    file = tree.path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    "line", [EXT4_ERROR.format("loop0"), "XFS (loop0): Corruption of in-memory data detected. Shutting down filesystem"]
+)
+def test_an_error_of_the_filesystem_is_none_of_the_disk(log: Log, nas: Tree, line: str) -> None:
+    errors = DiskErrors(loop, ["md0"], nas)
+    log(line)
+    assert errors.of_disks() == []
+    assert errors.lines == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        IO_ERROR.format("loop0"),
+        "Buffer I/O error on dev loop0, logical block 99, async page read",
+        IO_ERROR.format("sdg"),
+        EXT4_ERROR.format("md0"),
+        "blk_update_request: critical medium error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0",
+        "md/raid:md0: Disk failure on sdc1, disabling device.",
+    ],
+)
+def test_an_error_of_the_device_or_of_anything_below_it_is_the_disks(log: Log, nas: Tree, line: str) -> None:
+    errors = DiskErrors(loop, ["md0"], nas)
+    log(line)
+    assert errors.of_disks() == [line]
+    assert errors.lines == ([line] if "loop0" in line else []), "the filesystem is looked at only where it is concerned"
+
+
+@pytest.mark.parametrize(
+    ("line", "about_the_disk"),
+    [
+        (IO_ERROR.format("sda"), True),
+        ("sd 0:0:0:0: [sda] tag#7 timing out command, waited 180s", True),
+        (EXT4_ERROR.format("sda1"), False),
+        ("XFS (sda1): Corruption of in-memory data detected. Shutting down filesystem", False),
+    ],
+)
+def test_a_filesystem_on_a_disk_of_its_own_is_told_from_that(
+    log: Log, nas: Tree, line: str, about_the_disk: bool
+) -> None:
+    errors = DiskErrors(lambda: ("sda1", "sda"), tree=nas)
+    log(line)
+    assert errors.of_disks() == [line] * about_the_disk
+    assert errors.lines == [line]
+
+
+def test_what_is_of_another_device_or_no_fault_does_not_count(log: Log, nas: Tree) -> None:
+    errors = DiskErrors(loop, ["md0"], nas)
+    log("loop0: detected capacity change from 0 to 131072", priority=6)
+    log(
+        IO_ERROR.format("loop01"),
+        IO_ERROR.format("sdh"),
+        "operation not supported error, dev loop0, sector 17008 op 0x9:(WRITE_ZEROES) flags 0x8000800 phys_seg 0",
+        "critical target error, dev sda, sector 2048 op 0x3:(DISCARD) flags 0x800 phys_seg 1 prio class 2",
     )
+    assert errors.of_disks() == []
+    assert errors.lines == []
 
 
-def test_a_way_of_zeroing_that_the_device_has_not_is_no_fault() -> None:
-    text = "operation not supported error, dev loop0, sector 17008 op 0x9:(WRITE_ZEROES) flags 0x8000800 phys_seg 0"
-    assert told(f"3,100,5000,-;{text} prio class 2\n") == []
+def test_another_filesystem_on_the_device_is_not_blamed_for_what_the_one_before_did(log: Log, nas: Tree) -> None:
+    errors = DiskErrors(loop, tree=nas)
+    log(EXT4_ERROR.format("loop0"), IO_ERROR.format("loop0"))
+    errors.forget()
+    assert errors.lines == []
+    assert errors.of_disks() == [IO_ERROR.format("loop0")], "the disk is the same"
+
+
+def test_an_array_that_is_made_later_is_the_device_too(log: Log, nas: Tree) -> None:
+    names = ["loop0"]
+    errors = DiskErrors(lambda: names, tree=nas)
+    names.append("md127")
+    log(EXT4_ERROR.format("md127"))
+    assert errors.read() == errors.lines == [EXT4_ERROR.format("md127")]
+
+
+def test_what_a_filesystem_counts_of_its_disk_is_the_disks(log: Log, nas: Tree) -> None:
+    errors = DiskErrors(loop, tree=nas)
+    errors.note({"write_errs": 3, "read_errs": 0, "corruption_errs": 7})
+    assert errors.of_disks() == ["write_errs: 3"]
+
+
+def test_a_flood_of_errors_is_kept_in_part(log: Log, nas: Tree) -> None:
+    errors = DiskErrors(loop, tree=nas)
+    for _ in range(3):
+        log(*[IO_ERROR.format("loop0")] * (MAXIMUM_LINES // 2))
+        errors.read()
+    assert len(errors.of_disks()) == len(errors.lines) == MAXIMUM_LINES
+    errors.forget()
+    log(EXT4_ERROR.format("loop0"))
+    errors.read()
+    assert errors.lines == [EXT4_ERROR.format("loop0")]
+
+
+@pytest.mark.parametrize(
+    ("path", "counts", "told"),
+    [
+        ("/sys/fs/ext4/md0/errors_count", ("2", "3"), ["md0: errors_count grew by 1"]),
+        ("/sys/fs/ext4/md0/warning_count", ("0", "5"), []),
+        (
+            "/sys/fs/btrfs/33333333-0000-0000-0000-000000000003/devinfo/1/error_stats",
+            ("write_errs 0\nread_errs 1", "write_errs 4\nread_errs 1"),
+            ["md0: write_errs grew by 4"],
+        ),
+        ("/sys/devices/virtual/block/md0/md/dev-sdc1/errors", ("0", "8"), ["md0: errors of dev-sdc1 grew by 8"]),
+        (f"{SDA}/ioerr_cnt", ("0xa", "0xb"), []),
+    ],
+)
+def test_what_the_disks_below_have_counted_since_then_is_told(
+    log: Log, nas: Tree, path: str, counts: tuple[str, str], told: list[str]
+) -> None:
+    write(nas, path, counts[0])
+    errors = DiskErrors(loop, ["md0"], nas)
+    assert errors.of_disks() == []
+    write(nas, path, counts[1])
+    assert errors.of_disks() == told
+
+
+def test_a_count_that_questions_add_to_is_enough_only_against_a_suspect(log: Log, nas: Tree) -> None:
+    write(nas, f"{SDA}/ioerr_cnt", "0xf")
+    errors = DiskErrors(loop, ["md0"], nas)
+    write(nas, f"{SDA}/ioerr_cnt", "0x12")
+    assert errors.of_disks() == []
+    assert errors.of_disks(suspected=True) == ["sda: ioerr_cnt grew by 3"]
+    log(IO_ERROR.format("sdb"))
+    assert errors.of_disks() == [IO_ERROR.format("sdb"), "sda: ioerr_cnt grew by 3"]
+
+
+def test_where_nobody_may_read_the_log_counters_are_all_there_is(nas: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_errors, "_open_log", lambda: None)
+    write(nas, "/sys/fs/ext4/md0/errors_count", "0")
+    errors = DiskErrors(loop, ["md0"], nas)
+    write(nas, "/sys/fs/ext4/md0/errors_count", "1")
+    assert errors.of_disks() == ["md0: errors_count grew by 1"]
+    errors.close()
