@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fswizard.bench import patience
-from fswizard.bench.device import device_under
+from fswizard.bench.device import device_under, errors_under, require_no_errors
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.site import Site, forget_cell
@@ -17,6 +18,7 @@ from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
+from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.system import commands
 from fswizard.system.process import Process
 
@@ -67,9 +69,13 @@ class DirectoryVenue:
         self._journal = journal
         self._scratch = scratch
         self._laid_out: set[str] = set()
+        self._errors: dict[str, DiskErrors] = {}
+        """Of the disk below each directory that a candidate has used."""
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[Site]:
+        if candidate.directory not in self._errors:
+            self._errors[candidate.directory] = errors_under(candidate.directory)
         self._narrator.begin("mount", f"making a directory in {safe(candidate.directory)}")
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
@@ -83,16 +89,29 @@ class DirectoryVenue:
         await self._journal.remove_directory(directory)
 
     async def check_device(self, *, reading: bool) -> None:
-        """A full filesystem is a result here; one that is gone ends the run."""
+        """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
         if not os.path.isdir(self._scratch):
             raise RunFailed(f"{self._scratch} is gone.", "Was a disk unplugged?")
+        reported = (line for errors in self._errors.values() for line in errors.of_disks(suspected=reading))
+        require_no_errors([safe(line) for line in reported])
+        if reading:
+            raise RunFailed(
+                "A directory cannot be read or written any more.",
+                "Its disk or its filesystem may be failing: look at `sudo dmesg` and at the disk's health, for example "
+                "with `smartctl -a`. What was measured is kept.",
+            )
+
+    def close(self) -> None:
+        for errors in self._errors.values():
+            errors.close()
 
 
 @asynccontextmanager
 async def open_directories(narrator: Narrator, journal: Journal, scratch_parent: Path) -> AsyncIterator[DirectoryVenue]:
     narrator.doubt(USED_SPACE)
     narrator.doubt(CACHES_KEPT)
-    yield DirectoryVenue(narrator, journal, str(journal.make_directory(scratch_parent)))
+    with contextlib.closing(DirectoryVenue(narrator, journal, str(journal.make_directory(scratch_parent)))) as venue:
+        yield venue
 
 
 def _forget_pages(directory: str) -> None:

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fswizard.bench.channel import HelperFailed
+from fswizard.bench.device import require_no_errors
 from fswizard.bench.disk import require_confirmation, require_unchanged
 from fswizard.bench.helper import Attached, Helper
 from fswizard.bench.image import ImageVenue
@@ -13,7 +15,7 @@ from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
 from fswizard.drives.contents import content
 from fswizard.drives.machine import HERE
-from fswizard.errors import FswizardError, RunFailed
+from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.plan import Member, Plan
 from fswizard.model.result import Doubt
 from fswizard.results import state_directory
@@ -30,15 +32,17 @@ class DiskVenue(ImageVenue):
     """
 
     async def check_device(self, *, reading: bool) -> None:
-        """With `reading` the kernel's log is asked: reading a whole disk would take hours."""
+        """With `reading`, both ends are written and read: reading a whole disk would take hours."""
         for name, member in zip(self.devices, self._plan.target.members):
             _check_member(name, member)
-        if reading and any("I/O error" in line for line in self._helper.kernel_log):
-            names = ", ".join(name for name in self.devices if any(name in line for line in self._helper.kernel_log))
-            raise RunFailed(
-                f"{names or self.devices[0]} reported errors.", "It may be failing: look at its health first.",
-                "\n".join(self._helper.kernel_log),
-            )  # fmt: skip
+        handle = self._attached.handle
+        require_no_errors(await self._helper.disk_errors(handle))
+        if reading:
+            try:
+                with contextlib.suppress(Refused):  # it may still be mounted
+                    await self._helper.wipe(handle)
+            except HelperFailed as error:
+                require_no_errors([error.details, *await self._helper.disk_errors(handle)])
 
 
 def _check_member(name: str, member: Member) -> None:

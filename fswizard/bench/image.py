@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fswizard.bench import scratch_file
 from fswizard.bench.channel import HelperFailed
+from fswizard.bench.device import require_no_errors
 from fswizard.bench.helper import Attached, Helper
 from fswizard.bench.journal import Journal
 from fswizard.bench.narrator import Narrator
@@ -28,6 +29,8 @@ from fswizard.system.process import Finished, Process
 
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
+NO_SPACE = "space allocation error"
+"""In the kernel's log: blocks that a filesystem discarded could not be had again (block/blk-core.c)."""
 
 
 class ImageSite:
@@ -163,6 +166,10 @@ class ScratchImages:
         return await helper.joined(parts)
 
 
+def _changed(details: str) -> RunFailed:
+    return RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.", details)
+
+
 def _check_room(plan: Plan) -> None:
     for member in plan.target.members:
         try:
@@ -172,9 +179,11 @@ def _check_room(plan: Plan) -> None:
                 f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
             ) from error
         if free_bytes == 0:
-            raise RunFailed(
-                f"The filesystem under the image ({member.path}) is full.", "Make room there and run again."
-            )
+            raise _full(member.path)
+
+
+def _full(path: str) -> RunFailed:
+    return RunFailed(f"The filesystem under the image ({safe(path)}) is full.", "Make room there and run again.")
 
 
 class ImageVenue:
@@ -233,19 +242,21 @@ class ImageVenue:
 
     async def check_device(self, *, reading: bool) -> None:
         _check_room(self._plan)
+        handle = self._attached.handle
         try:
-            finished = await self._helper.inspect(self._attached.handle, reading=reading)
+            same = await self._helper.inspect(handle, reading=False)
         except HelperFailed as error:
-            raise RunFailed(
-                "Something changed the size of the scratch image.", "Nothing else may write to it.", str(error)
-            ) from error
-        if finished.exit_code:
-            raise RunFailed(
-                "The disk under the scratch image cannot be read.",
-                "The disk may be failing: look at its health first.",
-                finished.output,
-            )
+            raise _changed(str(error)) from error
+        if same.exit_code:
+            raise _changed(same.output)
+        reported = await self._helper.disk_errors(handle)
+        if any(NO_SPACE in line for line in reported):
+            raise _full(self._plan.target.path)
+        require_no_errors(reported)
         if reading:
+            read = await self._helper.inspect(handle, reading=True)
+            if read.exit_code:
+                require_no_errors([read.output, *await self._helper.disk_errors(handle)])
             await scratch_file.write_beside(self._scratch)
 
     async def _make(self, candidate: Candidate) -> None:
@@ -279,9 +290,9 @@ class ImageVenue:
         errors = await site.errors()
         self._narrator.command_ended(await site.umount(), as_root=True)
         if errors:
-            await self.check_device(reading=True)
             text = ", ".join(f"{name} {count}" for name, count in errors.items())
-            raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.")
+            log = "\n".join(self._helper.kernel_log)
+            raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
 
 
 async def make_images(plan: Plan, narrator: Narrator, journal: Journal) -> ScratchImages:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from fswizard.bench import patience
+from fswizard.bench.device import require_no_errors
 from fswizard.bench.narrator import Narrator
 from fswizard.bench.workloads import Progress
 from fswizard.errors import RunFailed
 from fswizard.model.estimates import filling_s
 from fswizard.model.plan import Plan
+from fswizard.model.text import safe
 from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
@@ -103,11 +106,7 @@ async def read_whole(image: str) -> None:
     """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
     finished = await patience.finish(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])
     if finished.exit_code:
-        raise RunFailed(
-            "The disk under the scratch image cannot be read.",
-            "The disk may be failing: look at its health first.",
-            finished.output,
-        )
+        require_no_errors([finished.output])
 
 
 async def write_beside(scratch: str) -> None:
@@ -117,9 +116,9 @@ async def write_beside(scratch: str) -> None:
     finished = await patience.finish(argv)
     with contextlib.suppress(OSError):
         os.unlink(probe)
-    if finished.exit_code:
+    if os.strerror(errno.ENOSPC) in finished.output:
         raise RunFailed(
-            "The disk under the scratch image cannot be written.",
-            "The disk may be failing or full: look at its health first.",
-            finished.output,
+            f"The filesystem of {safe(scratch)} is full.", "Make room there and run again.", finished.output
         )
+    if finished.exit_code:
+        require_no_errors([finished.output])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import aclosing
 
 from fswizard.bench import device
@@ -19,6 +21,8 @@ from fswizard.model.result import Failure
 from fswizard.system import clock
 
 """Room taken on the filesystem when the workload is done, with what workloads before it left behind."""
+DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
+"""Kinds of failures that a failing disk causes, too."""
 TELL_EVERY_S = 0.1
 """Progress is told ten times a second at most."""
 
@@ -40,7 +44,8 @@ async def run_trial(plan: Plan, trial: Trial, venue: Venue, narrator: Narrator) 
                     left.pop(0)
             return True
         except (WorkloadFailed, CandidateFailed) as problem:
-            await venue.check_device(reading=problem.kind in ("EIO", "EROFS", "health", "mount", "umount"))
+            io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
+            await venue.check_device(reading=io_error)
             workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
             if tried_again or problem.kind == "health":
                 narrator.failure(

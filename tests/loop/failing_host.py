@@ -1,4 +1,4 @@
-"""An ext4 on a disk that can be made to fail or to hang: nbdkit, nbdfuse and a loop device."""
+"""A disk that can be made to fail or to hang, and an ext4 on it: nbdkit, nbdfuse and a loop device."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 @dataclass
-class FailingHost:
-    """A mounted filesystem and the means to break what is below it."""
+class FailingDisk:
+    """A block device and the means to break what is below it."""
 
-    directory: Path
+    path: str
     server: subprocess.Popen[bytes]
     inject: Path
-    disk: Path
-    """The file that is the disk."""
+    file: Path
+    """Which is the disk."""
 
     def fail(self) -> None:
         """From here on every request of the kind chosen fails with EIO, and nothing is known by heart."""
         self.inject.touch()
-        descriptor = os.open(self.disk, os.O_RDONLY)
+        descriptor = os.open(self.file, os.O_RDONLY)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)
 
@@ -42,12 +42,18 @@ class FailingHost:
         self.server.send_signal(signal.SIGSTOP)
 
 
+@dataclass
+class FailingHost(FailingDisk):
+    """A mounted filesystem on one."""
+
+    directory: Path
+
+
 @contextmanager
-def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
+def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingDisk]:
     """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
-    point, host, inject, socket = (directory / name for name in ("disk", "host", "inject", "socket"))
+    point, inject, socket = (directory / name for name in ("disk", "inject", "socket"))
     point.mkdir()
-    host.mkdir()
     given = [setting.replace("INJECT", str(inject)) for setting in settings]
     with ExitStack() as undo:
         command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
@@ -61,12 +67,24 @@ def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator
         # Direct, so that nothing below is answered from memory.
         loop = _output("losetup", "--find", "--show", "--direct-io=on", str(point / "nbd"))
         undo.callback(subprocess.run, ["losetup", "--detach", loop], check=False)
-        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", loop], check=True)
-        subprocess.run(["mount", loop, str(host)], check=True)
-        undo.callback(subprocess.run, ["umount", str(host)], check=False)
-        made = FailingHost(host, server, inject, point / "nbd")
-        undo.callback(made.recover)
-        yield made
+        disk = FailingDisk(loop, server, inject, point / "nbd")
+        undo.callback(disk.recover)
+        yield disk
+
+
+@contextmanager
+def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
+    """As `failing_disk`."""
+    host = directory / "host"
+    host.mkdir()
+    with failing_disk(directory, *settings, size=size) as disk:
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", disk.path], check=True)
+        subprocess.run(["mount", disk.path, str(host)], check=True)
+        try:
+            yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
+        finally:
+            disk.recover()
+            subprocess.run(["umount", str(host)], check=False)
 
 
 @contextmanager

@@ -20,12 +20,14 @@ from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.quiet import Clocks
 from fswizard.bench.session import Session
 from fswizard.bench.workloads import fio
-from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken
+from fswizard.drives.targets import find_device
+from fswizard.filesystems import parse_candidates
+from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken, StepStarted
 from fswizard.model.recipe import FioJob, TreeJob
 from fswizard.model.result import Result
-from tests.loop.failing_host import failing_host, fill, small_host
+from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named, wait_until
+from tests.loop.machine_state import assert_nothing_lives, descendants, device_of, names_in, process_named, wait_until
 from tests.loop.runs import COPY_TREE, RANDOM_WRITE, TINY, short_plan, watch
 from tests.loop.tiny_run import LASTING, STANDS_STILL, Run, clean, helper_of, tiny_run
 
@@ -71,9 +73,21 @@ def standing_in(program: str, script: str, directory: Path) -> Iterator[list[str
            'mount --bind "$0" "$1" && shift && exec "$@"', str(fake), str(real)]  # fmt: skip
 
 
+OF_EACH_KIND = pytest.mark.parametrize(
+    ("candidate", "image_mib"),
+    [
+        ("ext4", 64),
+        pytest.param("xfs", 300, marks=pytest.mark.slow),
+        pytest.param("btrfs", 128, marks=pytest.mark.slow),
+    ],
+)
+
+
+@OF_EACH_KIND
 @fault("device", "the image is truncated under a run", "truncate(2) on the image")
-def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path) -> None:
-    with tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING) as run:
+def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path, candidate: str, image_mib: int) -> None:
+    arguments = ("--candidates", f"{candidate}; ext2", "--rounds", "1..1")
+    with tiny_run(tmp_path, *arguments, still_at=MEASURING, target=f"image:{image_mib}M@{tmp_path / 'place'}") as run:
         run.await_words(STANDS_STILL)
         os.truncate(image_of(run), 1 << 20)
         run.go_on()
@@ -96,20 +110,84 @@ def test_a_run_whose_directory_is_removed_goes_on(tmp_path: Path) -> None:
         assert names_in(run.place) == []
 
 
+def failing(kind: str) -> tuple[str, ...]:
+    """What nbdkit is told so that requests of this kind fail from a moment on."""
+    return "--filter=error", f"error-{kind}-rate=100%", f"error-{kind}-file=INJECT"
+
+
 @pytest.mark.nbd
-@pytest.mark.parametrize("kind", ["pread-rate", "pwrite-rate"])
+@pytest.mark.parametrize("kind", ["pread", "pwrite"])
+@OF_EACH_KIND
 @fault("device", "EIO", "nbdkit --filter=error below the filesystem that holds the image; reads, writes")
-def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_path: Path, kind: str) -> None:
-    settings = ("--filter=error", f"error-{kind}=100%", f"error-{kind.removesuffix('-rate')}-file=INJECT")
+def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(
+    tmp_path: Path, kind: str, candidate: str, image_mib: int
+) -> None:
+    arguments = ("--candidates", f"{candidate}; ext2", "--rounds", "1..1")
     with (
-        failing_host(tmp_path, *settings) as host,
-        tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING, target=f"image:64M@{host.directory}") as run,
-    ):
+        failing_host(tmp_path, *failing(kind), size=f"{image_mib * 5 // 4 + 16}M") as host,
+        tiny_run(
+            tmp_path, *arguments, still_at=MEASURING, target=f"image:{image_mib}M@{host.directory}"
+        ) as run,
+    ):  # fmt: skip
         run.await_words(STANDS_STILL)
         host.fail()
         run.go_on()
-        assert_ended_by_the_machine(run, "The disk under the scratch image cannot be")
+        assert_ended_by_the_machine(run, "The disk reported errors")
         host.recover()
+
+
+async def ends_by_the_disk(target: TargetChoice, disk: FailingDisk, tmp_path: Path) -> str:
+    """What a run ends with whose disk fails at the first workload of the candidate that is named first."""
+    candidates = parse_candidates("ext4; ext2") if target.kind == "device" else ()
+    plan = make_plan(Choices(replace(TINY, workloads=(RANDOM_WRITE,)), candidates, target=target))
+    candidate = plan.candidates[0].name
+    session = Session(replace(plan, minimum_rounds=1, maximum_rounds=1), tmp_path / "result.jsonl", patience_s=0)
+    async for event in session.events():
+        if isinstance(event, StepStarted) and event.step.candidate == candidate and event.step.stage == "workload":
+            disk.fail()
+        if isinstance(event, StepStarted) and event.step.stage == "clean":
+            disk.recover()
+    disk.recover()
+    result = results.load(tmp_path / "result.jsonl")
+    assert (result.outcome, result.failures) == ("failed", ())
+    assert session.error is not None
+    assert "smartctl -a" in session.error.hint
+    return session.error.message
+
+
+@pytest.mark.nbd
+@fault("device", "EIO on a disk that is measured itself", "nbdkit --filter=error below a loop device; writes")
+async def test_a_device_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_path: Path) -> None:
+    with failing_disk(tmp_path, *failing("pwrite")) as disk:
+        target = TargetChoice("device", disk.path, serial=find_device(disk.path).identifiers[0])
+        assert await ends_by_the_disk(target, disk, tmp_path) == "The disk reported errors."
+
+
+@pytest.mark.nbd
+@fault("device", "EIO below a directory", "nbdkit --filter=error below the filesystem of a directory; writes")
+async def test_a_disk_below_a_directory_that_fails_ends_the_run_and_blames_nobody(tmp_path: Path) -> None:
+    sound = tmp_path / "a-sound-one"
+    sound.mkdir()
+    with failing_host(tmp_path, *failing("pwrite")) as host:
+        target = TargetChoice("directory", f"{host.directory},{sound}")
+        message = await ends_by_the_disk(target, host, tmp_path)
+    # The kernel does not log every error while other tests bring about many.
+    assert message in ("The disk reported errors.", "A directory cannot be read or written any more.")
+
+
+@fault("device", "a filesystem is broken on a sound disk", "an error made with ext4's trigger_fs_error")
+async def test_a_filesystem_that_counts_an_error_on_a_sound_disk_is_blamed_and_the_next_one_is_not(
+    tmp_path: Path,
+) -> None:
+    plan = short_plan(tmp_path, "ext4; ext2", replace(TINY, workloads=(COPY_TREE,)), minimum_rounds=1, maximum_rounds=1)
+    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    async for event in session.events():
+        if isinstance(event, StepStarted) and (event.step.stage, event.step.candidate) == ("check", "ext4"):
+            Path("/sys/fs/ext4", device_of(tmp_path).name, "trigger_fs_error").write_text("made by a test")
+    result = results.load(tmp_path / "result.jsonl")
+    assert result.outcome == "finished"
+    assert [(failure.candidate, failure.kind) for failure in result.failures] == [("ext4", "health")]
+    assert [sample.candidate for sample in result.samples if sample.primary and sample.candidate] == ["ext4", "ext2"]
 
 
 def waits_for_the_disk(pid: int) -> bool:

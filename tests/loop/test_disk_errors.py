@@ -1,0 +1,83 @@
+"""Which disks lie below an image, and what the helper tells of their errors."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from fswizard.bench.device import errors_under
+from fswizard.bench.directory import DirectoryVenue
+from fswizard.bench.helper import Helper
+from fswizard.bench.journal import Journal
+from fswizard.bench.narrator import Narrator
+from fswizard.bench.pace import Pace
+from fswizard.bench.scratch_file import write_beside
+from fswizard.errors import RunFailed
+from fswizard.privileged import disk_errors
+from tests.builders import make_plan
+from tests.loop.channel import make_image, nameless
+from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
+from tests.loop.failing_host import small_host
+from tests.loop.machine_state import names_in
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+
+@pytest.mark.parametrize(
+    ("mkfs", "size_bytes"),
+    [("mkfs.ext4", SIZE), pytest.param("mkfs.btrfs", BTRFS_SIZE, marks=pytest.mark.btrfs)],
+)
+def test_the_disk_below_a_file_is_known(mkfs: str, size_bytes: int, tmp_path: Path) -> None:
+    """btrfs has numbers of its own, which no block device has."""
+    with ExitStack() as undo:
+        bench = Bench(tmp_path, undo)
+        case = bench.made(mkfs, "-q", size_bytes=size_bytes)
+        directory = os.open(bench.mount(case.path), os.O_RDONLY)
+        try:
+            assert disk_errors.under(directory) == (os.path.basename(case.path),)
+        finally:
+            os.close(directory)
+
+
+def test_memory_is_no_disk() -> None:
+    errors = errors_under("/dev/shm")
+    assert errors.of_disks() == []
+    errors.close()
+
+
+async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_whose_it_was(tmp_path: Path) -> None:
+    """Whoever may not read the kernel's log cannot tell the disk from the filesystem."""
+    narrator = Narrator(lambda event: None, Pace(make_plan()))
+    with closing(Journal(tmp_path / "result.jsonl")) as journal:
+        venue = DirectoryVenue(narrator, journal, str(tmp_path))
+        await venue.check_device(reading=False)
+        with pytest.raises(RunFailed, match="cannot be read or written any more") as failed:
+            await venue.check_device(reading=True)
+    assert "dmesg" in failed.value.hint
+
+
+async def test_a_disk_without_room_is_not_called_a_disk_that_fails(tmp_path: Path) -> None:
+    with small_host(tmp_path, 16 << 20) as host:
+        with pytest.raises(RunFailed, match="is full"):
+            await write_beside(str(host))
+        assert names_in(host) == ["lost+found"]
+
+
+async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(tmp_path: Path) -> None:
+    async with Helper.start() as helper:
+        attached = await helper.attach(nameless(make_image(tmp_path)))
+        assert await helper.disk_errors(attached.handle) == ()
+        await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
+        assert await helper.disk_errors(attached.handle) == ()
+        await helper.mount(attached, "ext4", ())
+        trigger = Path("/sys/fs/ext4", attached.name, "trigger_fs_error")
+        trigger.write_text("made by a test")
+        assert await helper.disk_errors(attached.handle) == (), "it is the filesystem's own"
+        assert (await helper.health(attached.handle, ["ext4-sysfs"]))["errors_count"] == 1
+        assert "made by a test" in helper.kernel_log[0]
+        await helper.umount(attached.handle)
+        await helper.wipe(attached.handle)
+        assert await helper.health(attached.handle, []) == {}, "the next filesystem is not blamed for it"
