@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -15,7 +16,7 @@ from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, 
 from fswizard.drives.probe_target import ProbeTarget
 from fswizard.drives.targets import DeviceTarget
 from fswizard.errors import RunFailed
-from fswizard.model.text import safe_lines
+from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import noise
 from fswizard.system import clock
 
@@ -45,7 +46,7 @@ def run_probe(
     try:
         yield from probe(target.plan, opened, stopped=stopped, disturbed=target.watch())
     except OSError as error:
-        raise _failed(target.drive.name, error.strerror or str(error)) from error
+        raise _failed(target, error) from error
 
 
 def authorise(target: ProbeTarget) -> None:
@@ -54,8 +55,16 @@ def authorise(target: ProbeTarget) -> None:
         privilege.authorise(PURPOSE, OTHERWISE)
 
 
-def _failed(name: str, reason: str) -> RunFailed:
-    return RunFailed(f"{name} failed while it was written to: {reason}.", "Look at the disk's health first.")
+def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
+    if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return RunFailed(
+            f"{safe(target.plan.path)} has no room left for the probe.", "Make room there and probe again."
+        )
+    reason = error.strerror or str(error)
+    return RunFailed(
+        f"{target.drive.name} failed while it was written to: {reason}.",
+        "Look at its health first, for example with `smartctl -a`.",
+    )
 
 
 @contextlib.contextmanager
@@ -126,7 +135,7 @@ def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
         helper = loop.run_until_complete(undo.enter_async_context(Helper.start()))
         claim = helper.claim(device.number, device.diskseq, device.size_bytes, serial, shown="")
         attached = loop.run_until_complete(claim)
-        yield _DeviceWriter(loop, helper, attached.handle, device.name)
+        yield _DeviceWriter(loop, helper, attached.handle)
     finally:
         loop.run_until_complete(undo.aclose())
         loop.run_until_complete(loop.shutdown_default_executor())
@@ -134,11 +143,10 @@ def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
 
 
 class _DeviceWriter:
-    def __init__(self, loop: asyncio.AbstractEventLoop, helper: Helper, handle: int, name: str) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, helper: Helper, handle: int) -> None:
         self._loop = loop
         self._helper = helper
         self._handle = handle
-        self._name = name
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
         run = self._loop.run_until_complete
@@ -159,7 +167,7 @@ class _DeviceWriter:
                     yield float(line)
             finished = run(job.wait())
             if finished.exit_code:
-                raise _failed(self._name, safe_lines(finished.stderr).strip())
+                raise OSError(finished.exit_code, safe_lines(finished.stderr).strip())
         finally:
             if awaited is not None:
                 awaited.cancel()

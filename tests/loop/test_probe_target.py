@@ -17,13 +17,15 @@ from pathlib import Path
 import pytest
 
 from fswizard.bench.probing import run_probe
-from fswizard.drives.probe import BLOCK_BYTES, ProbeProgress, ProbeResult
+from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import ProbeTarget, find_target
 from fswizard.drives.targets import find_device
-from fswizard.errors import Refused, UsageError
+from fswizard.errors import Refused, RunFailed, UsageError
 from fswizard.system.host import Host
+from tests.builders import make_drive
 from tests.fakes.host import use
 from tests.loop.channel import Channel, attached, make_image
+from tests.loop.failing_host import failing_disk, small_host
 
 BLOCKS = 128
 TABLE = "printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc,fsync"
@@ -156,6 +158,22 @@ def test_a_filesystem_made_after_the_confirmation_is_not_written_over(device: st
     with pytest.raises(Refused, match="holds ext4"):
         list(run_probe(target))
     assert digest(device) == before
+
+
+def test_a_directory_without_room_is_not_called_a_disk_that_fails(tmp_path: Path) -> None:
+    plan = ProbePlan(str(tmp_path / "host"), BLOCK_BYTES, 1.0, True, 1 << 30, 3.0, BLOCK_BYTES)
+    with small_host(tmp_path, 16 << 20), pytest.raises(RunFailed, match="has no room left for the probe"):
+        list(run_probe(ProbeTarget(plan, make_drive(), None, "")))
+
+
+@pytest.mark.nbd
+def test_a_device_that_fails_under_the_probe_is_called_so(tmp_path: Path) -> None:
+    with failing_disk(tmp_path, "--filter=error", "error-pwrite-rate=100%", "error-pwrite-file=INJECT") as disk:
+        target = confirmed(disk.path)
+        disk.fail()
+        with pytest.raises(RunFailed, match="failed while it was written to: Input/output error") as failed:
+            list(run_probe(target))
+        assert "smartctl -a" in failed.value.hint
 
 
 def test_a_probe_of_a_device_is_stopped_from_another_thread(device: str) -> None:
