@@ -1,8 +1,13 @@
-"""The machine around the measurement: busy processors, a disk that tidies up, clocks that jump."""
+"""What goes on around a measurement: busy processors, a disk that tidies up, a program or machine that stood still."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fswizard.bench.device import counters
 from fswizard.bench.narrator import Narrator
@@ -11,6 +16,9 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.system import clock, host
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 BUSY_SHARE = 0.05
 """Share of time in which something waits for a processor (PSI `some`) above which the machine counts as busy."""
 WINDOW_S = 0.25
@@ -18,8 +26,10 @@ WINDOW_S = 0.25
 LONGEST_WAIT_S = 60.0
 SHINGLED_REST_S = 5.0
 """Rest between candidates on a drive-managed disk, the same for each: it tidies up its cache when idle."""
-SUSPEND_S = 2.0
+STANDSTILL_S = 1.0
+"""So long the machine may sleep, or the program be stopped, in a round that counts."""
 JUMP_S = 5.0
+BEAT_S = 0.2
 
 BUSY = Doubt(
     "busy-machine",
@@ -29,6 +39,11 @@ BUSY = Doubt(
 SUSPENDED = Doubt(
     "suspended",
     "The machine slept during a round. It does not count; another one is measured instead, if time is left.",
+)
+STOPPED = Doubt(
+    "stopped",
+    "fswizard stood still during a round: it was stopped (Ctrl-Z, SIGSTOP) or had to wait for memory. It does not "
+    "count; another one is measured instead, if time is left.",
 )
 CLOCK_JUMP = Doubt(
     "clock-jump",
@@ -74,17 +89,68 @@ async def _somebody_waits() -> bool:
     return host.this.pressure_total_s("cpu") - before > BUSY_SHARE * WINDOW_S
 
 
+def worked_s() -> dict[str, float]:
+    """Seconds for which each thread of this program has run, or waited for a processor (kernel: sched-stats.rst)."""
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            ran, waited, _ = Path(f"/proc/self/task/{thread}/schedstat").read_text().split()
+            found[thread] = (int(ran) + int(waited)) / 1e9
+    return found
+
+
+class Heartbeat:
+    """Knows for how long this program was stopped while it was watched: a thread that only sleeps did not wake up.
+
+    A busy machine, or a computation of ours, may keep it waiting as well; then another thread worked, or wanted to.
+    """
+
+    def __init__(self, worked: Callable[[], dict[str, float]] = worked_s) -> None:
+        self._worked = worked
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._at_s, self._before, self._stopped_s = clock.monotonic(), worked(), 0.0
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def stopped_s(self) -> float:
+        """In all; what was shorter than STANDSTILL_S is not counted."""
+        with self._lock:
+            at_s, now = clock.monotonic(), self._worked()
+            worked_s = sum(max(0.0, seconds - self._before.get(thread, 0.0)) for thread, seconds in now.items())
+            if (missed_s := at_s - self._at_s - worked_s) > STANDSTILL_S:
+                self._stopped_s += missed_s
+            self._at_s, self._before = at_s, now
+            return self._stopped_s
+
+    def _beat(self) -> None:
+        while not self._over.is_set():
+            self.stopped_s()
+            for seconds in clock.turns(BEAT_S):
+                if self._over.wait(seconds):
+                    return
+
+
 class Clocks:
     """Compares clocks from one moment to another."""
 
-    def __init__(self) -> None:
-        self._began = self._read()
+    def __init__(self, heartbeat: Heartbeat) -> None:
+        self._heartbeat = heartbeat
+        self._began, self._stopped_s = self._read(), heartbeat.stopped_s()
 
     def jumped(self) -> Doubt | None:
-        """Whether the machine slept or its clock was set since this object was made."""
+        """Whether the machine slept, its clock was set or this program was stopped since this object was made."""
         running, asleep, wall = (now - then for now, then in zip(self._read(), self._began))
-        if asleep - running > SUSPEND_S:
+        if asleep - running > STANDSTILL_S:
             return SUSPENDED
+        if self._heartbeat.stopped_s() > self._stopped_s:
+            return STOPPED
         return CLOCK_JUMP if abs(wall - asleep) > JUMP_S else None
 
     @staticmethod

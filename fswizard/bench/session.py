@@ -17,7 +17,7 @@ from fswizard.bench.journal import Journal
 from fswizard.bench.limits import measure_limits
 from fswizard.bench.narrator import BEFORE_ROUNDS, Narrator
 from fswizard.bench.pace import Pace
-from fswizard.bench.quiet import LONGEST_WAIT_S, Clocks, let_rest, wait_until_quiet
+from fswizard.bench.quiet import LONGEST_WAIT_S, Clocks, Heartbeat, let_rest, wait_until_quiet
 from fswizard.bench.trial import run_bare, run_trial
 from fswizard.bench.venue import Venue
 from fswizard.errors import FswizardError, RunFailed
@@ -143,7 +143,7 @@ class Session:
             self._tell(RunStarted(self._narrator.now_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
                 venue = await self._prepare(undo)
-                outcome, text = await self._rounds(venue)
+                outcome, text = await self._rounds(venue, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
             text = "It was ended before it was complete; what was measured is kept."
@@ -176,7 +176,7 @@ class Session:
             await run_bare(self.plan, images, self._narrator)
         return await undo.enter_async_context(open_images(self.plan, self._narrator, journal, images))
 
-    async def _rounds(self, venue: Venue) -> tuple[Outcome, str]:
+    async def _rounds(self, venue: Venue, heartbeat: Heartbeat) -> tuple[Outcome, str]:
         plan, patience_s = self.plan, self._patience_s
         number, survivors = self._take_up()
         likely: int | None = None
@@ -189,7 +189,7 @@ class Session:
             self._pace.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
             in_the_round = frozenset(survivors)
             patience_s -= await wait_until_quiet(self._narrator, longest_s=max(patience_s, 0.0))
-            clocks = Clocks()
+            clocks = Clocks(heartbeat)
             for trial in schedule.order(plan, number, survivors):
                 await self._going.wait()
                 await let_rest(plan, venue.devices, self._narrator)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -438,3 +439,23 @@ async def test_a_round_in_which_time_jumped_does_not_count(tmp_path: Path, monke
     assert result.outcome == "finished"
     counted = {sample.round for sample in result.samples if sample.primary and sample.round} - {1, 2, 3}
     assert counted == {4, 5}, "the rounds that count are two all the same"
+
+
+@fault("environment", "the run is stopped", "SIGSTOP for 1.5 s in the first round")
+def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("place", "other")]
+    places[1].mkdir()
+    with tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING, target=f"dir:{places[0]},{places[1]}") as run:
+        run.await_words(STANDS_STILL)
+        os.killpg(run.process.pid, signal.SIGSTOP)
+        wait_until(lambda: psutil.Process(run.process.pid).status() == "stopped", 60, "it is stopped")
+        time.sleep(1.5)  # for how long is what matters here
+        os.killpg(run.process.pid, signal.SIGCONT)
+        run.go_on()
+        said = run.end()
+    assert run.process.returncode == 0, said
+    result = results.load(run.file)
+    assert (result.outcome, result.discarded_rounds) == ("finished", (1,))
+    assert "stopped" in {doubt.code for doubt in result.doubts}
+    assert "round 1 is discarded: fswizard stood still during a round: it was stopped" in said
+    assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}

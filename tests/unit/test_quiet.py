@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -23,18 +24,75 @@ def time() -> Iterator[SimulatedClock]:
 
 
 @pytest.mark.parametrize(
-    ("asleep_s", "set_s", "code"),
-    [(0, 0, None), (600, 0, "suspended"), (0, 3600, "clock-jump"), (0, -660, "clock-jump")],
+    ("asleep_s", "set_s", "stopped_s", "code"),
+    [
+        (0, 0, 0, None),
+        (0.9, 0, 0.9, None),
+        (1.1, 0, 0, "suspended"),
+        (0, 0, 1.1, "stopped"),
+        (0, 3600, 0, "clock-jump"),
+        (0, -660, 0, "clock-jump"),
+    ],
 )
-def test_a_round_in_which_a_clock_jumped_is_known(
-    time: SimulatedClock, asleep_s: float, set_s: float, code: str | None
+def test_a_round_in_which_the_program_stood_still_or_a_clock_jumped_is_known(
+    time: SimulatedClock, asleep_s: float, set_s: float, stopped_s: float, code: str | None
 ) -> None:
-    clocks = quiet.Clocks()
-    time.advance(60.0)
+    clocks = quiet.Clocks(quiet.Heartbeat(dict))
+    time.advance(stopped_s)
     time.asleep_s += asleep_s
     time.set_s += set_s
     doubt = clocks.jumped()
     assert (doubt.code if doubt else None) == code
+
+
+def test_what_was_before_a_round_does_not_concern_it(time: SimulatedClock) -> None:
+    heartbeat = quiet.Heartbeat(dict)
+    time.advance(60.0)
+    assert quiet.Clocks(heartbeat).jumped() is None
+
+
+def test_a_program_that_waits_for_a_processor_or_computes_is_not_stopped(time: SimulatedClock) -> None:
+    worked = {"main": 10.0, "heartbeat": 0.0, "ends": 5.0}
+    heartbeat = quiet.Heartbeat(lambda: dict(worked))
+    for thread in ("main", "heartbeat", "begins"):
+        worked[thread] = worked.get(thread, 0.0) + 3.0
+        time.advance(3.2)
+        assert heartbeat.stopped_s() == 0.0
+    del worked["ends"]
+    worked["main"] += 3.0
+    time.advance(4.5)
+    assert heartbeat.stopped_s() == pytest.approx(1.5), "both: starved for a while, then stopped"
+
+
+def test_many_moments_are_no_second(time: SimulatedClock) -> None:
+    heartbeat = quiet.Heartbeat(dict)
+    for _ in range(20):
+        time.advance(quiet.BEAT_S)
+        assert heartbeat.stopped_s() == 0.0
+
+
+def test_the_heart_beats_while_others_are_at_work(time: SimulatedClock) -> None:
+    beats: list[float] = []
+    beaten = threading.Event()
+
+    def worked() -> dict[str, float]:
+        beats.append(clock.monotonic())
+        beaten.set()
+        return {}
+
+    with quiet.Heartbeat(worked):
+        for _ in range(3):
+            beaten.clear()
+            time.advance(quiet.BEAT_S)
+            assert beaten.wait(60)
+    assert len({round(beat, 3) for beat in beats}) >= 3
+
+
+def test_what_each_thread_of_this_program_has_worked_is_known() -> None:
+    before = quiet.worked_s()
+    sum(range(1_000_000))
+    now = quiet.worked_s()
+    assert now[str(threading.get_native_id())] > before[str(threading.get_native_id())] > 0
 
 
 async def waiting(patch: pytest.MonkeyPatch, busy_s: float, longest_s: float) -> tuple[float, list[Event]]:

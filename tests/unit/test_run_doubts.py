@@ -82,7 +82,7 @@ def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
 
 def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
     assert "Close other programs" in quiet.BUSY.text
-    for doubt in (quiet.SUSPENDED, quiet.CLOCK_JUMP):
+    for doubt in (quiet.SUSPENDED, quiet.STOPPED, quiet.CLOCK_JUMP):
         assert "does not count; another one is measured instead" in doubt.text
 
 
