@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
+LONG_S = 1.0
+"""A limit above it is no moment between two looks at something."""
+
 
 class Clock:
     """The kernel's."""
@@ -32,8 +35,13 @@ class Clock:
         await asyncio.sleep(seconds)
 
     async def ended(self, task: asyncio.Future[Any], limit_s: float) -> bool:
-        done, _ = await asyncio.wait({task}, timeout=limit_s)
-        return bool(done)
+        """A long limit is waited for in parts: while the program is stopped, as by Ctrl-Z, no more than one passes."""
+        parts = 10 if limit_s > LONG_S else 1
+        for _ in range(parts):
+            done, _ = await asyncio.wait({task}, timeout=limit_s / parts)
+            if done:
+                return True
+        return False
 
     def turns(self, limit_s: float) -> Iterator[float]:
         yield max(0.0, limit_s)

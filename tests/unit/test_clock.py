@@ -54,6 +54,22 @@ def test_the_real_clock_is_back_afterwards() -> None:
     assert clock.monotonic() != time.monotonic()
 
 
+async def test_a_program_that_was_stopped_takes_note_of_what_came_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time ran on: the limit is over when it goes on, and so is what was waited for."""
+    monkeypatch.setattr(clock, "LONG_S", 0.0)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[None] = loop.create_future()
+
+    def stopped() -> None:
+        over = loop.time() + 0.05
+        while loop.time() < over:
+            pass
+        loop.call_soon(loop.call_soon, loop.call_soon, answer.set_result, None)  # read, passed on, understood
+
+    loop.call_soon(stopped)
+    assert await clock.ended(answer, 0.05)
+
+
 def test_it_stands_still_until_somebody_sleeps_or_it_is_advanced(time: SimulatedClock) -> None:
     began_s, wall_s = clock.monotonic(), clock.wall()
     clock.sleep(3600.0)
