@@ -196,7 +196,7 @@ def test_leaving_a_probe_of_a_device_frees_it(device: str) -> None:
     told = run_probe(confirmed(device, time_limit_s=600.0))
     next(told)
     told.close()  # type: ignore[attr-defined]
-    assert openers(device) == set()
+    await_that(lambda: not openers(device))
 
 
 def test_a_killed_probe_leaves_nobody_at_the_device(device: str) -> None:
