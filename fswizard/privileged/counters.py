@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -56,7 +57,8 @@ def _btrfs(device: str, tree: Tree) -> dict[str, int]:
     for uuid in tree.names("/sys/fs/btrfs"):
         if device in tree.names(f"/sys/fs/btrfs/{uuid}/devices"):
             for number in tree.names(f"/sys/fs/btrfs/{uuid}/devinfo"):
-                found.update(_pairs(tree.lines(f"/sys/fs/btrfs/{uuid}/devinfo/{number}/error_stats")))
+                lines = tree.lines(f"/sys/fs/btrfs/{uuid}/devinfo/{number}/error_stats")
+                found.update({name: int(count) for name, count in map(str.split, filter(None, lines))})
     return found
 
 
@@ -75,15 +77,10 @@ def _bcachefs(device: str, tree: Tree) -> dict[str, int]:
         for member in tree.names(f"/sys/fs/bcachefs/{uuid}"):
             directory = f"/sys/fs/bcachefs/{uuid}/{member}"
             if member.startswith("dev-") and tree.real(f"{directory}/block").endswith(f"/{device}"):
-                text = tree.text(f"{directory}/io_errors").partition("since")[0]
-                found |= {f"{name.rstrip(':')}_errors": count for name, count in _pairs(text.splitlines()).items()}
+                since_made = tree.text(f"{directory}/io_errors").rpartition("IO errors since")[0]
+                pairs = re.findall(r"(\w+):\s*(\d+)", since_made)
+                found |= {f"{name}_errors": int(count) for name, count in pairs}
     return found
-
-
-def _pairs(lines: Sequence[str]) -> dict[str, int]:
-    """Lines of a name and a number."""
-    pairs = (line.split() for line in lines)
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
 
 
 KINDS: Mapping[str, Callable[[str, Tree], dict[str, int]]] = {
