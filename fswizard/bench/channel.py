@@ -11,14 +11,13 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fswizard.bench import patience, privilege
+from fswizard.bench.privilege import Purpose
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import programs, protocol
-from fswizard.privileged.protocol import Refusal
 from fswizard.system import clock, commands
 from fswizard.system.process import Finished
 
@@ -142,20 +141,19 @@ class Channel:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls) -> AsyncIterator[Self]:
-        """Start the helper; leaving ends it, and with it every mount, loop device and program of its.
+    async def start(cls, needed: Purpose = privilege.IMAGES) -> AsyncIterator[Self]:
+        """Start the helper for one purpose; leaving ends it, and with it every mount, loop device and program of its.
 
         Missing where root's rights, or those of namespaces, cannot be had without a question.
         """
-        found = await asyncio.to_thread(privilege.state)
-        if found not in BY:
-            raise privilege.missing(found)
-        python = await asyncio.to_thread(privilege.python)
-        program = privilege.privileged_path().path / "__main__.py"
+        way = privilege.way()
+        if way not in BY:
+            raise privilege.missing(way, needed)
+        command = await asyncio.to_thread(privilege.helper_command, needed.right)
         ours, theirs = socket.socketpair()
         try:
             process = await commands.converse(
-                _command(found, python, program), line=theirs, env=ENVIRONMENT, own_session=found == "root"
+                (*BY[way], *command), line=theirs, env=ENVIRONMENT, own_session=way == "root"
             )
         except BaseException:
             ours.close()
@@ -164,7 +162,7 @@ class Channel:
             theirs.close()
         channel = cls(process, ours)
         try:
-            await channel._greet(QUESTION_LIMIT_S if found == "pkexec" else START_LIMIT_S)
+            await channel._greet(needed, QUESTION_LIMIT_S if way == "pkexec" else START_LIMIT_S)
             yield channel
         finally:
             await channel._end()
@@ -202,15 +200,18 @@ class Channel:
         text = safe_lines(bytes(self._stderr)).strip()
         return RunFailed("The privileged helper ended.", "Nothing stays mounted; start the run again.", text)
 
-    async def _greet(self, limit_s: float) -> None:
+    async def _greet(self, needed: Purpose, limit_s: float) -> None:
         try:
             hello = await patience.within(limit_s, self._write("hello"))
         except Refused as refused:
             raise Missing(refused.message, privilege.AS_YOURSELF) from None
         except (RunFailed, asyncio.TimeoutError):
+            found = await asyncio.to_thread(privilege.state, needed)
+            if found not in privilege.READY:
+                raise privilege.missing(found, needed) from None
             raise Missing(
                 "The privileged helper could not be started.",
-                "It needs root with the right to mount, which a container may lack. " + privilege.WITHOUT_ROOT,
+                f"It needs root with the right to mount, which a container may lack. {needed.otherwise}",
                 safe_lines(bytes(self._stderr)).strip(),
             ) from None
         if hello["protocol"] != protocol.VERSION:
@@ -286,20 +287,6 @@ class Channel:
             job.end(None)
         self._asked.clear()
         self._jobs.clear()
-
-
-def _command(found: privilege.State, python: str, program: Path) -> tuple[str, ...]:
-    """Everything that the helper mounts or starts ends with it: namespaces of its own, killed with their first process.
-
-    With propagation `slave` the host sees none of the helper's mounts, while the helper follows the host's:
-    a stick that the person unmounts meanwhile is not kept mounted here, unwritten.
-    """
-    try:
-        unshare = programs.find("unshare")
-    except Refusal as refusal:
-        raise _error({"code": refusal.code, "text": refusal.text}) from refusal
-    namespaces = (unshare, "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
-    return (*BY[found], *namespaces, "--", python, "-I", "-S", "-B", "-X", "utf8", str(program))
 
 
 def _error(error: Mapping[str, str]) -> FswizardError:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fswizard.bench import privilege
 from fswizard.bench.channel import HelperFailed
 from fswizard.bench.device import require_no_errors
 from fswizard.bench.disk import require_confirmation, require_unchanged
@@ -64,7 +65,7 @@ async def open_disk(plan: Plan, narrator: Narrator, journal: Journal) -> AsyncIt
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)
     narrator.begin("prepare", "having the device checked by the privileged helper")
-    async with Helper.start() as helper:
+    async with Helper.start(privilege.purpose(plan)) as helper:
         claimed = [
             await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
             for member, kind in zip(plan.target.members, shown)

@@ -1,39 +1,81 @@
-"""Whether root's rights can be had, and how: directly, through sudo or pkexec, or not at all."""
+"""Which of root's rights can be had, and how: directly, through sudo or pkexec, or not at all."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from fswizard import privileged
-from fswizard.errors import Missing, RunFailed
-from fswizard.privileged import identity, protocol
+from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.model.plan import Plan
+from fswizard.model.text import safe_lines
+from fswizard.privileged import identity, protocol, rights
 from fswizard.privileged.protocol import Refusal
 from fswizard.system import commands
 
-State = Literal["root", "sudo", "sudo-asks", "pkexec", "unknown-caller", "none"]
+State = Literal["root", "sudo", "sudo-asks", "sudo-refuses", "pkexec", "unknown-caller", "none"]
 READY = ("root", "sudo", "pkexec")
 """The helper can be started without a question on the terminal."""
-NO_WAY = ("unknown-caller", "none")
+NO_WAY: tuple[State, ...] = ("sudo-refuses", "unknown-caller", "none")
 
 INSTALLED = Path("/usr/libexec/fswizard/privileged")
 """Where a package or `make install-helper` puts a copy that nobody but root can change."""
-FORMATTING = "Making and mounting filesystems"
-WITHOUT_ROOT = (
-    "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH)."
+SYSTEM_PYTHON = "/usr/bin/python3"
+PYTHON_OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What one of the helper's rights is needed for."""
+
+    right: str
+    """As `privileged.rights` names it."""
+    text: str
+    """The beginning of a sentence."""
+    otherwise: str
+    """What works without."""
+    devices: tuple[str, ...] = ()
+    """Those that the user must confirm on the terminal, `major:minor` each."""
+
+
+IMAGES = Purpose(
+    rights.IMAGES, "Making and mounting filesystems",
+    "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH).",
+)  # fmt: skip
+PROBE = Purpose(rights.PROBE, "Writing to a device", "Probing a directory on the disk needs no root.")
+ERASE = Purpose(
+    rights.ERASE, "Erasing a disk",
+    "A scratch image (--target image:SIZE@DIR) erases nothing, and directories (--target dir:PATH,PATH) need no root.",
+)  # fmt: skip
+ERASE_UNATTENDED = replace(
+    ERASE, right=rights.ERASE_UNATTENDED, text="Erasing a disk without a terminal to confirm it on"
 )
+PURPOSES = (IMAGES, PROBE, ERASE)
+
+
+def purpose(plan: Plan) -> Purpose:
+    """What the helper is started for to carry out `plan`."""
+    if plan.target.kind != "device":
+        return IMAGES
+    if way() != "sudo":
+        return ERASE
+    if not sys.stdin.isatty():
+        return ERASE_UNATTENDED
+    return replace(ERASE, devices=tuple(member.number for member in plan.target.members))
 
 
 REASONS: Mapping[State, str] = {
     "root": "as root, who started fswizard",
     "sudo": "with sudo, which needs no password now",
     "sudo-asks": "with sudo, which asks for your password once",
+    "sudo-refuses": "not at all: sudo is not allowed to start it for you",
     "pkexec": "with pkexec, which asks in a window; sudo is not installed",
     "unknown-caller": "not at all: fswizard runs as root for somebody else; start it as yourself",
     "none": "not at all: sudo is not installed, nor pkexec in a desktop session",
@@ -51,52 +93,89 @@ class HelperSource:
     """Nobody but root can change it. Else whoever can change this program's files can become root with it."""
 
 
-def state() -> State:
-    """`sudo` works without a question, `sudo-asks` may want a password, `pkexec` asks in a window of the desktop's.
+def state(needed: Purpose = IMAGES) -> State:
+    """`sudo` works without a question, `sudo-asks` may want a password, and `sudo-refuses` will have none.
 
-    `unknown-caller` is root whom sudo, su or doas made of somebody else: the helper would not know whom it works for.
+    `pkexec` asks in a window of the desktop's. `unknown-caller` is root whom sudo, su or doas made of somebody else:
+    the helper would not know whom it works for. sudo is asked by really starting the helper, which ends at once: it may
+    allow one right and not another.
     """
+    found = way()
+    if found != "sudo":
+        return found
+    helper = helper_command(needed.right)
+    try:
+        tried = commands.query(["sudo", "-n", "--", *helper])
+        if tried.exit_code == 0 or tried.stderr.startswith(b"unshare"):  # a right that root may lack in a container
+            return "sudo"
+        allowed = commands.query(["sudo", "-n", "-l", "--", *helper])
+    except RunFailed:
+        return "sudo-asks"
+    return "sudo-refuses" if allowed.exit_code and not allowed.stderr else "sudo-asks"
+
+
+def way() -> State:
+    """`sudo` where it is installed, whatever it allows."""
     if os.geteuid() == 0:
         return "unknown-caller" if _who_else() else "root"
-    if commands.find("sudo") is None:
-        in_window = bool(os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY"))
-        return "pkexec" if in_window and commands.find("pkexec") else "none"
-    try:
-        works = commands.query(["sudo", "-n", "unshare", "--version"]).exit_code == 0
-    except RunFailed:
-        works = False
-    return "sudo" if works else "sudo-asks"
+    if commands.find("sudo"):
+        return "sudo"
+    in_window = bool(os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY"))
+    return "pkexec" if in_window and commands.find("pkexec") else "none"
 
 
-def authorise(purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> State:
+def authorise(needed: Purpose = IMAGES) -> State:
     """Let sudo ask for the password on the terminal, where that is needed, and tell how the helper will be started.
 
-    Missing where root cannot be had. Call it only while no full screen is open, or inside `App.suspend()`. The helper
-    lives as long as the run, so sudo's ticket may run out meanwhile.
+    Where devices are to be confirmed, the helper asks there, too. Missing where root cannot be had, and Refused where
+    the user says no. Call it only while no full screen is open, or inside `App.suspend()`. The helper lives as long as
+    the run, so sudo's ticket may run out meanwhile.
     """
-    found = state()
-    if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
-        found = state()
+    if needed.devices:
+        _confirm(needed)
+    found = state(needed)
+    if found == "sudo-asks" and not needed.devices and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
+        found = state(needed)
     if found not in READY:
-        raise missing(found, purpose, otherwise)
+        raise missing(found, needed)
     return found
 
 
-def missing(found: State, purpose: str = FORMATTING, otherwise: str = WITHOUT_ROOT) -> Missing:
+def _confirm(needed: Purpose) -> None:
+    """sudo asks for the password first, where it has to; the helper writes to standard output why it got no yes."""
+    done = commands.ask_user(["sudo", "--", *helper_command(rights.CONFIRM, *needed.devices)])
+    if done.exit_code:
+        reason = safe_lines(done.stdout).strip()
+        raise Refused(f"Not erased: {reason}.", "Nothing was changed.") if reason else missing("sudo-asks", needed)
+
+
+def missing(found: State, needed: Purpose = IMAGES) -> Missing:
     """Says which right is missing for what, and what works without it."""
+    allow = f"allow `{shlex.join(helper_command(needed.right))}` in sudoers" if found.startswith("sudo") else ""
+    if allow and needed == ERASE_UNATTENDED:
+        return Missing(
+            f"{needed.text} needs a rule of its own in sudoers.",
+            f"Start fswizard in a terminal, or {allow}. {needed.otherwise}",
+        )
+    if found == "sudo-refuses":
+        return Missing(
+            f"{needed.text} needs root, and sudo is not allowed to start it for you.",
+            f"Root can {allow}. {needed.otherwise}",
+        )
     if found == "sudo-asks":
         return Missing(
-            f"{purpose} needs root, and sudo did not give it.",
-            f"Run `sudo -v` in this terminal first, or log in as root. {otherwise}",
+            f"{needed.text} needs root, and sudo did not give it.",
+            f"Run `sudo -v` in this terminal first, or log in as root. {needed.otherwise}",
         )
     if found == "unknown-caller":
         return Missing(
-            f"{purpose} needs root, and fswizard runs as root for somebody else.", f"{AS_YOURSELF} {otherwise}",
+            f"{needed.text} needs root, and fswizard runs as root for somebody else.",
+            f"{AS_YOURSELF} {needed.otherwise}",
             _who_else(),
-        )  # fmt: skip
+        )
     return Missing(
-        f"{purpose} needs root, and sudo is not installed.",
-        f"Install sudo, or log in as root and start fswizard there. {otherwise}",
+        f"{needed.text} needs root, and sudo is not installed.",
+        f"Install sudo, or log in as root and start fswizard there. {needed.otherwise}",
     )
 
 
@@ -135,9 +214,18 @@ def protocol_version(directory: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+def helper_command(*words: str) -> tuple[str, ...]:
+    """The helper's command line for a right, as sudoers and polkit see it: short for the installed copy."""
+    source, interpreter = privileged_path(), python()
+    program = source.path / "__main__.py"
+    if source.path == INSTALLED and interpreter == SYSTEM_PYTHON and os.access(program, os.X_OK):
+        return (str(program), *words)
+    return (interpreter, *PYTHON_OPTIONS, str(program), *words)
+
+
 def python() -> str:
     """The interpreter for root: the system's where it is new enough, since a user's own is the user's to change."""
-    for path in ("/usr/bin/python3", sys.executable):
+    for path in (SYSTEM_PYTHON, sys.executable):
         check = [path, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
         if Path(path).exists() and commands.query(check).exit_code == 0:
             return path

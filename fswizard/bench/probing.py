@@ -20,8 +20,6 @@ from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import noise
 from fswizard.system import clock
 
-PURPOSE = "Writing to a device"
-OTHERWISE = "Probing a directory on the disk needs no root."
 _LAST_WRITE_S = 5.0
 """So long a write that is under way is waited for when the probe ends."""
 
@@ -52,7 +50,7 @@ def run_probe(
 def authorise(target: ProbeTarget) -> None:
     """Let sudo ask for the password on the terminal, where the target needs that; Missing where root cannot be had."""
     if target.device:
-        privilege.authorise(PURPOSE, OTHERWISE)
+        privilege.authorise(privilege.PROBE)
 
 
 def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
@@ -126,13 +124,10 @@ def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
 
     The helper's client is asynchronous, and this is not: it has an event loop that runs while it is waited for.
     """
-    found = privilege.state()
-    if found not in privilege.READY:
-        raise privilege.missing(found, PURPOSE, OTHERWISE)
     loop = asyncio.new_event_loop()
     undo = AsyncExitStack()
     try:
-        helper = loop.run_until_complete(undo.enter_async_context(Helper.start()))
+        helper = loop.run_until_complete(undo.enter_async_context(Helper.start(privilege.PROBE)))
         claim = helper.claim(device.number, device.diskseq, device.size_bytes, serial, shown="")
         attached = loop.run_until_complete(claim)
         yield _DeviceWriter(loop, helper, attached.handle)

@@ -17,6 +17,13 @@ from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
 from fswizard.system.install import offer
 
+RIGHTS = (
+    ("root's rights", "making and mounting filesystems in scratch images"),
+    ("probe a disk", "writing to an empty disk to see whether it is shingled"),
+    ("erase a disk", "comparing filesystems on a disk of its own"),
+)
+"""Name and purpose of each right, in the order of `privilege.PURPOSES`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -36,8 +43,9 @@ class Checked:
 
 def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
-    rights = privilege.state()
-    return (*_filesystems(), *_programs(rights), _loop_devices(), _rights(rights))
+    rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
+    images, *further = map(_right, RIGHTS, rights)
+    return (*_filesystems(), *_programs(rights[0]), _loop_devices(), images, *further)
 
 
 def _filesystems() -> Iterator[Checked]:
@@ -64,11 +72,12 @@ def _loop_devices() -> Checked:
     return Checked("loop devices", "scratch images", True, found, reason=reason)
 
 
-def _rights(found: privilege.State) -> Checked:
-    """Which way the helper would be started, and why."""
+def _right(right: tuple[str, str], found: privilege.State) -> Checked:
+    """Which way the helper would be started for one purpose, and why. Scratch images alone are needed by default."""
+    name, purpose = right
     usable, how = found not in privilege.NO_WAY, privilege.REASONS[found]
     version, reason = (how, "") if usable else ("", f"{how}.")
-    return Checked("root's rights", "formatting and mounting", True, usable, version, reason=reason)
+    return Checked(name, purpose, right == RIGHTS[0], usable, version, reason=reason)
 
 
 def report(checked: Sequence[Checked]) -> str:

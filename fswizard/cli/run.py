@@ -119,7 +119,8 @@ class Run(_Choosing):
     def _run(self, session: Session) -> int:
         path = session.path
         if session.plan.target.kind != "directory":
-            print(f"Root's rights: {privilege.REASONS[privilege.authorise()]}.", file=sys.stderr)
+            way = privilege.authorise(privilege.purpose(session.plan))
+            print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
         outcome = asyncio.run(_carry_out(session))
         print(f"The result is in {safe(str(path))}.", file=sys.stderr)
         if outcome not in ("finished", "time-up") and session.plan.target.kind != "device":

@@ -9,7 +9,7 @@ import os
 import stat
 import struct
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fswizard.privileged import block_device, disk_checks, programs
@@ -84,10 +84,38 @@ class ClaimedDevice:
         os.close(self.lock)
 
 
-def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> ClaimedDevice:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A device that could be claimed."""
+
+    device: Device
+    diskseq: int
+    size_bytes: int
+    found: Probed
+
+
+def look(number: str) -> Seen:
+    """The device `number` and what lies on it, not locked; Refusal where `claim` would find anything against it."""
+    device = block_device.find(number)
+    diskseq, size_bytes = device.tree.number(f"/sys/block/{device.disk}/diskseq"), device.size_bytes
+    check_identity(device, diskseq, size_bytes)
+    refuse(disk_checks.findings(device, {}))
+    exclusive = _open(device, os.O_RDONLY | os.O_EXCL)
+    try:
+        _check_open(exclusive, device, diskseq, size_bytes)
+        probed = _all_probed(exclusive, device)
+        _refuse_used(device, probed)
+    finally:
+        os.close(exclusive)
+    return Seen(device, diskseq, size_bytes, probed[device.name])
+
+
+def claim(
+    number: str, diskseq: int, size_bytes: int, serial: str, shown: str, *, only_empty: bool = False
+) -> ClaimedDevice:
     """The device `number`, for formatting; Refusal, with nothing written, where anything stands against it.
 
-    `shown` is the type of what the person was told lies there, as libblkid names it; empty for nothing.
+    `shown` is the type of what the user was told lies there, as libblkid names it; empty for nothing.
     """
     device = block_device.find(number)
     check_identity(device, diskseq, size_bytes)
@@ -99,22 +127,35 @@ def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -
         try:
             _check_open(exclusive, device, diskseq, size_bytes)
             check_identity(device, diskseq, size_bytes)
-            probed = {name: _probed(path) for name, path in zip(device.names, (device.path, device.disk_path))}
-            found = replace(probed[device.name], devices=_devices(exclusive, probed[device.name].type))
+            probed = _all_probed(exclusive, device)
+            found = probed[device.name]
             check_serial(device, serial, found)
             check_shown(device, shown, found)
-            refuse(disk_checks.findings(device, {**probed, device.name: found}))
-            refuse(disk_checks.openers(device, os.readlink("/proc/self"), anywhere=True))
+            empty = not (found.signatures or found.type or found.table)
+            if only_empty and not empty:
+                raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites nothing")
+            _refuse_used(device, probed)
             descriptor = _open(device, os.O_RDWR)
         finally:
             os.close(exclusive)
-        empty = not (found.signatures or found.type or "ID_PART_TABLE_TYPE" in found.properties)
         zoned = device.zone_model == disk_checks.HOST_MANAGED
         claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
     except BaseException:
         os.close(lock)
         raise
     return claimed
+
+
+def _all_probed(descriptor: int, device: Device) -> dict[str, Probed]:
+    """What lies on the open device, and on its disk."""
+    probed = {name: _probed(path) for name, path in zip(device.names, (device.path, device.disk_path))}
+    found = probed[device.name]
+    return {**probed, device.name: replace(found, devices=_devices(descriptor, found.type))}
+
+
+def _refuse_used(device: Device, probed: Mapping[str, Probed]) -> None:
+    refuse(disk_checks.findings(device, probed))
+    refuse(disk_checks.openers(device, os.readlink("/proc/self"), anywhere=True))
 
 
 def refuse(found: Iterable[Finding]) -> None:

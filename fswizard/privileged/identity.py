@@ -14,6 +14,8 @@ from fswizard.privileged.protocol import Refusal
 
 TOLD_BY = ("SUDO_UID", "PKEXEC_UID")
 """Variables in which sudo and pkexec say who called them."""
+SEEN = (*TOLD_BY, "DOAS_USER")
+"""All that is looked at."""
 ROOT = 0
 NO_USER = -1
 UNSET = (1 << 32) - 1
@@ -28,6 +30,13 @@ class Person:
     gid: int
     groups: tuple[int, ...]
     home: str
+    by_polkit: bool = False
+    """polkit let them do it, by the action for this very command line."""
+
+    @property
+    def needs_no_consent(self) -> bool:
+        """Root may erase anyway, and polkit asked before it let the user do so."""
+        return self.uid == ROOT or self.by_polkit
 
 
 def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) -> Person:
@@ -48,7 +57,8 @@ def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) 
     except KeyError:
         raise Refusal("refused", f"user {uid} has no entry in the user database") from None
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
-    return Person(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir)
+    by_polkit = "PKEXEC_UID" in said and not {"SUDO_UID", "DOAS_USER"} & environment.keys()
+    return Person(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir, by_polkit)
 
 
 def _behind(proc: Path) -> tuple[int, str]:

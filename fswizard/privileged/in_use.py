@@ -57,6 +57,11 @@ class Probed:
         return self.properties.get("ID_FS_TYPE", "")
 
     @property
+    def table(self) -> str:
+        """Kind of its partition table, such as `gpt`."""
+        return self.properties.get("ID_PART_TABLE_TYPE", "")
+
+    @property
     def label(self) -> str:
         return decoded(self.properties.get("ID_FS_LABEL_ENC", self.properties.get("ID_FS_LABEL", "")))
 

@@ -24,7 +24,7 @@ MAXIMUM_DESCRIPTORS = 4
 
 
 class Server:
-    def __init__(self, person: Person) -> None:
+    def __init__(self, person: Person, right: str) -> None:
         self._pending = bytearray()
         self._unsent = bytearray()
         self._selector = DefaultSelector()
@@ -32,7 +32,7 @@ class Server:
         self._jobs = Jobs(self._selector, self._send)
         self._line = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
         """Without one, as where sudo records what is typed, no descriptor can come."""
-        self._verbs = Verbs(person, self._jobs)
+        self._verbs = Verbs(person, self._jobs, right)
 
     def serve(self) -> None:
         """Until the client is gone; with the helper, PID 1, the kernel ends everything in the namespaces."""
@@ -40,7 +40,10 @@ class Server:
         ended = _told_of_children()
         for selector in (self._selector, self._crowded):
             selector.register(ended, EVENT_READ, lambda: self._reap(ended))
-        self._selector.register(STDIN, EVENT_READ, self._listen)
+        try:
+            self._selector.register(STDIN, EVENT_READ, self._listen)
+        except PermissionError:  # /dev/null, as whoever only looks whether this can be started has it
+            return
         self._crowded.register(STDOUT, EVENT_WRITE, self._flush)
         try:
             self._serve()

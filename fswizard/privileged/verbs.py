@@ -12,7 +12,9 @@ from typing import Any
 
 from fswizard.privileged import (
     arrays,
+    block_device,
     claim,
+    consent,
     counters,
     grammar,
     groups,
@@ -23,6 +25,7 @@ from fswizard.privileged import (
     pools,
     programs,
     protocol,
+    rights,
     stage,
     volumes,
 )
@@ -43,8 +46,9 @@ Answer = dict[str, Any]
 
 
 class Verbs:
-    def __init__(self, person: Person, running: Jobs) -> None:
+    def __init__(self, person: Person, running: Jobs, right: str) -> None:
         self._person = person
+        self._right = right
         self._jobs = running
         self._volumes: dict[int, Volume] = {}
         self._last_handle = 0
@@ -57,6 +61,7 @@ class Verbs:
 
     def carry_out(self, request: Request) -> Answer:
         """The answer's `ok`; Refusal where nothing was done."""
+        rights.require(self._right, request.verb)
         return self._verbs[request.verb](**request.fields)
 
     def take(self, descriptors: Iterable[int]) -> None:
@@ -83,7 +88,10 @@ class Verbs:
 
     def _claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Answer:
         self._require_room()
-        return self._hold(claim.claim(number, diskseq, size_bytes, serial, shown))
+        if self._right == rights.ERASE and not self._person.needs_no_consent:
+            consent.take(self._person.uid, block_device.find(number), diskseq, size_bytes)
+        only_empty = self._right == rights.PROBE
+        return self._hold(claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
 
     def _require_room(self) -> None:
         if len(self._volumes) >= MAXIMUM_VOLUMES:

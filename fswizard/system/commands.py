@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,21 @@ def attend(argv: Sequence[str]) -> int:
     if path is None:
         raise Missing(f"{argv[0]} is not installed.")
     return subprocess.run([path, *argv[1:]], stdout=STDERR, check=False).returncode
+
+
+def ask_user(argv: Sequence[str]) -> Finished:
+    """As `attend`, for a program that asks on the terminal and writes what came of it to standard output.
+
+    That is a file: with a pipe sudo would take it for part of a pipeline, and keep the terminal from it.
+    """
+    path = find(argv[0])
+    if path is None:
+        raise Missing(f"{argv[0]} is not installed.")
+    started = clock.monotonic()
+    with tempfile.TemporaryFile() as file:
+        done = subprocess.run([path, *argv[1:]], stdout=file, check=False)
+        file.seek(0)
+        return Finished(tuple(argv), done.returncode, file.read(), b"", clock.monotonic() - started)
 
 
 class LocalProcess:

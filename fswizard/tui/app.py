@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 from textual import events
@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from fswizard.errors import ExitCode, FswizardError, Missing, UsageError
+from fswizard.errors import ExitCode, FswizardError, Missing, Refused, UsageError
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -31,6 +31,9 @@ from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.wishes import StepName, Wishes
+
+if TYPE_CHECKING:
+    from fswizard.bench.privilege import Purpose
 
 SCREENS: dict[StepName, str] = {
     "purpose": "fswizard.tui.screens.purpose:PurposeScreen",
@@ -214,8 +217,10 @@ class FswizardApp(App[int]):
     async def begin(self, plan: Plan) -> None:
         """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
         if plan.target.kind != "directory":
+            from fswizard.bench import privilege
+
             where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-            await self.authorise(f"making and mounting filesystems on {where}")
+            await self.authorise(privilege.purpose(plan), f"making and mounting filesystems on {where}")
         if self.measuring:
             return
         self.result = None
@@ -224,37 +229,43 @@ class FswizardApp(App[int]):
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
-    async def authorise(self, purpose: str) -> None:
-        """Have sudo ask for the password on the terminal where it has to. Missing where root cannot be had."""
-        found = await asyncio.to_thread(self.backend.privilege)
-        if found in ("root", "sudo", "pkexec"):
+    async def authorise(self, needed: Purpose, text: str) -> None:
+        """Have sudo ask for the password on the terminal where it has to, and the helper whether a disk be erased.
+
+        Missing where root cannot be had, Refused where the user says no.
+        """
+        found = await asyncio.to_thread(self.backend.privilege, needed)
+        if found in ("root", "pkexec") or (found == "sudo" and not needed.devices):
             return
-        if found in ("unknown-caller", "none"):
-            self.backend.authorise()  # says what is missing
+        if found in ("sudo-refuses", "unknown-caller", "none"):
+            self.backend.authorise(needed)  # says what is missing
         try:
             with self.suspend():
-                given = self._ask_for_password(purpose)  # never raises: the screen would not come back
-        except SuspendNotSupported as error:
+                error = self._ask_on_the_terminal(needed, text)  # not raised: the screen would not come back
+        except SuspendNotSupported as unsupported:
             raise Missing(
-                f"{purpose[:1].upper()}{purpose[1:]} needs root, and the password cannot be asked for here.",
+                f"{text[:1].upper()}{text[1:]} needs root, and the password cannot be asked for here.",
                 "Run `sudo -v` in this terminal first, or log in as root.",
-            ) from error
-        if not given:
+            ) from unsupported
+        if isinstance(error, Refused):
+            raise error
+        if error:
             raise Missing(
                 "sudo gave no rights: the password was wrong, or it is not for you. Nothing has begun.",
                 "⏎ asks again; “Compare what I have” on the first screen needs no root.",
             )
 
-    def _ask_for_password(self, purpose: str) -> bool:
-        print(f"fswizard needs root for {safe(purpose)}. sudo asks for your password.")
+    def _ask_on_the_terminal(self, needed: Purpose, text: str) -> FswizardError | None:
+        then = ", and then you are asked once more whether to erase" if needed.devices else ""
+        print(f"\nfswizard needs root for {safe(text)}.\nsudo asks for your password{then}.")
         before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
         try:
-            self.backend.authorise()
-        except FswizardError:
-            return False
+            self.backend.authorise(needed)
+        except FswizardError as error:
+            return error
         finally:
             signal.signal(signal.SIGINT, before)
-        return True
+        return None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED):

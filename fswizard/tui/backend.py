@@ -24,7 +24,7 @@ from fswizard.tui.wishes import Wishes
 if TYPE_CHECKING:
     from fswizard.bench.disk import Offer, Question
     from fswizard.bench.journal import Leftover
-    from fswizard.bench.privilege import State
+    from fswizard.bench.privilege import Purpose, State
     from fswizard.drives.probe import ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability, Suggestion
@@ -87,8 +87,8 @@ class Backend(Protocol):
     def make_plan(self, wishes: Wishes) -> Plan: ...
     def questions(self, plan: Plan) -> tuple[Question, ...]: ...
     def confirmed(self, plan: Plan, typed: str) -> Plan: ...
-    def privilege(self) -> State: ...
-    def authorise(self) -> None: ...
+    def privilege(self, needed: Purpose) -> State: ...
+    def authorise(self, needed: Purpose) -> None: ...
     def open_session(self, plan: Plan) -> Run: ...
     def resumable(self) -> tuple[Entry, ...]: ...
     def take_up(self, path: Path) -> Run: ...
@@ -316,15 +316,15 @@ class ThisMachine:
 
         return disk.confirmed(plan, typed)
 
-    def privilege(self) -> State:
+    def privilege(self, needed: Purpose) -> State:
         from fswizard.bench import privilege
 
-        return privilege.state()
+        return privilege.state(needed)
 
-    def authorise(self) -> None:
+    def authorise(self, needed: Purpose) -> None:
         from fswizard.bench import privilege
 
-        privilege.authorise()
+        privilege.authorise(needed)
 
     def open_session(self, plan: Plan) -> Run:
         from fswizard import results

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 from fswizard.bench import doubts, helper_commands
 from fswizard.bench.helper_commands import MOUNT
 from fswizard.bench.journal import Leftover
-from fswizard.bench.privilege import missing
+from fswizard.bench.privilege import Purpose, missing
 from fswizard.bench.session import WHY_STOPPED
 from fswizard.bench.workloads import commands
 from fswizard.bench.workloads.running import failure
@@ -240,10 +240,10 @@ class FakeMachine(ThisMachine):
         self.plans.append(plan)
         return plan
 
-    def privilege(self) -> Any:
+    def privilege(self, needed: Purpose) -> Any:
         return self.rights
 
-    def authorise(self) -> None:
+    def authorise(self, needed: Purpose) -> None:
         if self.rights == "none":
             raise missing("none")
         self.rights = "sudo"

@@ -14,18 +14,22 @@ from types import TracebackType
 from typing import Any
 
 import fswizard.privileged
+from fswizard.privileged import rights
 
 PROGRAM = Path(fswizard.privileged.__file__).with_name("__main__.py")
-NAMESPACES = ["unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child"]
+HELPER = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", str(PROGRAM)]
+"""Before the right for which it is started."""
 
 
 class Channel:
     """A helper that is talked to in raw lines."""
 
-    def __init__(self, program: Path = PROGRAM, before: Sequence[str] = (), **variables: str) -> None:
+    def __init__(
+        self, right: str = rights.IMAGES, program: Path = PROGRAM, before: Sequence[str] = (), **variables: str
+    ) -> None:
         """`before` starts the helper, with `variables` in its environment."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")} | variables
-        command = [*before, *NAMESPACES, "/usr/bin/python3", "-I", "-S", "-B", str(program)]
+        command = [*before, *HELPER[:-1], str(program), right]
         self.line, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, env=environment)

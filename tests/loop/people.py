@@ -45,9 +45,25 @@ class Person:
     def command(self, script: str, *arguments: str) -> list[str]:
         """Runs `script` as this person, with nothing of the tests' own rights and environment."""
         code = f"import sys; sys.path.insert(0, {str(self.home)!r})\n{script}"
+        return [*self.become, SYSTEM_PYTHON, "-c", code, *arguments]
+
+    @property
+    def become(self) -> list[str]:
+        """Before a command line, has it run as this person."""
         become = ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--init-groups", "--inh-caps=-all"]
         clean = ["env", "-i", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/local/bin:/usr/bin:/bin"]
-        return [*become, *clean, SYSTEM_PYTHON, "-c", code, *arguments]
+        return [*become, *clean]
+
+    @contextmanager
+    def allowed(self, *rules: str) -> Iterator[None]:
+        """Lines of sudoers for this person, such as `NOPASSWD: /usr/bin/true`, for a while."""
+        sudoers = Path("/etc/sudoers.d") / f"{self.name}-allowed"
+        sudoers.write_text("".join(f"{self.name} ALL=(root) {rule}\n" for rule in rules))
+        sudoers.chmod(0o440)
+        try:
+            yield
+        finally:
+            sudoers.unlink()
 
     def run(self, script: str, *arguments: str) -> str:
         done = subprocess.run(

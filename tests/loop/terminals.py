@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.fakes.host import ROOMY
 from tests.loop.tiny_run import LIMIT_S, MAIN
@@ -89,3 +90,25 @@ def terminal(
         process.wait()
         if made.master >= 0:
             os.close(made.master)
+
+
+def talk(command: list[str], directory: Path, answers: Mapping[str, str]) -> str:
+    """What a program shows on a terminal of its own, where each prompt is answered as `answers` says."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(directory)
+        os.execvp(command[0], command)
+    shown, seen = "", 0
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # the terminal's other end is closed
+            break
+        shown += data.decode(errors="replace")
+        for prompt, answer in answers.items():
+            if (at := shown.find(prompt, seen)) >= 0:
+                seen = at + len(prompt)
+                os.write(terminal, answer.encode() + b"\n")
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown

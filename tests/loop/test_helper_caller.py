@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.loop.channel import NAMESPACES, PROGRAM
+from tests.loop import channel
 from tests.loop.people import SYSTEM_PYTHON, USERS, Person
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
-HELPER = [*NAMESPACES, SYSTEM_PYTHON, "-I", "-S", "-B", str(PROGRAM)]
+HELPER = [*channel.HELPER, "images"]
 HELLO = b'{"id": 7, "verb": "hello"}\n'
 CALL = f"""
 import subprocess

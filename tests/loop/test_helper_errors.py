@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fswizard import privileged
-from tests.loop.channel import NAMESPACES, PROGRAM, Channel, make_image, nameless
+from tests.loop.channel import HELPER, Channel, make_image, nameless
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -35,7 +35,7 @@ def faulty(tmp_path: Path) -> Path:
 
 
 def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Path, tmp_path: Path) -> None:
-    with Channel(faulty) as channel:
+    with Channel(program=faulty) as channel:
         handle = channel.ask("attach", given=nameless(make_image(tmp_path)))["ok"]["handle"]
         pid = channel.helper_pid
         error = channel.ask("kill", job=1)["error"]
@@ -51,11 +51,10 @@ def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Pa
 
 def test_without_a_socket_no_image_comes_and_that_is_said() -> None:
     """As where sudo records what is typed, and stands between with pipes."""
-    command = [*NAMESPACES, "/usr/bin/python3", "-I", "-S", "-B", str(PROGRAM)]
     orders = [{"id": 1, "verb": "attach"}, {"id": 2, "verb": "hello"}]
     lines = "".join(json.dumps(order) + "\n" for order in orders)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run([*HELPER, "images"], input=lines, capture_output=True, text=True, check=True, env=environment)
     attach, hello = map(json.loads, done.stdout.splitlines())
     assert attach["error"] == {"code": "invalid", "text": "attach: no descriptor came with it"}
     assert hello["ok"]["uid"] == 0

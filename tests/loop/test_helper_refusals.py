@@ -15,7 +15,7 @@ import pytest
 from fswizard.privileged import images
 from fswizard.privileged.identity import Person
 from fswizard.privileged.protocol import Refusal
-from tests.loop.channel import PROGRAM, Channel, attached, make_image, nameless
+from tests.loop.channel import HELPER, Channel, attached, make_image, nameless
 from tests.loop.machine_state import device_of, loops_below
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -206,13 +206,19 @@ def test_a_workload_starts_in_a_directory_of_the_users_own(volume: tuple[Channel
     refused(channel.ask("run", argv=["true"], cwd=str(directory), env={}), "belongs to user 65534")
 
 
-def test_the_helper_runs_in_namespaces_of_its_own_only() -> None:
+def test_the_helper_runs_in_namespaces_of_its_own() -> None:
     """Else its mounts would be the machine's, and would stay."""
-    done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", "-B", str(PROGRAM)], input=b"", capture_output=True, check=False
-    )
-    assert done.returncode != 0
-    assert b"namespace" in done.stderr
+    with Channel() as channel:
+        channel.ask("hello")
+        for kind in ("mnt", "pid"):
+            assert os.readlink(f"/proc/{channel.helper_pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+
+
+@pytest.mark.parametrize("words", [[], [""], ["everything"], ["images", "erase"], ["-images"], ["confirm 8:16"]])
+def test_the_helper_is_started_for_exactly_one_right(words: list[str]) -> None:
+    done = subprocess.run([*HELPER, *words], input="", capture_output=True, check=False, text=True)
+    assert done.returncode == 1
+    assert "is started for one right (images, probe, erase, erase-unattended), not for" in done.stderr
 
 
 @pytest.mark.parametrize("lost", ["sys_admin", "sys_resource,-mknod,-sys_admin"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from tests.loop.channel import children
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import PASSWORD, USERS, Person
+from tests.loop.terminals import talk
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
@@ -159,7 +159,7 @@ def test_whatever_is_killed_nothing_is_left(trusted: Person, place: Path, victim
 
 
 def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Person) -> None:
-    said = _on_a_terminal(asked.command(ASK), asked.home, {"assword": PASSWORD})
+    said = talk(asked.command(ASK), asked.home, {"assword": PASSWORD})
     assert "before: sudo-asks" in said
     assert "after: sudo" in said
     assert f"works for {asked.uid}" in said
@@ -167,14 +167,14 @@ def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Pers
 
 
 def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: Person, place: Path) -> None:
-    said = _on_a_terminal(trusted.command(INTERRUPTED, str(place)), trusted.home, {"ready": "\x03"})
+    said = talk(trusted.command(INTERRUPTED, str(place)), trusted.home, {"ready": "\x03"})
     assert "the client knows" in said
     assert "workload went on" in said
     assert "helper went on 0" in said
 
 
 def test_a_wrong_password_ends_with_what_can_be_done(asked: Person) -> None:
-    said = _on_a_terminal(asked.command(EXPLAIN), asked.home, {"assword": "wrong"})
+    said = talk(asked.command(EXPLAIN), asked.home, {"assword": "wrong"})
     assert "sudo-asks | Making and mounting filesystems needs root" in said
     assert "--target dir:" in said
 
@@ -201,25 +201,3 @@ def _alive(pids: set[int]) -> list[int]:
         if Path(f"/proc/{pid}/stat").exists()
         and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     ]
-
-
-def _on_a_terminal(command: list[str], directory: Path, answers: dict[str, str]) -> str:
-    """What a program shows on a terminal of its own, where each prompt is answered as `answers` says."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(directory)
-        os.execvp(command[0], command)
-    shown, seen = "", 0
-    while True:
-        try:
-            data = os.read(terminal, 4096)
-        except OSError:  # the terminal's other end is closed
-            break
-        shown += data.decode(errors="replace")
-        for prompt, answer in answers.items():
-            if (at := shown.find(prompt, seen)) >= 0:
-                seen = at + len(prompt)
-                os.write(terminal, answer.encode() + b"\n")
-    os.waitpid(child, 0)
-    os.close(terminal)
-    return shown

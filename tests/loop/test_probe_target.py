@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeRe
 from fswizard.drives.probe_target import ProbeTarget, find_target
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused, RunFailed, UsageError
+from fswizard.privileged import rights
 from fswizard.system.host import Host
 from tests.builders import make_drive
 from tests.fakes.host import use
@@ -216,14 +218,12 @@ def await_that(condition: object, seconds: float = 300.0) -> None:
         time.sleep(0.05)
 
 
-def claimed(channel: Channel, device: str, shown: str = "") -> int:
+def claim(channel: Channel, device: str, shown: str = "") -> dict[str, Any]:
     found = find_device(device)
-    answer = channel.ask(
+    return channel.ask(
         "claim", number=found.number, diskseq=found.diskseq, size_bytes=found.size_bytes,
         serial=found.identifiers[0], shown=shown,
     )  # fmt: skip
-    handle: int = answer["ok"]["handle"]
-    return handle
 
 
 def refused(channel: Channel, handle: int, blocks: list[int], pause_us: int = 0) -> str:
@@ -239,14 +239,14 @@ def refused(channel: Channel, handle: int, blocks: list[int], pause_us: int = 0)
 def test_root_writes_over_nothing_that_it_finds(device: str, make: list[str], shown: str) -> None:
     subprocess.run([*make, device], check=True, capture_output=True)
     before = digest(device)
-    with Channel() as channel:
-        assert "is not empty" in refused(channel, claimed(channel, device, shown), [0])
+    with Channel(rights.PROBE) as channel:
+        assert "is not empty" in claim(channel, device, shown)["error"]["text"]
     assert digest(device) == before
 
 
 def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
-    with Channel() as channel:
-        handle = claimed(channel, device)
+    with Channel(rights.PROBE) as channel:
+        handle = claim(channel, device)["ok"]["handle"]
         assert "ends before that" in refused(channel, handle, [0, BLOCKS])
         assert "at a time" in refused(channel, handle, [0] * 1025)
         assert "at a time" in refused(channel, handle, [0], pause_us=60_000_001)
@@ -255,6 +255,6 @@ def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
     assert written_blocks(device) == [3, BLOCKS - 1]
 
 
-def test_root_does_not_write_noise_to_an_image(tmp_path: Path) -> None:
+def test_noise_is_not_written_by_who_was_started_for_images(tmp_path: Path) -> None:
     with attached(make_image(tmp_path)) as (channel, handle):
-        assert "is not empty" in refused(channel, handle, [0])
+        assert "started for 'images'" in refused(channel, handle, [0])

@@ -15,6 +15,7 @@ import pytest
 
 from fswizard.drives.targets import find_device, losses, refusals
 from fswizard.errors import FswizardError
+from fswizard.privileged import rights
 from tests.loop import devices
 from tests.loop.channel import Channel
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, lvm_label, raid_superblock, run, write, zfs_label
@@ -244,7 +245,7 @@ MATRIX: tuple[Row, ...] = (
 
 @pytest.fixture(scope="module")
 def helper() -> Iterator[Channel]:
-    with Channel() as channel:
+    with Channel(rights.ERASE) as channel:
         yield channel
 
 
@@ -329,7 +330,7 @@ def test_a_free_device_is_claimed_once_and_released(bench: Bench, helper: Channe
     assert losses(find_device(case.path))[0].startswith("Nothing was found")
     claimed = claim(helper, case)["ok"]
     assert claimed["path"] == case.path
-    with Channel() as second:
+    with Channel(rights.ERASE) as second:
         assert "locked by another program" in claim(second, case)["error"]["text"]
     assert "ok" in helper.ask("detach", handle=claimed["handle"])
     again = claim(helper, case)["ok"]

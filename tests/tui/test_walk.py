@@ -242,7 +242,7 @@ async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
 async def test_without_root_the_review_offers_what_needs_none() -> None:
     machine = FakeMachine(privilege="none")
     async with app("review", machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "install sudo or log in as root")
+        await shows(pilot, "or log in as root")
         await pilot.press("enter")
         await shows(pilot, "sudo is not installed.")
         await at_step(pilot, "review")

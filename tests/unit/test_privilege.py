@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fswizard.privileged
-from fswizard.bench import channel, privilege
-from fswizard.errors import Missing
-from fswizard.privileged import programs, protocol
+from fswizard.bench import privilege
+from fswizard.model.plan import Member, Target
+from fswizard.privileged import protocol
 from fswizard.system import commands
+from tests.builders import make_plan
 
 PACKAGE = Path(fswizard.privileged.__file__).parent
 
@@ -77,10 +81,17 @@ def test_without_an_installed_copy_the_programs_own_is_used() -> None:
 
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
-    for state in ("sudo-asks", "unknown-caller", "none"):
+    states: tuple[privilege.State, ...] = (*privilege.NO_WAY, "sudo-asks")
+    for state in states:
         error = privilege.missing(state)
         assert "needs root" in error.message
         assert "--target dir:" in error.hint
+
+
+def test_where_sudo_does_not_allow_it_the_command_line_to_allow_is_named() -> None:
+    for needed in (privilege.PROBE, privilege.ERASE, privilege.ERASE_UNATTENDED):
+        assert f"__main__.py {needed.right}` in sudoers" in privilege.missing("sudo-refuses", needed).hint
+    assert "Start fswizard in a terminal" in privilege.missing("sudo-asks", privilege.ERASE_UNATTENDED).hint
 
 
 @pytest.mark.root
@@ -98,10 +109,36 @@ def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.Monkey
         assert privilege.state() == state
 
 
-def test_what_root_starts_first_is_looked_for_where_root_alone_can_write(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.root
+def test_the_installed_copy_is_a_program_by_itself(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert privilege.helper_command("images") == (str(installed / "__main__.py"), "images")
+    monkeypatch.setattr(privilege, "SYSTEM_PYTHON", "/nonexistent")
+    assert privilege.helper_command("images")[0] == sys.executable, "its first line names one that is not there"
+
+
+def test_a_checkout_is_started_by_an_interpreter_that_takes_nothing_from_the_user() -> None:
+    python, *options, program, right = privilege.helper_command("erase")
+    assert (options, right) == (["-I", "-S", "-B", "-X", "utf8"], "erase")
+    assert Path(program) == PACKAGE / "__main__.py"
+    assert Path(python).is_absolute()
+
+
+DISKS = Target("device", "/dev/sdb", number="8:16", others=(Member("/dev/sdc", number="8:32"),))
+
+
+@pytest.mark.parametrize(
+    ("way", "at_terminal", "needed"),
+    [
+        ("root", True, privilege.ERASE),
+        ("pkexec", False, privilege.ERASE),
+        ("sudo", False, privilege.ERASE_UNATTENDED),
+        ("sudo", True, replace(privilege.ERASE, devices=("8:16", "8:32"))),
+    ],
+)
+def test_disks_are_confirmed_on_the_terminal_where_sudo_is_the_way(
+    way: str, at_terminal: bool, needed: privilege.Purpose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert channel._command("sudo", "/usr/bin/python3", PACKAGE)[:4] == ("sudo", "-n", "--", programs.find("unshare"))
-    monkeypatch.setattr(programs, "ROOT_PATH", str(tmp_path))
-    with pytest.raises(Missing, match="unshare is not installed where root alone can write"):
-        channel._command("root", "/usr/bin/python3", PACKAGE)
+    monkeypatch.setattr(privilege, "way", lambda: way)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: at_terminal))
+    assert privilege.purpose(make_plan(target=DISKS)) == needed
+    assert privilege.purpose(make_plan()) == privilege.IMAGES

@@ -106,8 +106,10 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
     @work(exclusive=True)
     async def _begin(self, target: ProbeTarget) -> None:
         if target.device is not None:
+            from fswizard.bench import privilege
+
             try:
-                await self._wizard.authorise(f"writing to {target.plan.path}")
+                await self._wizard.authorise(privilege.PROBE, f"writing to {target.plan.path}")
             except FswizardError as error:
                 self._cannot(error)
                 return

@@ -35,13 +35,18 @@ ROOT = {
     "sudo": "sudo is used once, for formatting and mounting; everything else runs as you.",
     "sudo-asks": "sudo asks for your password once, before the run begins; it is used for formatting and mounting.",
     "pkexec": "pkexec asks for your password in a window, as sudo is not installed; everything else runs as you.",
+    "sudo-refuses": "Root is needed for formatting and mounting, and sudo is not allowed to give it to you.",
     "unknown-caller": "The program runs as root for somebody else. Start it as yourself; it calls sudo where needed.",
     "none": "Root is needed for formatting and mounting, and sudo is not installed.",
 }
-NO_WAY = ("unknown-caller", "none")
+CONFIRMED = (
+    "sudo asks for your password on the plain terminal, and the part that runs as root asks you once more there "
+    "whether to erase; everything else runs as you."
+)
+NO_WAY = ("sudo-refuses", "unknown-caller", "none")
 NO_ROOT = (
-    "install sudo or log in as root, or go back to the first step and choose “Compare what I have”: "
-    "filesystems that are mounted already need no root."
+    "have sudo installed and allowed for you or log in as root, or go back to the first step and choose “Compare what "
+    "I have”: filesystems that are mounted already need no root."
 )
 
 
@@ -113,7 +118,12 @@ class ReviewScreen(StepScreen):
 
     @work(thread=True, exclusive=True)
     def _look_at_rights(self, plan: Plan) -> None:
-        tell(self, self._planned, plan, self.wizard.backend.privilege())
+        tell(self, self._planned, plan, self._rights(plan))
+
+    def _rights(self, plan: Plan) -> State:
+        from fswizard.bench import privilege
+
+        return self.wizard.backend.privilege(privilege.purpose(plan))
 
     @work(thread=True, exclusive=True)
     def _make(self) -> None:
@@ -121,7 +131,7 @@ class ReviewScreen(StepScreen):
         try:
             plan = backend.make_plan(self.wishes)
             questions = backend.questions(plan) if plan.target.kind == "device" else ()
-            rights = backend.privilege()
+            rights = self._rights(plan)
         except FswizardError as error:
             tell(self, self._cannot, error)
             return
@@ -258,11 +268,17 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
         pairs.append(("Wear", wear))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
-    pairs.append(("Root", ROOT[rights] if root else "is not needed"))
+    pairs.append(("Root", _root(plan, rights) if root else "is not needed"))
     if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     return facts(pairs, width, label=11)
+
+
+def _root(plan: Plan, rights: State) -> str:
+    if plan.target.kind == "device" and rights in ("sudo", "sudo-asks"):
+        return CONFIRMED
+    return ROOT[rights]
 
 
 def _losses(plan: Plan, questions: Sequence[Question]) -> Content:

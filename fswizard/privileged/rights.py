@@ -1,0 +1,35 @@
+"""What the helper can be started for: each right is a command line of its own, which can be allowed without the others.
+
+`__main__.py images`, say: sudoers and polkit tell command lines apart, and neither sees what is asked later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fswizard.privileged import protocol
+from fswizard.privileged.protocol import Refusal
+
+IMAGES = "images"
+PROBE = "probe"
+ERASE = "erase"
+ERASE_UNATTENDED = "erase-unattended"
+"""Without the user's yes on a terminal, for scripts."""
+CONFIRM = "confirm"
+"""No right: it asks for that yes, and `ERASE` takes it."""
+
+ALL = frozenset(protocol.VERBS)
+_ON_DISKS = ALL - {"attach", "write", "reclaim"}
+VERBS: Mapping[str, frozenset[str]] = {
+    IMAGES: ALL - {"claim", "write"},
+    PROBE: frozenset({"hello", "claim", "write", "inspect", "detach", "kill"}),
+    ERASE: _ON_DISKS,
+    ERASE_UNATTENDED: _ON_DISKS,
+}
+"""The verbs that each right allows. For the probe a disk can be claimed only where nothing was found on it."""
+
+
+def require(right: str, verb: str) -> None:
+    """Refusal where the helper was started for something else."""
+    if verb not in VERBS[right]:
+        raise Refusal("refused", f"{verb} is not allowed: the helper was started for {right!r}")
