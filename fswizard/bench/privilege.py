@@ -131,10 +131,11 @@ def authorise(needed: Purpose = IMAGES) -> State:
     the user says no. Call it only while no full screen is open, or inside `App.suspend()`. The helper lives as long as
     the run, so sudo's ticket may run out meanwhile.
     """
-    if needed.devices:
-        _confirm(needed)
     found = state(needed)
-    if found == "sudo-asks" and not needed.devices and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
+    if needed.devices and found in ("sudo", "sudo-asks"):
+        _confirm(needed)
+        found = state(needed)
+    elif found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
         found = state(needed)
     if found not in READY:
         raise missing(found, needed)

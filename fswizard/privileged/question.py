@@ -32,7 +32,7 @@ def confirm(numbers: Sequence[str], person: Person) -> None:
     except OSError:
         raise Refusal("refused", "there is no terminal on which it could be confirmed") from None
     seen = [claim.look(number) for number in dict.fromkeys(numbers)]
-    if not _says_yes(terminal, question(seen)):
+    if not says_yes(terminal, question(seen)):
         raise Refusal("refused", f"you did not type {YES}")
     for each in seen:
         consent.give(person.uid, each.device, each.diskseq, each.size_bytes)
@@ -83,7 +83,7 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / 1000**power:.{(-digits) % 3}f} {UNITS[power]}"
 
 
-def _says_yes(terminal: int, text: str) -> bool:
+def says_yes(terminal: int, text: str) -> bool:
     """What was typed before the question stood there is no answer to it."""
     encoding = "utf-8" if termios.tcgetattr(terminal)[0] & IUTF8 else "ascii"
     termios.tcflush(terminal, termios.TCIFLUSH)
@@ -92,7 +92,8 @@ def _says_yes(terminal: int, text: str) -> bool:
         answer = os.read(terminal, 1024)
     except (KeyboardInterrupt, OSError):  # OSError where the terminal is gone
         answer = b""
-    if not answer.endswith(b"\n"):
-        with contextlib.suppress(OSError):
-            os.write(terminal, b"\n")
-    return answer.decode("ascii", "replace").strip().casefold() == YES
+    if answer.endswith(b"\n"):
+        return answer.decode("ascii", "replace").strip().casefold() == YES
+    with contextlib.suppress(OSError):
+        os.write(terminal, b"\n")
+    return False

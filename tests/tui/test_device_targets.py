@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.bench import privilege
+from fswizard.bench.privilege import Purpose
+from fswizard.errors import Refused
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.screens.review import plan_words
 from fswizard.tui.targets import DEVICE
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Rows
@@ -248,3 +253,32 @@ async def test_on_a_host_managed_disk_only_what_keeps_to_its_zones_can_be_ticked
         rows.highlight("btrfs")
         await until(pilot, lambda: rows.key == "btrfs", "btrfs to be highlighted")
         assert wizard(pilot).wishes.candidates == ("btrfs",)
+
+
+async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where sudo needs no password, too: the helper asks in any case."""
+    machine = FakeMachine(drives=(NEW, SSD), privilege="sudo", event_s=0.01)
+    answers = iter([Refused("Not erased: you did not type yes.", "Nothing was changed."), None])
+
+    def authorise(needed: Purpose) -> None:
+        assert needed.devices == ("8:64",)
+        if (refused := next(answers)) is not None:
+            raise refused
+
+    monkeypatch.setattr(machine, "authorise", authorise)
+    monkeypatch.setattr(privilege, "purpose", lambda plan: replace(privilege.ERASE, devices=("8:64",)))
+    monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
+    async with at_review(machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "type its serial number")
+        plan = wizard(pilot).wishes.plan
+        assert plan
+        assert "asks you once more" in plan_words(plan, "sudo", 200).plain
+        await typed(pilot, NEW.serial)
+        await pilot.press("enter")
+        await shows(pilot, "✗ Not erased: you did not type yes. Nothing was changed.")
+        await at_step(pilot, "review")
+        assert not machine.sessions
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(machine.sessions), "the run")
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")

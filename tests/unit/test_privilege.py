@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 import fswizard.privileged
 from fswizard.bench import privilege
+from fswizard.errors import Missing, Refused
 from fswizard.model.plan import Member, Target
 from fswizard.privileged import protocol
 from fswizard.system import commands
@@ -142,3 +144,69 @@ def test_disks_are_confirmed_on_the_terminal_where_sudo_is_the_way(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: at_terminal))
     assert privilege.purpose(make_plan(target=DISKS)) == needed
     assert privilege.purpose(make_plan()) == privilege.IMAGES
+
+
+REFUSED, ASKS = "exit 1", "echo sudo: a password is required >&2; exit 1"
+
+
+@pytest.fixture
+def sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A stand-in that answers as sudo was seen to, and notes what it was asked; the real one is in `tests/loop`."""
+
+    def stand_in(starts: str, lists: str = REFUSED, confirms: str = "exit 0") -> Path:
+        program, log = tmp_path / "sudo", tmp_path / "log"
+        answers = f'case "$*" in *" confirm "*) {confirms};; "-n -l "*) {lists};; *) {starts};; esac'
+        program.write_text(f'#!/bin/sh\necho "$*" >> {log}\n{answers}\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        return log
+
+    return stand_in
+
+
+@pytest.mark.parametrize(
+    ("starts", "lists", "state"),
+    [
+        ("exit 0", REFUSED, "sudo"),
+        ("echo unshare: unshare failed: Operation not permitted >&2; exit 1", REFUSED, "sudo"),
+        (ASKS, ASKS, "sudo-asks"),
+        (ASKS, "exit 0", "sudo-asks"),
+        (ASKS, REFUSED, "sudo-refuses"),
+    ],
+)
+def test_sudo_is_asked_about_the_command_line_that_will_be_started(
+    starts: str, lists: str, state: str, sudo: Callable[..., Path]
+) -> None:
+    log = sudo(starts, lists)
+    assert privilege.state(privilege.PROBE) == state
+    for line in log.read_text().splitlines():
+        assert line.endswith("/privileged/__main__.py probe")
+
+
+CONFIRMED = replace(privilege.ERASE, devices=("8:16", "8:32"))
+
+
+def test_a_yes_to_the_helper_is_all_that_erasing_takes(sudo: Callable[..., Path]) -> None:
+    log = sudo("exit 0")
+    assert privilege.authorise(CONFIRMED) == "sudo"
+    assert [line for line in log.read_text().splitlines() if line.endswith("/__main__.py confirm 8:16 8:32")]
+
+
+def test_a_no_to_the_helper_is_told_with_its_reason(sudo: Callable[..., Path]) -> None:
+    sudo("exit 0", confirms="echo sdb is mounted on /mnt; exit 1")
+    with pytest.raises(Refused, match="Not erased: sdb is mounted on /mnt.$"):
+        privilege.authorise(CONFIRMED)
+
+
+def test_a_no_of_sudos_is_told_as_one(sudo: Callable[..., Path]) -> None:
+    sudo(ASKS, lists=ASKS, confirms=REFUSED)
+    with pytest.raises(Missing, match="sudo did not give it"):
+        privilege.authorise(CONFIRMED)
+
+
+def test_where_sudo_will_not_start_it_nobody_is_asked_to_confirm(sudo: Callable[..., Path]) -> None:
+    log = sudo(ASKS)
+    with pytest.raises(Missing, match="sudo is not allowed to start it"):
+        privilege.authorise(CONFIRMED)
+    assert "confirm" not in log.read_text()
