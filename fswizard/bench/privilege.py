@@ -135,7 +135,7 @@ def authorise(needed: Purpose = IMAGES) -> State:
     if needed.devices and found in ("sudo", "sudo-asks"):
         _confirm(needed)
         found = state(needed)
-    elif found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
+    if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
         found = state(needed)
     if found not in READY:
         raise missing(found, needed)

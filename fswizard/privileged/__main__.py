@@ -49,8 +49,15 @@ def _confirm(numbers: Sequence[str]) -> None:
     try:
         question.confirm(numbers, identity.invoking_person(os.environ))
     except Refusal as refusal:
-        print(refusal.text)
-        sys.exit(1)
+        reason = refusal.text
+    except OSError as error:
+        reason = f"{error.filename or question.TERMINAL}: {error.strerror}"
+    except KeyboardInterrupt:
+        reason = "you interrupted it"
+    else:
+        return
+    print(reason)
+    sys.exit(1)
 
 
 def _enter_namespaces(right: str) -> None:

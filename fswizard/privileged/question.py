@@ -87,8 +87,8 @@ def says_yes(terminal: int, text: str) -> bool:
     """What was typed before the question stood there is no answer to it."""
     encoding = "utf-8" if termios.tcgetattr(terminal)[0] & IUTF8 else "ascii"
     termios.tcflush(terminal, termios.TCIFLUSH)
-    os.write(terminal, text.encode(encoding, "backslashreplace"))
     try:
+        os.write(terminal, text.encode(encoding, "backslashreplace"))
         answer = os.read(terminal, 1024)
     except (KeyboardInterrupt, OSError):  # OSError where the terminal is gone
         answer = b""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.host import ROOMY
+from tests.loop.machine_state import wait_until
 from tests.loop.people import PASSWORD, Person, person
 from tests.loop.test_unprivileged import with_packages
 from tests.loop.tiny_run import RECIPE
@@ -59,24 +60,28 @@ def to_the_review(terminal: Tmux) -> None:
         terminal.shows(words, patience_s=PATIENCE_S)
 
 
-def answer(terminal: Tmux, *keys: str) -> None:
-    """Begin, and answer sudo's question, which comes on the normal screen."""
+def answer(terminal: Tmux, number: int, *keys: str) -> None:
+    """Begin, and answer sudo's question of that number, which comes on the normal screen below those before."""
+
+    def asked() -> bool:
+        return not terminal.full_screen and terminal.text().count(PROMPT) == number
+
     terminal.press("Enter")
-    terminal.shows(PROMPT, full_screen=False, patience_s=PATIENCE_S)
+    wait_until(asked, PATIENCE_S, "sudo asks for the password")
     terminal.press(*keys)
 
 
 def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux, asked: Person) -> None:
     to_the_review(terminal)
-    for keys in (("wrong", "Enter"), ("C-c",)):
-        answer(terminal, *keys)
+    for number, keys in enumerate((("wrong", "Enter"), ("C-c",)), 1):
+        answer(terminal, number, *keys)
         shown = terminal.shows("sudo gave no rights", full_screen=True, patience_s=PATIENCE_S)
         assert "Ready to measure" in shown
         terminal.press("Escape")
         terminal.shows("What do you do with it?", patience_s=PATIENCE_S)
         terminal.press("Enter")
         terminal.shows("Nothing has happened yet", patience_s=PATIENCE_S)
-    answer(terminal, PASSWORD, "Enter")
+    answer(terminal, 3, PASSWORD, "Enter")
     terminal.shows("space pause", full_screen=True, patience_s=PATIENCE_S)
     shown = terminal.shows("mkfs.ext4", full_screen=True, patience_s=PATIENCE_S)
     assert PASSWORD not in shown

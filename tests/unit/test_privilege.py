@@ -195,7 +195,7 @@ def test_a_yes_to_the_helper_is_all_that_erasing_takes(sudo: Callable[..., Path]
 
 def test_a_no_to_the_helper_is_told_with_its_reason(sudo: Callable[..., Path]) -> None:
     sudo("exit 0", confirms="echo sdb is mounted on /mnt; exit 1")
-    with pytest.raises(Refused, match="Not erased: sdb is mounted on /mnt.$"):
+    with pytest.raises(Refused, match=r"Not erased: sdb is mounted on /mnt\.$"):
         privilege.authorise(CONFIRMED)
 
 

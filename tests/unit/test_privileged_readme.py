@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fswizard import privileged
+from fswizard.privileged import rights
 from fswizard.privileged.protocol import VERBS
 from fswizard.privileged.states import ALLOWED
 from fswizard.privileged.system_calls import CAPABILITIES
@@ -28,6 +29,14 @@ def table(first: str) -> Iterator[list[str]]:
 def test_the_table_of_verbs_has_each_verb_and_its_states() -> None:
     told = {verb.strip("`"): frozenset(states.split(", ")) - {"–"} for verb, states, _ in table("verb")}
     assert told == {verb: ALLOWED.get(verb, frozenset()) for verb in VERBS}
+
+
+def test_the_table_of_rights_has_each_right_and_its_verbs() -> None:
+    told = {}
+    for right, words, _ in table("right"):
+        named = {*re.findall(r"`(\w+)`", words)}
+        told[right.strip("`")] = VERBS.keys() - named if words.startswith("all verbs but") else named
+    assert told == rights.VERBS
 
 
 def test_the_table_of_capabilities_has_each_that_is_kept() -> None:
