@@ -272,7 +272,7 @@ async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monke
         await shows(pilot, "type its serial number")
         plan = wizard(pilot).wishes.plan
         assert plan
-        assert "asks you once more" in plan_words(plan, "sudo", 200).plain
+        assert "asked once more whether to erase" in plan_words(plan, "sudo", 200).plain
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
         await shows(pilot, "✗ Not erased: you did not type yes. Nothing was changed.")

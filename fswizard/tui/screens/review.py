@@ -40,8 +40,8 @@ ROOT = {
     "none": "Root is needed for formatting and mounting, and sudo is not installed.",
 }
 CONFIRMED = (
-    "sudo asks for your password on the plain terminal, and the part that runs as root asks you once more there "
-    "whether to erase; everything else runs as you."
+    "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
+    "else runs as you."
 )
 NO_WAY = ("sudo-refuses", "unknown-caller", "none")
 NO_ROOT = (
