@@ -96,7 +96,7 @@ class Helper(Channel):
 
     async def mkfs(
         self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun = _nobody,
-        limit_s: float = JOB_LIMIT_S,
+        limit_s: float | None = None,
     ) -> Finished:  # fmt: skip
         """Make `filesystem`; a failure is told by the exit code, as it is the candidate's.
 
@@ -116,7 +116,7 @@ class Helper(Channel):
 
     async def build(
         self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, begun: Begun = _nobody,
-        limit_s: float = JOB_LIMIT_S,
+        limit_s: float | None = None,
     ) -> Finished:  # fmt: skip
         """Make `filesystem` on all joined devices; a degraded array loses one of them again. As `mkfs`."""
         fields = {"filesystem": filesystem, "arguments": list(arguments)}
@@ -167,9 +167,10 @@ class Helper(Channel):
         return job
 
     async def _work(
-        self, verb: str, begun: Begun = _nobody, limit_s: float = JOB_LIMIT_S, /, **fields: Any
+        self, verb: str, begun: Begun = _nobody, limit_s: float | None = None, /, **fields: Any
     ) -> Finished:  # fmt: skip
         """An order that takes time: whoever stops waiting for it ends it."""
+        limit_s = JOB_LIMIT_S if limit_s is None else limit_s
         if self.waits_for_disk is not None:
             raise self.waits_for_disk
         job: HelperProcess = await self.ask(verb, **fields)

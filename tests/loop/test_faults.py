@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fswizard import results
-from fswizard.bench import channel, journal
+from fswizard.bench import channel, helper, journal
 from fswizard.bench.planning import Choices, TargetChoice, make_plan
 from fswizard.bench.quiet import Clocks
 from fswizard.bench.session import Session
@@ -236,6 +236,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         def limit_s(job: FioJob) -> float:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
+                monkeypatch.setattr(helper, "JOB_LIMIT_S", 0.5)  # fio may be killed before it wrote anything
                 return 0.5
             return 600.0
 
