@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from fswizard.privileged import rights
 from fswizard.privileged.images import MINIMUM_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
@@ -200,6 +201,9 @@ class Sequences(RuleBasedStateMachine):
             self.undo.enter_context(side)
             self.ask(side, "hello")
         self.pids = [side.helper_pid for side in self.sides]
+        eraser = Channel(rights.ERASE_UNATTENDED, before=AS_NOBODY, SUDO_UID=str(NOBODY))
+        self.eraser = self.undo.enter_context(eraser)
+        """A third one, which may claim disks."""
         self.at_start = [mounts_of(pid) for pid in self.pids]
         self.own_mounts = mounts_of("self")[1]
         self.seen = digest(self.victim)
@@ -586,11 +590,9 @@ class Sequences(RuleBasedStateMachine):
         block = Path("/sys/block", loops[pick % len(loops)].split()[0] if loops else "none")
         about = {name: (block / name).read_text().strip() if loops else "0" for name in ("dev", "diskseq", "size")}
         backing = (block / "loop/backing_file").read_text().strip() if loops else ""
-        answer = self.ask(
-            self.sides[side], "claim", number=about["dev"], diskseq=int(about["diskseq"]),
-            size_bytes=int(about["size"]) * 512, serial=backing, shown=shown,
-        )  # fmt: skip
-        refused(answer)
+        device = {"number": about["dev"], "diskseq": int(about["diskseq"]), "size_bytes": int(about["size"]) * 512}
+        refused(self.ask(self.sides[side], "claim", **device, serial=backing, shown=shown))
+        refused(self.eraser.ask("claim", **device, serial=backing, shown=shown))
 
     # ------------------------------------------------------- after every step
 
