@@ -1,4 +1,4 @@
-"""What can go wrong, in words for the person: what happened, and what to do about it."""
+"""What can go wrong, in words for the user: what happened, and what to do about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
 
 class FswizardError(Exception):
-    """Something went wrong that the person can understand and act upon."""
+    """Something went wrong that the user can understand and act upon."""
 
     exit_code = ExitCode.RUN_FAILED
 
@@ -27,13 +27,13 @@ class FswizardError(Exception):
         self.message = message
         """What happened, in one sentence."""
         self.hint = hint
-        """What the person can do, in one sentence; empty when there is nothing to do."""
+        """What the user can do, in one sentence; empty when there is nothing to do."""
         self.details = details
         """The whole output of a program that failed, never a chosen line of it."""
 
 
 class UsageError(FswizardError):
-    """The person asked for something that does not exist or does not fit together."""
+    """The user asked for something that does not exist or does not fit together."""
 
     exit_code = ExitCode.USAGE
 

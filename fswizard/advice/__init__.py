@@ -1,4 +1,4 @@
-"""From what is proven, what a person needs and what is safe to a recommendation. Pure."""
+"""From what is proven, what a user needs and what is safe to a recommendation. Pure."""
 
 from fswizard.advice.advise import advise
 from fswizard.advice.conclude import conclude

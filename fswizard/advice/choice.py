@@ -72,5 +72,5 @@ def _measured(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _plainness(candidate: Candidate, baseline: str) -> tuple[bool, int]:
-    """Where speed decides nothing, what the person compares with comes first, then fewer options."""
+    """Where speed decides nothing, what the user compares with comes first, then fewer options."""
     return (candidate.name != baseline, len(candidate.mount_options) + len(candidate.mkfs_options))

@@ -1,4 +1,4 @@
-"""Partitions and whole disks that the person gives up: what stands against it, what is lost, how it is confirmed."""
+"""Partitions and whole disks that the user gives up: what stands against it, what is lost, how it is confirmed."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def how_to_confirm(plan: Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person has to type before a device is erased."""
+    """What a user has to type before a device is erased."""
 
     device: str
     """Kernel name and model."""
@@ -180,7 +180,7 @@ def confirmed(plan: Plan, typed: str) -> Plan:
 
 
 def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:
-    """What lies on each device. Refused where a device, or what lies on it, is not what the person was shown any more.
+    """What lies on each device. Refused where a device, or what lies on it, is not what the user was shown any more.
 
     `held` by the helper, it is open: then what uses it was checked as root a moment before.
     """

@@ -1,4 +1,4 @@
-"""A run on devices that the person gave up: looked at again before anything is written, and left wiped."""
+"""A run on devices that the user gave up: looked at again before anything is written, and left wiped."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from fswizard.results import state_directory
 from fswizard.system import clock
 
 WIPE_LIMIT_S = 10.0
-"""So long is tried at the end of a run; then the person is told that the last filesystem is still there."""
+"""So long is tried at the end of a run; then the user is told that the last filesystem is still there."""
 
 
 class DiskVenue(ImageVenue):
-    """Candidates made one after the other on devices of the person's.
+    """Candidates made one after the other on devices of the user's.
 
     What a device does without a filesystem is not measured: that would take writing to it as root.
     """

@@ -57,7 +57,7 @@ class Helper(Channel):
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
 
-        `shown` is the type of the filesystem that the person was told lies there, empty for none.
+        `shown` is the type of the filesystem that the user was told lies there, empty for none.
         """
         answer = await self.ask(
             "claim", number=number, diskseq=diskseq, size_bytes=size_bytes, serial=serial, shown=shown

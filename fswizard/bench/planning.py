@@ -1,4 +1,4 @@
-"""From what the person chose to a plan: complete, checked, and nothing has happened yet."""
+"""From what the user chose to a plan: complete, checked, and nothing has happened yet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_BASELINE = "ext4"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Everything that a person can choose about a run."""
+    """Everything that a user can choose about a run."""
 
     recipe: Recipe
     candidates: tuple[Candidate, ...] = ()

@@ -183,7 +183,7 @@ def missing(found: State, needed: Purpose = IMAGES) -> Missing:
 def _who_else() -> str:
     """What the helper would say against this process as its caller; empty for nothing."""
     try:
-        identity.invoking_person({})
+        identity.invoking_user({})
     except Refusal as refusal:
         return refusal.text
     return ""

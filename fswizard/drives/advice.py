@@ -23,7 +23,7 @@ class FormattingAdvice:
     reason: str
     source: str
     discourages: bool = False
-    """The filesystem works there, but the person should think twice."""
+    """The filesystem works there, but the user should think twice."""
 
 
 _DRIVE_MANAGED = (

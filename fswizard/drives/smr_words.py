@@ -1,4 +1,4 @@
-"""What a person can do to learn more about a disk, or should know before choosing a filesystem for it."""
+"""What a user can do to learn more about a disk, or should know before choosing a filesystem for it."""
 
 from __future__ import annotations
 

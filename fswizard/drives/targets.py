@@ -1,4 +1,4 @@
-"""A disk or partition that a person named: which one it is, and what would be lost on it."""
+"""A disk or partition that a user named: which one it is, and what would be lost on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of figures written by hand in TOML: published ones, or a person's own."""
+"""A table of figures written by hand in TOML: published ones, or a user's own."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ DriveKind = Literal["hdd", "ssd", "nvme", "flash-card", "virtual", "array", "unk
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One observation about how a disk records, worded so that a person can check it."""
+    """One observation about how a disk records, worded so that a user can check it."""
 
     code: str
     """Short stable name, such as `smartctl-trim` or `model-table`."""
@@ -30,7 +30,7 @@ class SmrVerdict:
     confidence: Confidence
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
-    """What the person can do to learn more, or should know before choosing a filesystem."""
+    """What the user can do to learn more, or should know before choosing a filesystem."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A feature that the person cannot do without."""
+    """A feature that the user cannot do without."""
 
     name: str
     title: str

@@ -92,7 +92,7 @@ class Array:
 
     layout: Layout
     options: Mapping[str, str] = field(default_factory=dict)
-    """By name, in the layout's order: those that differ from the default are named by the person."""
+    """By name, in the layout's order: those that differ from the default are named by the user."""
     degraded: bool = False
     """One member is taken away after making and before measuring."""
     members: int = 0

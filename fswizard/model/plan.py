@@ -43,7 +43,7 @@ class Target:
     diskseq: int = 0
     """Device: the kernel's serial number for the attachment of the disk; another disk has another one."""
     identifier: str = ""
-    """Device: the serial number as the person typed it to confirm the loss; empty where that is still to come."""
+    """Device: the serial number as the user typed it to confirm the loss; empty where that is still to come."""
     others: tuple[Member, ...] = ()
     """Further devices or images of the same kind, for candidates that are spread over several."""
 
@@ -105,7 +105,7 @@ class Plan:
     """A run, decided in full."""
 
     recipe: Recipe
-    """With the weights as the person set them; workloads of weight 0 are left out of the run."""
+    """With the weights as the user set them; workloads of weight 0 are left out of the run."""
     candidates: tuple[Candidate, ...]
     baseline: str
     target: Target

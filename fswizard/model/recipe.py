@@ -48,7 +48,7 @@ TreeOperation = Literal["copy", "delete", "tar", "untar", "find", "du", "git-sta
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """What a person's own tree looks like, without a name in it."""
+    """What a user's own tree looks like, without a name in it."""
 
     sizes: tuple[int, ...]
     """Quantiles of the files' sizes in bytes at equal steps, the smallest and the largest included."""
@@ -67,7 +67,7 @@ class TreeJob:
     operation: TreeOperation
     """`install` writes every file with an fsync, as package managers do; `read` reads all in a random order."""
     shape: Literal["small-files", "source", "mixed", "own"]
-    """Package recipes, a kernel's sources, a project with pictures and films, or the person's own."""
+    """Package recipes, a kernel's sources, a project with pictures and films, or the user's own."""
     files: int
     total_bytes: int
     own: TreeShape | None = None
@@ -179,7 +179,7 @@ class Workload:
     """The primary metric: the one that ratios are made of."""
     weight: float = 1.0
     why: str = ""
-    """What this stands for in a person's day, in a sentence."""
+    """What this stands for in a user's day, in a sentence."""
     seconds: float = 0.0
     """Expected duration including its preparation, on an ordinary disk."""
     writes_bytes: int = 0

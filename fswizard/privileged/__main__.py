@@ -47,7 +47,7 @@ def _confirm(numbers: Sequence[str]) -> None:
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # whoever waits for the answer would be stopped, too
     signal.signal(signal.SIGTTIN, signal.SIG_DFL)  # sudo ignores it, and in the background reading would fail
     try:
-        question.confirm(numbers, identity.invoking_person(os.environ))
+        question.confirm(numbers, identity.invoking_user(os.environ))
     except Refusal as refusal:
         reason = refusal.text
     except OSError as error:
@@ -80,11 +80,11 @@ def _serve(right: str) -> None:
     system_calls.keep_capabilities()
     programs.mounted_at_start()
     try:
-        person = identity.invoking_person(os.environ)
+        user = identity.invoking_user(os.environ)
     except Refusal as refusal:
         server.refuse(refusal)
     else:
-        server.Server(person, right).serve()
+        server.Server(user, right).serve()
 
 
 if __name__ == "__main__":

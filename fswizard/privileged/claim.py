@@ -1,4 +1,4 @@
-"""A disk or partition that the person gave up for formatting: every check as root, the locks, and its identity."""
+"""A disk or partition that the user gave up for formatting: every check as root, the locks, and its identity."""
 
 from __future__ import annotations
 

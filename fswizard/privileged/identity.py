@@ -1,4 +1,4 @@
-"""Whom the helper works for, and opening files with that person's rights instead of root's."""
+"""Whom the helper works for, and opening files with that user's rights instead of root's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNSET = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class User:
     """The invoking user: owner of the image and the mount point, and who workloads run as."""
 
     uid: int
@@ -39,7 +39,7 @@ class Person:
         return self.uid == ROOT or self.by_polkit
 
 
-def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) -> Person:
+def invoking_user(environment: Mapping[str, str], proc: Path = Path("/proc")) -> User:
     """Who started this, as sudo or pkexec says; root where nobody else is behind it. Refusal for anybody else.
 
     Other ways to root's rights may pass on those variables as their caller set them: so the kernel must say the same.
@@ -58,7 +58,7 @@ def invoking_person(environment: Mapping[str, str], proc: Path = Path("/proc")) 
         raise Refusal("refused", f"user {uid} has no entry in the user database") from None
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
     by_polkit = "PKEXEC_UID" in said and not {"SUDO_UID", "DOAS_USER"} & environment.keys()
-    return Person(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir, by_polkit)
+    return User(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir, by_polkit)
 
 
 def _behind(proc: Path) -> tuple[int, str]:
@@ -82,15 +82,15 @@ def _behind(proc: Path) -> tuple[int, str]:
 
 
 @contextlib.contextmanager
-def acting_as(person: Person) -> Iterator[None]:
-    """Look at files with the person's rights, so that root is no key to what the person cannot reach."""
-    if person.uid == 0:
+def acting_as(user: User) -> Iterator[None]:
+    """Look at files with the user's rights, so that root is no key to what the user cannot reach."""
+    if user.uid == 0:
         yield
         return
     groups, gid = os.getgroups(), os.getegid()
-    os.setgroups(person.groups)
-    os.setegid(person.gid)
-    os.seteuid(person.uid)
+    os.setgroups(user.groups)
+    os.setegid(user.gid)
+    os.seteuid(user.uid)
     try:
         yield
     finally:
@@ -100,18 +100,18 @@ def acting_as(person: Person) -> Iterator[None]:
         system_calls.die_with_parent()
 
 
-def open_directory(path: str, person: Person) -> int:
-    """Descriptor of a directory that is the person's own; Refusal where it is anything else."""
-    descriptor = _open(path, os.O_RDONLY | os.O_DIRECTORY, person)
+def open_directory(path: str, user: User) -> int:
+    """Descriptor of a directory that is the user's own; Refusal where it is anything else."""
+    descriptor = _open(path, os.O_RDONLY | os.O_DIRECTORY, user)
     owner = os.fstat(descriptor).st_uid
-    if owner != person.uid:
+    if owner != user.uid:
         os.close(descriptor)
         raise Refusal("refused", f"{path} belongs to user {owner}")
     return descriptor
 
 
-def _open(path: str, flags: int, person: Person) -> int:
-    with acting_as(person):
+def _open(path: str, flags: int, user: User) -> int:
+    with acting_as(user):
         try:
             return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:

@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 
 from fswizard.privileged import waiting
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.protocol import Refusal
 
 MINIMUM_BYTES = 64 << 20
@@ -43,7 +43,7 @@ class Image:
         os.close(self.descriptor)
 
 
-def take(given: int, person: Person) -> Image:
+def take(given: int, user: User) -> Image:
     """The image behind a descriptor from the user, which is closed.
 
     Refusal unless it is the user's own, fully allocated, and open nowhere else. Root becomes its owner and opens it
@@ -52,7 +52,7 @@ def take(given: int, person: Person) -> Image:
     """
     try:
         status = os.fstat(given)
-        _check(status, person)
+        _check(status, user)
         if fcntl.fcntl(given, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
             raise Refusal("refused", "the image is not open for reading and writing")
         os.fchown(given, 0, 0)
@@ -72,10 +72,10 @@ def take(given: int, person: Person) -> Image:
     return Image(descriptor, status.st_size)
 
 
-def _check(status: os.stat_result, person: Person) -> None:
+def _check(status: os.stat_result, user: User) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise Refusal("refused", "the image is no regular file")
-    if status.st_uid != person.uid:
+    if status.st_uid != user.uid:
         raise Refusal("refused", f"the image belongs to user {status.st_uid}")
     if status.st_nlink:
         raise Refusal("refused", "the image still has a name")

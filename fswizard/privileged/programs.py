@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from fswizard.privileged import mounts
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
 
@@ -94,16 +94,16 @@ def _entries(path: str) -> Iterator[str]:
             at = entry
 
 
-def without_rights(person: Person) -> tuple[str, ...]:
-    """The command that gives up every right but the person's own, before the argument list of a workload.
+def without_rights(user: User) -> tuple[str, ...]:
+    """The command that gives up every right but the user's own, before the argument list of a workload.
 
     For uid 0 the secure bits keep the kernel from handing the rights back at the next exec (capabilities(7)).
     """
     return (
         find("setpriv"),
-        f"--reuid={person.uid}",
-        f"--regid={person.gid}",
-        f"--groups={','.join(map(str, person.groups))}",
+        f"--reuid={user.uid}",
+        f"--regid={user.gid}",
+        f"--groups={','.join(map(str, user.groups))}",
         "--no-new-privs",
         "--bounding-set=-all",
         "--inh-caps=-all",
@@ -113,10 +113,10 @@ def without_rights(person: Person) -> tuple[str, ...]:
     )
 
 
-def workload_environment(person: Person, given: Mapping[str, str]) -> dict[str, str]:
+def workload_environment(user: User, given: Mapping[str, str]) -> dict[str, str]:
     if refused := given.keys() - PASSED_ON:
         raise Refusal("refused", f"the variable {min(refused)!r:.40} is not passed on")
-    return {"PATH": WORKLOAD_PATH, "HOME": person.home, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **given}
+    return {"PATH": WORKLOAD_PATH, "HOME": user.home, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **given}
 
 
 def resolved(argv: Sequence[str]) -> tuple[str, ...]:

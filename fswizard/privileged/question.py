@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fswizard.privileged import claim, consent
 from fswizard.privileged.claim import Seen
 from fswizard.privileged.disk_checks import PARTITION_TABLES
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
 
@@ -23,7 +23,7 @@ MAXIMUM_TEXT = 100
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-def confirm(numbers: Sequence[str], person: Person) -> None:
+def confirm(numbers: Sequence[str], user: User) -> None:
     """Show the devices, `major:minor` each, ask once for all, and keep the yes for a claim; Refusal without one."""
     if not 0 < len(numbers) <= MAXIMUM_DEVICES:
         raise Refusal("invalid", f"name one to {MAXIMUM_DEVICES} devices, each by its number such as 8:16")
@@ -35,7 +35,7 @@ def confirm(numbers: Sequence[str], person: Person) -> None:
     if not says_yes(terminal, question(seen)):
         raise Refusal("refused", f"you did not type {YES}")
     for each in seen:
-        consent.give(person.uid, each.device, each.diskseq, each.size_bytes)
+        consent.give(user.uid, each.device, each.diskseq, each.size_bytes)
 
 
 def question(seen: Sequence[Seen]) -> str:

@@ -11,7 +11,7 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any
 
 from fswizard.privileged import protocol
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.verbs import Verbs
@@ -24,7 +24,7 @@ MAXIMUM_DESCRIPTORS = 4
 
 
 class Server:
-    def __init__(self, person: Person, right: str) -> None:
+    def __init__(self, user: User, right: str) -> None:
         self._pending = bytearray()
         self._unsent = bytearray()
         self._selector = DefaultSelector()
@@ -32,7 +32,7 @@ class Server:
         self._jobs = Jobs(self._selector, self._send)
         self._line = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
         """Without one, as where sudo records what is typed, no descriptor can come."""
-        self._verbs = Verbs(person, self._jobs, right)
+        self._verbs = Verbs(user, self._jobs, right)
 
     def serve(self) -> None:
         """Until the client is gone; with the helper, PID 1, the kernel ends everything in the namespaces."""

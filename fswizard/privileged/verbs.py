@@ -31,7 +31,7 @@ from fswizard.privileged import (
 )
 from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.names import Names
@@ -46,8 +46,8 @@ Answer = dict[str, Any]
 
 
 class Verbs:
-    def __init__(self, person: Person, running: Jobs, right: str) -> None:
-        self._person = person
+    def __init__(self, user: User, running: Jobs, right: str) -> None:
+        self._user = user
         self._right = right
         self._jobs = running
         self._volumes: dict[int, Volume] = {}
@@ -72,12 +72,12 @@ class Verbs:
             os.close(self._given.pop())
 
     def _hello(self) -> Answer:
-        return {"protocol": protocol.VERSION, "uid": self._person.uid, "gid": self._person.gid}
+        return {"protocol": protocol.VERSION, "uid": self._user.uid, "gid": self._user.gid}
 
     def _attach(self) -> Answer:
         if not self._given:
             raise Refusal("invalid", "attach: no descriptor came with it")
-        image = images.take(self._given.popleft(), self._person)
+        image = images.take(self._given.popleft(), self._user)
         try:
             self._require_room()
             device = loop_device.attach(image)
@@ -88,8 +88,8 @@ class Verbs:
 
     def _claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Answer:
         self._require_room()
-        if self._right == rights.ERASE and not self._person.needs_no_consent:
-            consent.take(self._person.uid, block_device.find(number), diskseq, size_bytes)
+        if self._right == rights.ERASE and not self._user.needs_no_consent:
+            consent.take(self._user.uid, block_device.find(number), diskseq, size_bytes)
         only_empty = self._right == rights.PROBE
         return self._hold(claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
 
@@ -190,7 +190,7 @@ class Verbs:
         volume = self._volume(handle, "mount")
         if filesystem not in grammar.mount_types(volume.made):
             raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
-        allowed = grammar.mount_options(filesystem, options, self._person.uid, self._person.gid)
+        allowed = grammar.mount_options(filesystem, options, self._user.uid, self._user.gid)
         stage.prepare(volume.directory)
         known = mounts.mounts().keys()
 
@@ -201,7 +201,7 @@ class Verbs:
                 mounted = mounted and volumes.take_back(mounted)
             volume.hold(mounted)
 
-        return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._person), finish)
+        return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._user), finish)
 
     def _umount(self, handle: int) -> Answer:
         volume = self._volume(handle, "umount")
@@ -248,9 +248,9 @@ class Verbs:
         return self._work(volume, "sync", volumes.sync(volume), keep=(volume.root,))
 
     def _run(self, argv: list[str], cwd: str, env: dict[str, str]) -> Answer:
-        environment = programs.workload_environment(self._person, env)
-        command = (*programs.without_rights(self._person), *programs.resolved(argv))
-        directory = identity.open_directory(cwd, self._person)
+        environment = programs.workload_environment(self._user, env)
+        command = (*programs.without_rights(self._user), *programs.resolved(argv))
+        directory = identity.open_directory(cwd, self._user)
 
         def body() -> int:
             os.fchdir(directory)

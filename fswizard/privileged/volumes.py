@@ -29,7 +29,7 @@ from fswizard.privileged import (
 from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.groups import Group, Held, forget_btrfs
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
@@ -270,7 +270,7 @@ def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
     return code
 
 
-def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs.Work:
+def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Work:
     """Mount it below /run/fswizard, and make its top directory the user's."""
     directory, known = volume.directory, mounts.mounts().keys()
     device = volume.pool.name if volume.is_pool else volume.device.path
@@ -291,7 +291,7 @@ def mount(volume: Volume, mount_type: str, options: str, person: Person) -> jobs
         mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
             root = mounts.open_root(mounted)
-            os.fchown(root, person.uid, person.gid)
+            os.fchown(root, user.uid, user.gid)
             os.fchmod(root, 0o700)
         if code and volume.is_pool:
             pools.export_pool(volume.pool)

@@ -21,7 +21,7 @@ SHIPPED = "shipped with fswizard"
 
 
 def available() -> tuple[Recipe, ...]:
-    """Every recipe that can be used, shipped ones first; a person's own stands in for a shipped one of its name."""
+    """Every recipe that can be used, shipped ones first; a user's own stands in for a shipped one of its name."""
     return tuple(found for found in _read_all().values() if isinstance(found, Recipe))
 
 

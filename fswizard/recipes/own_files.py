@@ -1,4 +1,4 @@
-"""A recipe from a directory of the person's own: as many files, as large, as deep, as compressible, and no names."""
+"""A recipe from a directory of the user's own: as many files, as large, as deep, as compressible, and no names."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
 
 
 def attend(argv: Sequence[str]) -> int:
-    """Run a program on the person's own terminal, with its questions; all its output goes to standard error."""
+    """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
     path = find(argv[0])
     if path is None:
         raise Missing(f"{argv[0]} is not installed.")
@@ -140,7 +140,7 @@ async def converse(
     """Start a program whose standard input is `line`, and whose output is read; `env` is its whole environment.
 
     The terminal's Ctrl-C never reaches it. A session of its own also takes the terminal away from it,
-    which sudo needs in order to recognise that the person gave the password there.
+    which sudo needs in order to recognise that the user gave the password there.
     """
     path = find(argv[0])
     if path is None:

@@ -13,9 +13,9 @@ from fswizard.system import commands, programs
 
 
 def offer(packages: Sequence[str]) -> bool:
-    """Install packages if the person agrees; False when they are not installed afterwards.
+    """Install packages if the user agrees; False when they are not installed afterwards.
 
-    On a terminal the person decides; root without one has decided already by starting it. All that is told, and the
+    On a terminal the user decides; root without one has decided already by starting it. All that is told, and the
     package manager's own output, goes to standard error.
     """
     command = " ".join(programs.install_command(packages))

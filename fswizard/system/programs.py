@@ -89,7 +89,7 @@ def package_manager(system: Distribution | None = None) -> PackageManager | None
 
 
 def install_command(packages: Iterable[str], system: Distribution | None = None) -> tuple[str, ...]:
-    """What a person types to install packages; empty where the package manager or the packages are not known."""
+    """What a user types to install packages; empty where the package manager or the packages are not known."""
     manager, names = package_manager(system), sorted({package for package in packages if package})
     if manager is None or not names:
         return ()

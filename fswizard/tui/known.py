@@ -83,7 +83,7 @@ class Known:
         return self.lacking(self._backend.parse_candidate(candidate_name)) is None
 
     def possible(self, candidate_name: str, wishes: Wishes) -> bool:
-        """The same, on what the person has chosen to measure on."""
+        """The same, on what the user has chosen to measure on."""
         zones = self._backend.parse_candidate(candidate_name).filesystem.zones
         return self.usable(candidate_name) and not (wishes.zoned and zones is None)
 

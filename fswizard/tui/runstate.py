@@ -104,7 +104,7 @@ class RunState:
     survivors: tuple[str, ...] | None = None
     """Who takes part in the next round; None before the end of the first."""
     skipped: tuple[str, ...] = ()
-    """Candidates that the person left out."""
+    """Candidates that the user left out."""
     outcome: Outcome | None = None
     """None while the run goes on."""
     ending: str = ""

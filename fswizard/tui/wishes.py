@@ -1,4 +1,4 @@
-"""What the person has chosen so far. The screens read and replace it; nothing else is kept between them."""
+"""What the user has chosen so far. The screens read and replace it; nothing else is kept between them."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ async def _through_us(plan: Plan, job: FioJob, site: Site, listener: _Listener) 
 
 
 async def _bare(job: FioJob, site: Site) -> Mapping[str, float]:
-    """As a person starts it, on the same file, found through a program that holds the mount; told at the end only."""
+    """As a user starts it, on the same file, found through a program that holds the mount; told at the end only."""
     await site.remount()
     holder = await site.start(("sleep", "600"))
     try:

@@ -12,7 +12,7 @@ from tests.fakes.host import ModelHost, use
 from tests.loop import machine_state
 from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
 from tests.loop.machine_state import loops_below, wait_until_gone
-from tests.loop.people import Person, person, with_packages
+from tests.loop.people import User, user, with_packages
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport"]
 
@@ -58,21 +58,21 @@ def _state(own: Path) -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def trusted() -> Iterator[Person]:
+def trusted() -> Iterator[User]:
     """A user who gets root's rights without a password."""
-    with person("USER ALL=(ALL) NOPASSWD: ALL") as made:
+    with user("USER ALL=(ALL) NOPASSWD: ALL") as made:
         yield with_packages(made)
 
 
 @pytest.fixture(scope="session")
-def asked() -> Iterator[Person]:
+def asked() -> Iterator[User]:
     """A user whom sudo asks for the password, once."""
-    with person("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
+    with user("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def nobody() -> Iterator[Person]:
+def nobody() -> Iterator[User]:
     """A user without any rights."""
-    with person("") as made:
+    with user("") as made:
         yield with_packages(made)

@@ -34,7 +34,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 
 @dataclass
-class Person:
+class User:
     """A user with a copy of the program, as after `git clone`."""
 
     name: str
@@ -43,20 +43,20 @@ class Person:
     home: Path
 
     def command(self, script: str, *arguments: str) -> list[str]:
-        """Runs `script` as this person, with nothing of the tests' own rights and environment."""
+        """Runs `script` as this user, with nothing of the tests' own rights and environment."""
         code = f"import sys; sys.path.insert(0, {str(self.home)!r})\n{script}"
         return [*self.become, SYSTEM_PYTHON, "-c", code, *arguments]
 
     @property
     def become(self) -> list[str]:
-        """Before a command line, has it run as this person."""
+        """Before a command line, has it run as this user."""
         become = ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--init-groups", "--inh-caps=-all"]
         clean = ["env", "-i", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/local/bin:/usr/bin:/bin"]
         return [*become, *clean]
 
     @contextmanager
     def allowed(self, *rules: str) -> Iterator[None]:
-        """Lines of sudoers for this person, such as `NOPASSWD: /usr/bin/true`, for a while."""
+        """Lines of sudoers for this user, such as `NOPASSWD: /usr/bin/true`, for a while."""
         sudoers = Path("/etc/sudoers.d") / f"{self.name}-allowed"
         sudoers.write_text("".join(f"{self.name} ALL=(root) {rule}\n" for rule in rules))
         sudoers.chmod(0o440)
@@ -75,7 +75,7 @@ class Person:
 
 
 @contextmanager
-def person(rule: str) -> Iterator[Person]:
+def user(rule: str) -> Iterator[User]:
     """A new user; `rule` is what sudoers says, with `USER` for the name, or empty."""
     if commands.find("useradd") is None or commands.find("chpasswd") is None:
         pytest.skip("useradd and chpasswd are not installed")
@@ -96,7 +96,7 @@ def person(rule: str) -> Iterator[Person]:
         shutil.copytree(Path(fswizard.__file__).parent, home / "fswizard", ignore=shutil.ignore_patterns("__pycache__"))
         for path in (home, *(home / "fswizard").rglob("*"), home / "fswizard"):
             os.chown(path, entry.pw_uid, entry.pw_gid)
-        yield Person(name, entry.pw_uid, entry.pw_gid, home)
+        yield User(name, entry.pw_uid, entry.pw_gid, home)
     finally:
         with contextlib.suppress(FileNotFoundError):
             sudoers.unlink()
@@ -115,7 +115,7 @@ def _one_at_a_time() -> Iterator[None]:
         os.close(directory)
 
 
-def with_packages(made: Person) -> Person:
+def with_packages(made: User) -> User:
     """The program with all it needs, where the user can read it: the tests' own may stand in root's home."""
     (made.home / "packages").symlink_to(_packages())
     root = Path(fswizard.__file__).parent.parent

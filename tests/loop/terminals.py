@@ -22,7 +22,7 @@ from tests.loop.tiny_run import LIMIT_S, MAIN
 
 @dataclass
 class Terminal:
-    """The program's controlling terminal, from the person's side."""
+    """The program's controlling terminal, from the user's side."""
 
     process: subprocess.Popen[bytes]
     master: int

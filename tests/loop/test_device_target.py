@@ -1,4 +1,4 @@
-"""Runs on a device of the person's: a loop device stands for a disk, and passes the same checks as one."""
+"""Runs on a device of the user's: a loop device stands for a disk, and passes the same checks as one."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.loop import channel
-from tests.loop.people import SYSTEM_PYTHON, USERS, Person
+from tests.loop.people import SYSTEM_PYTHON, USERS, User
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
@@ -62,7 +62,7 @@ def answer(said: bytes | str) -> dict[str, Any]:
     ],
     ids=["doas", "su", "forged root", "forged other", "forged pkexec"],
 )
-def test_root_by_another_way_is_nobody_the_helper_works_for(way: list[str], words: str, trusted: Person) -> None:
+def test_root_by_another_way_is_nobody_the_helper_works_for(way: list[str], words: str, trusted: User) -> None:
     refused = answer(trusted.run(CALL, *way))
     assert refused["id"] == 7
     assert refused["error"]["code"] == "refused"
@@ -76,14 +76,14 @@ def test_root_whose_parents_ended_but_who_logged_in_as_somebody_is_refused() -> 
     assert "user 65534 logged in" in answer(done.stdout)["error"]["text"]
 
 
-def test_the_front_says_so_before_anything_is_begun(trusted: Person) -> None:
+def test_the_front_says_so_before_anything_is_begun(trusted: User) -> None:
     said = trusted.run(CALL, "sudo", "-n", SYSTEM_PYTHON, "-B", "-c", f"import sys; sys.path.insert(0, '.')\n{EXPLAIN}")
     assert said.startswith("unknown-caller | Making and mounting filesystems needs root, and fswizard runs as root for")
     assert "Start fswizard as yourself" in said
     assert f"user {trusted.uid} runs" in said
 
 
-def test_what_the_helper_refuses_is_an_error_with_a_hint(trusted: Person) -> None:
+def test_what_the_helper_refuses_is_an_error_with_a_hint(trusted: User) -> None:
     forged = f"""{START}
 from fswizard.bench import channel
 channel.BY = {{"sudo": ("sudo", "-n", "env", "SUDO_UID=65534")}}
@@ -94,7 +94,7 @@ asyncio.run(main())
     assert "| Start fswizard as yourself" in said
 
 
-def test_without_sudo_pkexec_is_asked_in_a_desktop_session(trusted: Person) -> None:
+def test_without_sudo_pkexec_is_asked_in_a_desktop_session(trusted: User) -> None:
     """A stand-in for pkexec, as polkit would ask in a window."""
     pkexec = trusted.home / "pkexec"
     pkexec.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(SUDO)} "PKEXEC_UID=$(id -u)" "$@"\n')
@@ -114,7 +114,7 @@ asyncio.run(main())
     assert trusted.run(without_sudo).split("\n")[:3] == ["none", "pkexec", f"works for {trusted.uid}"]
 
 
-def test_root_by_itself_is_told_from_root_for_somebody(trusted: Person) -> None:
+def test_root_by_itself_is_told_from_root_for_somebody(trusted: User) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
     done = subprocess.run(HELPER, input=HELLO, capture_output=True, check=True, env=environment)
     assert answer(done.stdout)["ok"]["uid"] == 0

@@ -17,7 +17,7 @@ from fswizard.privileged import block_device, consent, rights
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import HELPER, Channel
 from tests.loop.devices import Bench, Case, run
-from tests.loop.people import USERS, Person
+from tests.loop.people import USERS, User
 from tests.loop.terminals import talk
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
@@ -50,8 +50,8 @@ def claim(channel: Channel, case: Case) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def claim_as(made: Person, right: str, case: Case) -> str:
-    """What the helper says to a claim after this person started it through sudo; empty for yes."""
+def claim_as(made: User, right: str, case: Case) -> str:
+    """What the helper says to a claim after this user started it through sudo; empty for yes."""
     with Channel(right, before=[*made.become, "sudo", "-n", "--"]) as channel:
         text: str = claim(channel, case).get("error", {}).get("text", "")
         return text
@@ -61,13 +61,13 @@ def number(case: Case) -> str:
     return find_device(case.path).number
 
 
-def confirm(made: Person, answer: str, *cases: Case) -> str:
-    """What the terminal shows while this person is asked."""
+def confirm(made: User, answer: str, *cases: Case) -> str:
+    """What the terminal shows while this user is asked."""
     command = [*made.become, "sudo", "-n", "--", *HELPER, "confirm", *map(number, cases)]
     return talk(command, made.home, {PROMPT: answer})
 
 
-def test_who_may_use_images_alone_gets_no_disk(nobody: Person, disk: Case) -> None:
+def test_who_may_use_images_alone_gets_no_disk(nobody: User, disk: Case) -> None:
     with nobody.allowed(IMAGES_ALONE):
         assert claim_as(nobody, rights.IMAGES, disk) == "claim is not allowed: the helper was started for 'images'"
         for words in (["erase"], ["erase-unattended"], ["probe"], ["confirm", number(disk)], ["images", "erase"]):
@@ -75,7 +75,7 @@ def test_who_may_use_images_alone_gets_no_disk(nobody: Person, disk: Case) -> No
             assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
-def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: Person) -> None:
+def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: User) -> None:
     own = shlex.join([*HELPER[:-1], str(nobody.home / "fswizard" / "privileged" / "__main__.py")])
     look = "from fswizard.bench import privilege\nprint(*map(privilege.state, privilege.PURPOSES))"
     with nobody.allowed(f"NOPASSWD: {own} images"):
@@ -84,7 +84,7 @@ def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: Person) -> N
         assert nobody.run(look).split() == ["sudo-refuses", "sudo", "sudo"]
 
 
-def test_a_disk_is_erased_once_after_a_yes_on_the_terminal(nobody: Person, disk: Case) -> None:
+def test_a_disk_is_erased_once_after_a_yes_on_the_terminal(nobody: User, disk: Case) -> None:
     with nobody.allowed(*ERASING):
         assert UNCONFIRMED in claim_as(nobody, rights.ERASE, disk)
         shown = confirm(nobody, "yes", disk)
@@ -97,13 +97,13 @@ def test_a_disk_is_erased_once_after_a_yes_on_the_terminal(nobody: Person, disk:
 
 
 @pytest.mark.parametrize("answer", ["no", "", "y", "yes please", "\x03", "\x04"])
-def test_whatever_is_not_yes_is_a_no(answer: str, nobody: Person, disk: Case) -> None:
+def test_whatever_is_not_yes_is_a_no(answer: str, nobody: User, disk: Case) -> None:
     with nobody.allowed(*ERASING):
         assert "you did not type yes" in confirm(nobody, answer, disk)
         assert not Path(consent.DIRECTORY, f"{nobody.uid}-{number(disk)}").exists()
 
 
-def test_a_yes_to_several_disks_counts_for_these_alone(nobody: Person, bench: Bench) -> None:
+def test_a_yes_to_several_disks_counts_for_these_alone(nobody: User, bench: Bench) -> None:
     cases = [Case(bench.attach(file), file) for file in map(bench.file, ("first", "second", "third"))]
     with nobody.allowed(*ERASING):
         assert "will ERASE these 2 disks" in confirm(nobody, "yes", *cases[:2])
@@ -112,7 +112,7 @@ def test_a_yes_to_several_disks_counts_for_these_alone(nobody: Person, bench: Be
         assert claim_as(nobody, rights.ERASE, cases[0]) == ""
 
 
-def test_a_disk_that_was_swapped_after_the_yes_is_not_erased(nobody: Person, bench: Bench, disk: Case) -> None:
+def test_a_disk_that_was_swapped_after_the_yes_is_not_erased(nobody: User, bench: Bench, disk: Case) -> None:
     with nobody.allowed(*ERASING):
         confirm(nobody, "yes", disk)
         other = bench.file("other")
@@ -122,7 +122,7 @@ def test_a_disk_that_was_swapped_after_the_yes_is_not_erased(nobody: Person, ben
         assert UNCONFIRMED in claim_as(nobody, rights.ERASE, Case(disk.path, other))
 
 
-def test_a_disk_in_use_is_refused_before_anybody_is_asked(nobody: Person, bench: Bench, disk: Case) -> None:
+def test_a_disk_in_use_is_refused_before_anybody_is_asked(nobody: User, bench: Bench, disk: Case) -> None:
     point = bench.mount(disk.path)
     with nobody.allowed(*ERASING):
         shown = confirm(nobody, "yes", disk)
@@ -130,7 +130,7 @@ def test_a_disk_in_use_is_refused_before_anybody_is_asked(nobody: Person, bench:
     assert "ERASE" not in shown
 
 
-def test_without_a_terminal_nothing_is_confirmed(nobody: Person, disk: Case) -> None:
+def test_without_a_terminal_nothing_is_confirmed(nobody: User, disk: Case) -> None:
     command = [*nobody.become, "setsid", "--wait", "sudo", "-n", "--", *HELPER, "confirm", number(disk)]
     with nobody.allowed(*ERASING):
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -138,12 +138,12 @@ def test_without_a_terminal_nothing_is_confirmed(nobody: Person, disk: Case) -> 
     assert done.stdout == "there is no terminal on which it could be confirmed\n"
 
 
-def test_a_script_needs_a_rule_of_its_own(nobody: Person, disk: Case) -> None:
+def test_a_script_needs_a_rule_of_its_own(nobody: User, disk: Case) -> None:
     with nobody.allowed(f"NOPASSWD: {COMMAND} erase-unattended"):
         assert claim_as(nobody, rights.ERASE_UNATTENDED, disk) == ""
 
 
-def test_what_polkit_allowed_is_not_asked_again_and_what_sudo_allowed_is(trusted: Person, disk: Case) -> None:
+def test_what_polkit_allowed_is_not_asked_again_and_what_sudo_allowed_is(trusted: User, disk: Case) -> None:
     """A stand-in for pkexec, which clears the environment and becomes the program."""
     as_pkexec = ["sudo", "-n", "env", "-i", f"PKEXEC_UID={trusted.uid}"]
     with Channel(rights.ERASE, before=[*trusted.become, *as_pkexec]) as channel:
@@ -186,9 +186,7 @@ asyncio.run(main(*sys.argv[1:]))
     ],
     ids=["yes", "no", "wrong password"],
 )
-def test_password_and_yes_are_asked_for_in_one_go(
-    answers: dict[str, str], said: str, asked: Person, disk: Case
-) -> None:
+def test_password_and_yes_are_asked_for_in_one_go(answers: dict[str, str], said: str, asked: User, disk: Case) -> None:
     found = find_device(disk.path)
     about = (found.number, found.diskseq, found.size_bytes, found.identifiers[0])
     below_a_shell = ["sh", "-c", '"$@"; true', "sh"]  # sudo treats who leads no process group in another way

@@ -13,7 +13,7 @@ import pytest
 
 from tests.loop.channel import children
 from tests.loop.machine_state import loops_below, wait_until_gone
-from tests.loop.people import PASSWORD, USERS, Person
+from tests.loop.people import PASSWORD, USERS, User
 from tests.loop.terminals import talk
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
@@ -88,7 +88,7 @@ except Missing as error:
 
 
 @pytest.fixture
-def place(trusted: Person) -> Iterator[Path]:
+def place(trusted: User) -> Iterator[Path]:
     """An empty directory of the user's."""
     place = trusted.home / "place"
     place.mkdir()
@@ -101,7 +101,7 @@ def cycle(then: str) -> str:
     return CYCLE.replace("{then}", then.strip())
 
 
-def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person, place: Path) -> None:
+def test_workloads_run_as_the_user_and_without_capabilities(trusted: User, place: Path) -> None:
     look = """
         shell = "id -u; id -g; touch file && stat -c '%U %a' . file; grep -E '^(Uid|Cap|NoNew)' /proc/self/status"
         print((await (await helper.run(["sh", "-c", shell], cwd=directory)).wait()).output)
@@ -116,7 +116,7 @@ def test_workloads_run_as_the_person_and_without_capabilities(trusted: Person, p
     assert lines[12] == f"{trusted.uid} False 0"
 
 
-def test_images_of_others_are_refused(trusted: Person, place: Path) -> None:
+def test_images_of_others_are_refused(trusted: User, place: Path) -> None:
     """Although the user was let open it."""
     image = place / "foreign"
     image.write_bytes(bytes(64 << 20))
@@ -135,7 +135,7 @@ def test_images_of_others_are_refused(trusted: Person, place: Path) -> None:
 @pytest.mark.parametrize(
     "victim", ["client", "sudo", *(pytest.param(victim, marks=pytest.mark.slow) for victim in ("namespaces", "helper"))]
 )
-def test_whatever_is_killed_nothing_is_left(trusted: Person, place: Path, victim: str) -> None:
+def test_whatever_is_killed_nothing_is_left(trusted: User, place: Path, victim: str) -> None:
     command = trusted.command(cycle(WAIT), str(place))
     client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert client.stdout
@@ -158,7 +158,7 @@ def test_whatever_is_killed_nothing_is_left(trusted: Person, place: Path, victim
         client.communicate()
 
 
-def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Person) -> None:
+def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: User) -> None:
     said = talk(asked.command(ASK), asked.home, {"assword": PASSWORD})
     assert "before: sudo-asks" in said
     assert "after: sudo" in said
@@ -166,30 +166,30 @@ def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: Pers
     assert PASSWORD not in said
 
 
-def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: Person, place: Path) -> None:
+def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: User, place: Path) -> None:
     said = talk(trusted.command(INTERRUPTED, str(place)), trusted.home, {"ready": "\x03"})
     assert "the client knows" in said
     assert "workload went on" in said
     assert "helper went on 0" in said
 
 
-def test_a_wrong_password_ends_with_what_can_be_done(asked: Person) -> None:
+def test_a_wrong_password_ends_with_what_can_be_done(asked: User) -> None:
     said = talk(asked.command(EXPLAIN), asked.home, {"assword": "wrong"})
     assert "sudo-asks | Making and mounting filesystems needs root" in said
     assert "--target dir:" in said
 
 
-def test_without_a_terminal_nothing_is_asked(asked: Person) -> None:
+def test_without_a_terminal_nothing_is_asked(asked: User) -> None:
     assert "Run `sudo -v` in this terminal first" in asked.run(EXPLAIN)
 
 
-def test_who_may_not_use_sudo_is_told_what_works_without(nobody: Person) -> None:
+def test_who_may_not_use_sudo_is_told_what_works_without(nobody: User) -> None:
     said = nobody.run(EXPLAIN)
     assert "needs root" in said
     assert "--target dir:" in said
 
 
-def test_a_copy_that_the_person_can_change_is_not_called_trusted(trusted: Person) -> None:
+def test_a_copy_that_the_user_can_change_is_not_called_trusted(trusted: User) -> None:
     look = "from fswizard.bench import privilege; print(privilege.privileged_path())"
     assert "trusted=False" in trusted.run(look)
 

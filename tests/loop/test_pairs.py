@@ -1,4 +1,4 @@
-"""The same work by hand on the same filesystem: what we measure is what a person would, within the noise.
+"""The same work by hand on the same filesystem: what we measure is what a user would, within the noise.
 
 Ours and theirs are measured in turn, and their order changes from pair to pair. How many pairs are measured is
 chosen beforehand: nobody looks whether they agree, and goes on until they do.
@@ -53,7 +53,7 @@ def timed(site: LoopSite, *argv: str, **how: Any) -> float:
 
 @dataclass(frozen=True)
 class Pair:
-    """A job, the figure of it that is compared, and the same as a person would do it."""
+    """A job, the figure of it that is compared, and the same as a user would do it."""
 
     job: Job
     metric: str

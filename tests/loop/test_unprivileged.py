@@ -17,7 +17,7 @@ from fswizard import results
 from tests.fakes.host import ROOMY
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import LIMIT_S, assert_nothing_lives, descendants, wait_until
-from tests.loop.people import USERS, Person, with_packages
+from tests.loop.people import USERS, User, with_packages
 from tests.loop.tiny_run import MAIN
 from tests.recipe_texts import writing
 
@@ -28,12 +28,12 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, pytest.mark.
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
-def start(made: Person, *arguments: str) -> subprocess.Popen[str]:
-    """`fswizard` as this person calls it."""
+def start(made: User, *arguments: str) -> subprocess.Popen[str]:
+    """`fswizard` as this user calls it."""
     return python(made, MAIN, *arguments)
 
 
-def python(made: Person, script: str, *arguments: str) -> subprocess.Popen[str]:
+def python(made: User, script: str, *arguments: str) -> subprocess.Popen[str]:
     packages = f"sys.path.insert(1, {str(made.home / 'packages')!r})"
     return subprocess.Popen(
         made.command(f"{packages}\n{ROOMY}\n{script}", *arguments), cwd=made.home, text=True,
@@ -41,7 +41,7 @@ def python(made: Person, script: str, *arguments: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def run(made: Person, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(made: User, *arguments: str) -> subprocess.CompletedProcess[str]:
     return ended(start(made, *arguments))
 
 
@@ -50,7 +50,7 @@ def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-def write_recipe(made: Person) -> str:
+def write_recipe(made: User) -> str:
     """One with a workload that lasts long enough to be looked at."""
     name = "long.toml"
     (made.home / name).write_text(writing("64M", "8M", 1.5, candidates=("ext4",)))
@@ -78,7 +78,7 @@ def status(pid: int) -> dict[str, str]:
 
 
 @fault("rights", "no root, no sudo", "directories, by a user made for the test")
-def test_directories_need_no_rights(nobody: Person) -> None:
+def test_directories_need_no_rights(nobody: User) -> None:
     for name in ("first", "second"):
         (nobody.home / name).mkdir()
         shutil.chown(nobody.home / name, nobody.uid, nobody.gid)
@@ -93,7 +93,7 @@ def test_directories_need_no_rights(nobody: Person) -> None:
 
 
 @fault("rights", "no root, no sudo", "an image, by a user made for the test")
-def test_without_rights_an_image_explains_itself(nobody: Person) -> None:
+def test_without_rights_an_image_explains_itself(nobody: User) -> None:
     done = run(nobody, "run", "tiny.toml", "--target", f"image:64M@{nobody.home}", "--output", "image.jsonl")
     assert done.returncode == 4, done.stderr
     assert "needs root" in done.stderr
@@ -125,7 +125,7 @@ def readable_disk(directory: Path) -> Iterator[tuple[str, str]]:
 
 
 @fault("rights", "no root, no sudo", "a probe of a device, by a user made for the test")
-def test_without_rights_a_probe_of_a_device_explains_itself(nobody: Person, tmp_path: Path) -> None:
+def test_without_rights_a_probe_of_a_device_explains_itself(nobody: User, tmp_path: Path) -> None:
     with readable_disk(tmp_path) as (device, serial):
         done = run(nobody, "smr", "--probe", device, "--erase", serial, "--time", "1s")
         assert not holds_anything(device)
@@ -135,8 +135,8 @@ def test_without_rights_a_probe_of_a_device_explains_itself(nobody: Person, tmp_
     assert "Traceback" not in done.stderr
 
 
-@fault("rights", "sudo, not root", "a probe of a device: the person's own process never opens it for writing")
-def test_with_sudo_a_probe_of_a_device_is_roots_work(trusted: Person, tmp_path: Path) -> None:
+@fault("rights", "sudo, not root", "a probe of a device: the user's own process never opens it for writing")
+def test_with_sudo_a_probe_of_a_device_is_roots_work(trusted: User, tmp_path: Path) -> None:
     with readable_disk(tmp_path) as (device, serial):
         done = run(trusted, "smr", "--probe", device, "--erase", serial, "--time", "1s", "--json")
         assert holds_anything(device)
@@ -157,7 +157,7 @@ for arguments in sys.argv[1:]:
 
 
 @fault("rights", "no root, no sudo", "all that only looks")
-def test_what_only_looks_needs_no_rights(nobody: Person) -> None:
+def test_what_only_looks_needs_no_rights(nobody: User) -> None:
     looks = ("drives", "drives --json", "recipes", "plan tiny.toml --target image:64M@.", "doctor", "history", "clean")
     done = ended(python(nobody, EACH, *looks, "published"))
     codes = re.findall(r"^ended: (\d+)$", done.stdout, re.MULTILINE)
@@ -168,7 +168,7 @@ def test_what_only_looks_needs_no_rights(nobody: Person) -> None:
 
 
 @fault("rights", "a state directory that somebody else owns", "~/.local/state owned by root")
-def test_a_state_directory_of_roots_is_one_clear_error(nobody: Person) -> None:
+def test_a_state_directory_of_roots_is_one_clear_error(nobody: User) -> None:
     state = nobody.home / ".local" / "state" / "fswizard"
     shutil.rmtree(state, ignore_errors=True)
     state.mkdir(parents=True)
@@ -183,7 +183,7 @@ def test_a_state_directory_of_roots_is_one_clear_error(nobody: Person) -> None:
 
 
 @fault("rights", "sudo without a password", "an image; workloads' user and capabilities read from /proc")
-def test_with_sudo_workloads_are_the_persons_and_have_no_capability(trusted: Person) -> None:
+def test_with_sudo_workloads_are_the_users_and_have_no_capability(trusted: User) -> None:
     process = start(
         trusted, "run", write_recipe(trusted), "--target", f"image:64M@{trusted.home}", "--rounds", "1..1",
         "--output", "result.jsonl",
@@ -204,7 +204,7 @@ def test_with_sudo_workloads_are_the_persons_and_have_no_capability(trusted: Per
 
 
 @fault("signals", "the run is killed", "SIGKILL of a run whose helper came by sudo")
-def test_killed_with_sudo_in_between_all_goes_with_it(trusted: Person) -> None:
+def test_killed_with_sudo_in_between_all_goes_with_it(trusted: User) -> None:
     target = f"image:64M@{trusted.home}"
     process = start(trusted, "run", write_recipe(trusted), "--target", target, "--output", "killed.jsonl")
     workload(process)

@@ -1,4 +1,4 @@
-"""The wizard on a device of the person's: a loop device stands for a disk, and passes the same checks as one."""
+"""The wizard on a device of the user's: a loop device stands for a disk, and passes the same checks as one."""
 
 from __future__ import annotations
 

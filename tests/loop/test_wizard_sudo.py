@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import wait_until
-from tests.loop.people import PASSWORD, Person, person
+from tests.loop.people import PASSWORD, User, user
 from tests.loop.test_unprivileged import with_packages
 from tests.loop.tiny_run import RECIPE
 from tests.tui.test_terminal import Tmux
@@ -31,8 +31,8 @@ PATIENCE_S = 300.0
 
 
 @pytest.fixture
-def asked() -> Iterator[Person]:
-    with person("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
+def asked() -> Iterator[User]:
+    with user("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
         with_packages(made)
         quick = made.home / "recipes" / "quick.toml"
         quick.write_text(RECIPE.replace('name = "short"', 'name = "quick"'))
@@ -40,8 +40,8 @@ def asked() -> Iterator[Person]:
 
 
 @pytest.fixture
-def terminal(asked: Person, tmp_path: Path) -> Iterator[Tmux]:
-    """The wizard, started as that person on a terminal of its own."""
+def terminal(asked: User, tmp_path: Path) -> Iterator[Tmux]:
+    """The wizard, started as that user on a terminal of its own."""
     start = tmp_path / "start"
     command = asked.command(WIZARD.format(packages=str(asked.home / "packages"), roomy=ROOMY))
     start.write_text(f"cd {asked.home} && exec {shlex.join(command)}\n")
@@ -71,7 +71,7 @@ def answer(terminal: Tmux, number: int, *keys: str) -> None:
     terminal.press(*keys)
 
 
-def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux, asked: Person) -> None:
+def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux, asked: User) -> None:
     to_the_review(terminal)
     for number, keys in enumerate((("wrong", "Enter"), ("C-c",)), 1):
         answer(terminal, number, *keys)
@@ -85,7 +85,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     terminal.shows("space pause", full_screen=True, patience_s=PATIENCE_S)
     shown = terminal.shows("mkfs.ext4", full_screen=True, patience_s=PATIENCE_S)
     assert PASSWORD not in shown
-    assert _programs_as_root(asked), "the helper runs as root, everything else as the person"
+    assert _programs_as_root(asked), "the helper runs as root, everything else as the user"
     terminal.press("C-q")
     terminal.shows("Stop, clean up and quit", patience_s=PATIENCE_S)
     terminal.press("Down", "Down", "Enter")
@@ -93,7 +93,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     assert not list(asked.home.rglob("fswizard-*"))
 
 
-def _programs_as_root(asked: Person) -> bool:
+def _programs_as_root(asked: User) -> bool:
     done = subprocess.run(["ps", "-ww", "-eo", "user:32,args"], capture_output=True, text=True, check=True)
     helper = [line for line in done.stdout.splitlines() if str(asked.home) in line and "privileged" in line]
     return any(line.startswith("root ") for line in helper)

@@ -62,7 +62,7 @@ UNSHIPPED: dict[str, Job] = {
     "fsync": FioJob("randwrite", 4096, 16 * MIB, seconds=0.1, direct=False, fsync=8),
     "own-files": TreeJob("copy", "own", 100, 3 * MIB, TreeShape((0, 900, 90_000), (40, 60), (1, 9), 0.4)),
 }
-"""What a person's own recipe may ask for, and no shipped one does."""
+"""What a user's own recipe may ask for, and no shipped one does."""
 
 
 def small(job: Job) -> Job:

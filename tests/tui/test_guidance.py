@@ -1,4 +1,4 @@
-"""What the screens tell a person who has read nothing: keys that work, whole sentences, the answer first."""
+"""What the screens tell a user who has read nothing: keys that work, whole sentences, the answer first."""
 
 from __future__ import annotations
 

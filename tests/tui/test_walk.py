@@ -249,7 +249,7 @@ async def test_without_root_the_review_offers_what_needs_none() -> None:
         assert not machine.sessions
 
 
-async def test_where_sudo_must_ask_and_cannot_the_person_is_told_what_to_do() -> None:
+async def test_where_sudo_must_ask_and_cannot_the_user_is_told_what_to_do() -> None:
     machine = FakeMachine(privilege="sudo-asks")
     async with app("review", machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "sudo asks for your password")

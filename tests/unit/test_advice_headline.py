@@ -53,7 +53,7 @@ def test_where_nothing_differs_features_decide() -> None:
     )
 
 
-def test_in_a_tie_what_the_person_compares_with_comes_first() -> None:
+def test_in_a_tie_what_the_user_compares_with_comes_first() -> None:
     assert advice(SAME).choice[0] == "ext4"
     assert advice({"xfs:noatime": (101.0,) * 3, "xfs": (100.0,) * 3}).choice[0] == "xfs:noatime"  # the baseline here
 

@@ -122,9 +122,7 @@ def test_without_root_and_terminal_the_command_is_told_instead(
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 4), ("", 4), ("\n", 0), ("Yes\n", 0)])
-def test_on_a_terminal_the_person_decides(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
-) -> None:
+def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int) -> None:
     leader, follower = os.openpty()
     os.write(leader, answer.encode() or b"\x04")
     with os.fdopen(follower) as terminal:

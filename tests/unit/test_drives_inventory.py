@@ -1,4 +1,4 @@
-"""Recorded machines give the inventory that a person would expect of them."""
+"""Recorded machines give the inventory that a user would expect of them."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_without_smartctl_the_verdict_says_what_is_missing(monkeypatch: pytest.M
     assert any("smartmontools" in sentence for sentence in known.smr.advice)
 
 
-def test_without_root_the_person_is_told_the_command(programs: Path) -> None:
+def test_without_root_the_user_is_told_the_command(programs: Path) -> None:
     refused = {"string": "Smartctl open device: /dev/sdzz failed: Permission denied", "severity": "error"}
     answering(programs, {"smartctl": {"version": [7, 3], "messages": [refused]}}, code=2)
     known = details(make_drive("unknown", name="sdzz", model="HGST HTS541010B7E610"))

@@ -79,26 +79,26 @@ def test_what_lies_on_a_disk_stands_in_a_line(found: Probed, words: str) -> None
 
 def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) -> tuple[bool, bytes]:
     """Whether that is a yes, where `early` was typed before the question stood there; and what the terminal showed."""
-    person, terminal = os.openpty()
+    user, terminal = os.openpty()
     shown = bytearray()
 
     def answer() -> None:
         while not shown.endswith(b"? "):
-            shown.extend(os.read(person, 100))
-        os.write(person, reply.encode())
+            shown.extend(os.read(user, 100))
+        os.write(user, reply.encode())
 
     modes = termios.tcgetattr(terminal)
     modes[0] = modes[0] | IUTF8 if utf8 else modes[0] & ~IUTF8
     modes[3] &= ~termios.ECHO
     termios.tcsetattr(terminal, termios.TCSANOW, modes)
-    os.write(person, early.encode())
+    os.write(user, early.encode())
     typing = threading.Thread(target=answer)
     typing.start()
     try:
         return says_yes(terminal, text), bytes(shown)
     finally:
         typing.join()
-        os.close(person)
+        os.close(user)
         os.close(terminal)
 
 

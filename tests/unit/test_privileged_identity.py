@@ -43,7 +43,7 @@ def make_proc(directory: Path, *ancestors: tuple[int, int, int], login: int = id
 def test_who_calls_is_known(
     said: dict[str, str], ancestors: tuple[tuple[int, int, int], ...], uid: int, tmp_path: Path
 ) -> None:
-    assert identity.invoking_person(said, make_proc(tmp_path, *ancestors)).uid == uid
+    assert identity.invoking_user(said, make_proc(tmp_path, *ancestors)).uid == uid
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_who_cannot_be_told_is_refused_with_the_reason(
     said: dict[str, str], ancestors: tuple[tuple[int, int, int], ...], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Refusal) as refused:
-        identity.invoking_person(said, make_proc(tmp_path, *ancestors))
+        identity.invoking_user(said, make_proc(tmp_path, *ancestors))
     assert words in refused.value.text
 
 
@@ -74,21 +74,21 @@ def test_a_program_whose_parents_ended_is_still_of_its_login(tmp_path: Path) -> 
     """Else it would pass for root's: init is its parent then."""
     proc = make_proc(tmp_path, ROOT, login=65534)
     with pytest.raises(Refusal, match="user 65534 logged in"):
-        identity.invoking_person({}, proc)
-    assert identity.invoking_person({"SUDO_UID": "65534"}, proc).uid == 65534
+        identity.invoking_user({}, proc)
+    assert identity.invoking_user({"SUDO_UID": "65534"}, proc).uid == 65534
 
 
 def test_root_who_logged_in_is_root(tmp_path: Path) -> None:
-    assert identity.invoking_person({}, make_proc(tmp_path, ROOT, login=0)).uid == 0
+    assert identity.invoking_user({}, make_proc(tmp_path, ROOT, login=0)).uid == 0
 
 
 def test_a_parent_that_ends_meanwhile_is_nobody_known(tmp_path: Path) -> None:
     proc = make_proc(tmp_path, ROOT, ROOT)
     os.unlink(proc / "7" / "status")
     with pytest.raises(Refusal, match="is gone"):
-        identity.invoking_person({}, proc)
+        identity.invoking_user({}, proc)
 
 
 def test_a_user_without_an_entry_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="no entry"):
-        identity.invoking_person({"SUDO_UID": "4123123"}, make_proc(tmp_path, (4123123, 0, 0)))
+        identity.invoking_user({"SUDO_UID": "4123123"}, make_proc(tmp_path, (4123123, 0, 0)))

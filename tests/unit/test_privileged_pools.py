@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from fswizard.privileged import commands, grammar, pools, programs, rights
-from fswizard.privileged.identity import Person
+from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -210,7 +210,7 @@ def test_at_the_helpers_end_a_pool_that_is_still_imported_is_destroyed(
     forgotten: list[str] = []
     monkeypatch.setattr("os.kill", nobody_else)
     monkeypatch.setattr(pools, "forget", lambda pool: forgotten.append(pool.name))
-    verbs = Verbs(Person(os.getuid(), os.getgid(), (), str(tmp_path)), cast(Jobs, None), rights.IMAGES)
+    verbs = Verbs(User(os.getuid(), os.getgid(), (), str(tmp_path)), cast(Jobs, None), rights.IMAGES)
     for number, name in enumerate((NAME, "fswizard-fedcba9876543210")):
         volume = Volume(number, cast(LoopDevice, None), None, pools.Pool(name, -1), is_pool=True)
         verbs._volumes[number] = volume

@@ -1,4 +1,4 @@
-"""Recipes are data from outside: either they can be used, or the person learns what is wrong with them and where."""
+"""Recipes are data from outside: either they can be used, or the user learns what is wrong with them and where."""
 
 from __future__ import annotations
 

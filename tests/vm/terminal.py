@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from tests.vm.machine import PATIENCE_S, Machine
 
-PERSON, PASSWORD = "ada", "correct horse"
+USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
 SIZE = (80, 24)
 KEY_S = 30.0
@@ -90,19 +90,19 @@ def _row(shown: str, words: str) -> int:
 
 @contextmanager
 def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
-    """A person without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
-    if machine.run("id", PERSON).exit_code:
-        made = machine.run("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", PERSON)
+    """A user without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
+    if machine.run("id", USER).exit_code:
+        made = machine.run("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
         assert made.exit_code == 0, made.output
-        assert machine.run("sh", "-c", f"echo '{PERSON}:{PASSWORD}' | chpasswd").exit_code == 0
+        assert machine.run("sh", "-c", f"echo '{USER}:{PASSWORD}' | chpasswd").exit_code == 0
     terminal = Terminal(machine.terminal)
     try:
         assert machine.run("systemctl", "restart", "serial-getty@ttyS1").exit_code == 0
         terminal.shows("login:")
-        terminal.enter(PERSON)
+        terminal.enter(USER)
         terminal.shows("Password:")
         terminal.enter(PASSWORD)
-        terminal.shows(f"{PERSON}@")
+        terminal.shows(f"{USER}@")
         terminal.enter(f"stty rows {SIZE[1]} cols {SIZE[0]}; export TERM={kind} PS1='{PROMPT} '; clear")
         terminal.shows(PROMPT)
         yield terminal

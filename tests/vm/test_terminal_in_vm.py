@@ -10,7 +10,7 @@ from tests.vm import pictures
 from tests.vm.disks import MEASURED, nvme, usb
 from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE, RUN_S, link
-from tests.vm.terminal import PASSWORD, PERSON, PROMPT, SIZE, Terminal, left, logged_in, started
+from tests.vm.terminal import PASSWORD, PROMPT, SIZE, USER, Terminal, left, logged_in, started
 
 pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow, pytest.mark.xdist_group("terminal")]
 
@@ -36,11 +36,11 @@ def terminal(machine: Machine) -> Iterator[Terminal]:
 @pytest.fixture
 def room(machine: Machine, terminal: Terminal) -> Iterator[str]:
     """A disk of theirs, and a recipe that takes the place of the quick one for them."""
-    recipes = f"/home/{PERSON}/.config/fswizard/recipes"
+    recipes = f"/home/{USER}/.config/fswizard/recipes"
     make = f"mkfs.ext4 -q {link(MEASURED)} && mkdir -p {ROOM} {recipes} && mount {link(MEASURED)} {ROOM}"
     assert machine.run("sh", "-c", make).exit_code == 0
     machine.write(f"{recipes}/quick.toml", RECIPE.replace('"short"', '"quick"').replace("minutes = 60", "minutes = 2"))
-    assert machine.run("chown", "--recursive", f"{PERSON}:", ROOM, f"/home/{PERSON}").exit_code == 0
+    assert machine.run("chown", "--recursive", f"{USER}:", ROOM, f"/home/{USER}").exit_code == 0
     yield ROOM
     assert machine.run("sh", "-c", f"umount {ROOM} && wipefs --all {link(MEASURED)}").exit_code == 0
 

@@ -12,7 +12,7 @@ from fswizard.bench.site import Site
 
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S")
-"""Without the person's own modules and settings."""
+"""Without the user's own modules and settings."""
 
 
 def interpreter() -> str:

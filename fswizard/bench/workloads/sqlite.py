@@ -49,7 +49,7 @@ def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
     # In a directory of its own, for the journal stands beside the database and bears its name.
     inside = f"{database}/database"
     text = f"{job.transactions:,} transactions of SQLite"
-    # The person's own settings stand in HOME.
+    # The user's own settings stand in HOME.
     argv = ("sqlite3", "-batch", "-bail", inside, f'.read "{script}"')
     read = _share_read(_script(job, scratch))
     working = Work(argv, text, read, job.transactions, "1/s", {"HOME": scratch})

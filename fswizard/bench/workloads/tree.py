@@ -160,7 +160,7 @@ def _repository(job: TreeJob, directory: str, scratch: str) -> LaidOut:
 
 
 def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
-    """Without the person's own settings, which may sign, or start programs."""
+    """Without the user's own settings, which may sign, or start programs."""
     return Work((*GIT, "-C", repository, *arguments), text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})
 
 
