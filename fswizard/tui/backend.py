@@ -98,7 +98,7 @@ class Backend(Protocol):
     def history(self) -> tuple[Entry, ...]: ...
     def load(self, path: Path) -> Result: ...
     def leftovers(self) -> tuple[Leftover, ...]: ...
-    def clean(self, leftover: Leftover) -> None: ...
+    def clean(self, leftover: Leftover) -> tuple[str, ...]: ...
 
 
 class ThisMachine:
@@ -377,7 +377,8 @@ class ThisMachine:
 
         return journal.leftovers()
 
-    def clean(self, leftover: Leftover) -> None:
+    def clean(self, leftover: Leftover) -> tuple[str, ...]:
+        """In sentences, what was not found."""
         from fswizard.bench import cleaning
 
-        cleaning.clean(leftover)
+        return cleaning.clean(leftover)

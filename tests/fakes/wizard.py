@@ -282,9 +282,10 @@ class FakeMachine(ThisMachine):
     def leftovers(self) -> tuple[Leftover, ...]:
         return tuple(self.left)
 
-    def clean(self, leftover: Leftover) -> None:
+    def clean(self, leftover: Leftover) -> tuple[str, ...]:
         self.left.remove(leftover)
         self.cleaned.append(leftover)
+        return super().clean(leftover)
 
 
 class FakeSession:

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.bench.journal import Leftover
+from fswizard.bench.own_directory import Identity
 from fswizard.errors import ExitCode, Missing, UsageError
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.leave import LeaveScreen
@@ -471,14 +472,17 @@ async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_histor
         assert isinstance(pilot.app.screen, ResultScreen)
 
 
-async def test_what_a_killed_run_left_behind_can_be_cleaned_up() -> None:
-    left = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
+async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_is_named(tmp_path: Path) -> None:
+    entry, directory = tmp_path / "run-1.json", tmp_path / "fswizard-1"
+    entry.touch()
+    left = Leftover(entry, (directory,), None, identities={directory: Identity(tmp_path.stat().st_dev, 1, "ext4")})
     machine = FakeMachine(leftovers=(left,))
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")
         pilot.app.screen.query_one("#purposes", Rows).highlight("left-0")
         await pilot.press("enter")
         await shows(pilot, "Cleaned up.")
+        assert "If you moved it elsewhere, delete it there." in " ".join(screen_text(pilot.app).split())
     assert machine.cleaned == [left]
 
 

@@ -186,13 +186,13 @@ class PurposeScreen(StepScreen):
     @work(thread=True, exclusive=True, exit_on_error=False)
     def _clean(self, leftover: Leftover) -> None:
         try:
-            self.wizard.backend.clean(leftover)
+            not_found = self.wizard.backend.clean(leftover)
         except FswizardError as error:
             tell(self, self.complain, error)
             return
         left = tuple(item for item in self._leftovers if item is not leftover)
         tell(self, self._show_past, self._entries, left)
-        tell(self, self.say, ("✓ ", "bold $success"), "Cleaned up.")
+        tell(self, self.say, ("✓ ", "bold $success"), " ".join(("Cleaned up.", *not_found)))
 
     def _about(self, purpose: Purpose) -> Facts:
         if purpose == "smr":
