@@ -55,6 +55,9 @@ class Job:
     """Where a contained program's process ID, and how it ended, are told."""
     pipes: dict[int, str]
     finish: Callable[[Ending], None]
+    killed: bool = False
+    ended: tuple[int, float] | None = None
+    """Exit code and processor time of the child, once that is gone."""
 
 
 class Jobs:
@@ -101,24 +104,27 @@ class Jobs:
         job = next((job for job in self._running.values() if job.number == number), None)
         if job is None:
             return  # it ended meanwhile
+        job.killed = True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(job.child, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(job.child, signal.SIGKILL)
 
     def reap(self) -> None:
-        """Take note of every child that ended; as PID 1 the helper inherits orphans too."""
-        while True:
-            try:
-                child, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if child == 0:
-                return
-            job = self._running.pop(child, None)
-            if job is not None:
-                wall_s = time.monotonic() - job.started
-                self._end(job, os.waitstatus_to_exitcode(status), wall_s, usage.ru_utime + usage.ru_stime)
+        """Take note of every child that ended; as PID 1 the helper inherits orphans too.
+
+        Of a job that was killed, the last process ends it: a mount(8) that the kernel holds still mounts afterwards.
+        """
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.wait4(-1, os.WNOHANG))[0]:
+                child, status, usage = ended
+                if job := self._running.get(child):
+                    job.ended = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+        for job in list(self._running.values()):
+            if job.ended is not None and not (job.killed and _lives(job.child)):
+                del self._running[job.child]
+                exit_code, cpu_s = job.ended
+                self._end(job, exit_code, time.monotonic() - job.started, cpu_s)
 
     def _fork(self, contained: bool) -> int:
         if not contained:
@@ -176,6 +182,15 @@ class Jobs:
             traceback.print_exc()
             ending |= {"exit_code": COULD_NOT_START, "error": f"an unexpected error: {error!r:.200}"}
         self._send({"job": job.number, "ended": ending})
+
+
+def _lives(group: int) -> bool:
+    """Whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _be_child(

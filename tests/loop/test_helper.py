@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 
@@ -19,7 +20,8 @@ from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
 from tests.loop.channel import children, make_image, nameless
-from tests.loop.machine_state import LIMIT_S, loops_below
+from tests.loop.failing_host import failing_host
+from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -396,3 +398,34 @@ async def test_when_the_helper_dies_everybody_who_waits_is_told(tmp_path: Path) 
         await process.kill()
         with pytest.raises(RunFailed, match="helper ended"):
             await helper.run(["true"], cwd=str(tmp_path))
+
+
+@pytest.mark.nbd
+async def test_a_job_that_was_killed_lasts_as_long_as_the_kernel_keeps_a_program_of_it(tmp_path: Path) -> None:
+    """A mount(8) that it keeps still mounts afterwards, below whatever comes next. Starts a disk that can hang."""
+    with failing_host(tmp_path, "--filter=delay") as host:
+        async with Helper.start() as helper:
+            attached = await helper.attach(nameless(make_image(host.directory)))
+            host.hang()
+            try:
+                job = await helper.ask("wipe", handle=attached.handle)
+                wipefs = waiting_in_kernel(helper, "wipefs")
+                await helper.ask("kill", job=job._number)
+                wait_until(lambda: wipefs.ppid() == helper_pid(helper), LIMIT_S, "whoever started it is gone")
+                with pytest.raises(HelperFailed, match="wipe is still going on"):
+                    await helper.detach(attached.handle)
+            finally:
+                host.recover()
+            assert (await job.wait()).exit_code != 0
+            await helper.wipe(attached.handle)
+
+
+def waiting_in_kernel(helper: Helper, program: str) -> psutil.Process:
+    """The helper's program of that name, once the kernel keeps it."""
+
+    def found() -> list[psutil.Process]:
+        below = psutil.Process(helper_pid(helper)).children(recursive=True)
+        return [each for each in below if each.name() == program and each.status() == psutil.STATUS_DISK_SLEEP]
+
+    wait_until(lambda: bool(found()), LIMIT_S, f"{program} waits for the disk")
+    return found()[0]
