@@ -29,7 +29,8 @@ def mounted_elsewhere(bench: Bench) -> Case:
     case = bench.made("mkfs.ext4", "-q")
     point = bench.directory / "elsewhere"
     point.mkdir()
-    bench.process("unshare", "--mount", "sh", "-c", f"mount {case.path} {point} && echo ready && cat")
+    mount = f"mount -o ro {case.path} {point}"  # else the kernel writes to it when it pleases
+    bench.process("unshare", "--mount", "sh", "-c", f"{mount} && echo ready && cat")
     return case
 
 
@@ -46,7 +47,7 @@ def bound(bench: Bench) -> Case:
     point, bind = bench.directory / "mnt", bench.directory / "bind"
     point.mkdir()
     bind.mkdir()
-    run("mount", case.path, str(point))
+    run("mount", "-o", "ro", case.path, str(point))  # as above
     run("mount", "--bind", str(point / "lost+found"), str(bind))
     bench.undo.callback(run, "umount", str(bind))
     run("umount", str(point))
