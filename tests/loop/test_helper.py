@@ -280,7 +280,7 @@ def small_host(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path, tmp_path: Path) -> None:
-    """The program itself ends without any error: its writes stay in memory until later.
+    """The program itself ends without any error, as its writes stay in memory until later, if nobody else syncs.
 
     Root took the image's blocks away, and somebody else has them, so that the device fails when 16 MiB are used up.
     """
@@ -295,10 +295,11 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
         await helper.mkfs(attached.handle, "ext4", ("-q", "-F", "-O", "^has_journal"))
         assert (await helper.mount(attached, "ext4", ())).exit_code == 0
         argv = ["dd", "if=/dev/zero", "of=file", "bs=1M", "count=32"]
-        assert (await (await helper.run(argv, cwd=attached.directory)).wait()).exit_code == 0
+        ended = await (await helper.run(argv, cwd=attached.directory)).wait()
+        reasons = ("Input/output error", "No space left on device", "Read-only file system")  # a matter of moments
+        assert ended.exit_code == 0 or any(reason in ended.stderr.decode() for reason in reasons), ended
         with pytest.raises(HelperFailed) as failed:
             await helper.sync(attached.handle)
-        reasons = ("Input/output error", "No space left on device", "Read-only file system")  # a matter of moments
         assert failed.value.details.removeprefix("syncfs: ") in reasons
         health = await helper.health(attached.handle, ["ext4-sysfs"])
         assert health.get("kernel_errors", 0) == len(helper.kernel_log)
