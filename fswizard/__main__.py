@@ -17,7 +17,7 @@ def main() -> None:
         code = _command_line() if sys.argv[1:] else run_wizard()
         sys.stdout.flush()
     except FswizardError as error:
-        _tell(error)
+        _emit(error)
         code = error.exit_code
     except KeyboardInterrupt:
         print("Cancelled.", file=sys.stderr)
@@ -61,11 +61,11 @@ def _failed_at_output(error: OSError) -> int:
         if error.filename
         else RunFailed(f"Standard output cannot be written: {reason}.", "Make room, or write somewhere else.")
     )
-    _tell(failed)
+    _emit(failed)
     return failed.exit_code
 
 
-def _tell(error: FswizardError) -> None:
+def _emit(error: FswizardError) -> None:
     print(f"fswizard: {safe_lines(error.message)}", file=sys.stderr)
     if error.hint:
         print(f"  {safe_lines(error.hint)}", file=sys.stderr)

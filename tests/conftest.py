@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from fswizard.bench import privilege
-from fswizard.bench.places import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.privileged import system_calls
 from fswizard.system import commands, programs
+from fswizard.targets import privilege
+from fswizard.targets.locations import IN_MEMORY, filesystem_type
 from tests.loop import fault_table
 
 pytest_terminal_summary = fault_table.pytest_terminal_summary

@@ -16,14 +16,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.session import Session
 from fswizard.filesystems import parse_candidates
 from fswizard.model import events
 from fswizard.model.codec import from_json, tagged
 from fswizard.model.events import Event, RunStarted
 from fswizard.model.units import parse_size
 from fswizard.recipes import find
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
 
 RUNS = Path(__file__).parent / "recorded" / "runs"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 
-from fswizard.bench import cleaning, journal, privilege
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
+from fswizard.targets import cleaning, journal, privilege
 
 
 class Clean(Command):

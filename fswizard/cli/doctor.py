@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from plumbum import cli
 
 from fswizard import filesystems
-from fswizard.bench import privilege
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
 from fswizard.system.install import offer
+from fswizard.targets import privilege
 
 RIGHTS = (
     ("root's rights", "making and mounting filesystems in scratch images"),
@@ -111,13 +111,13 @@ class Doctor(Command):
         if self.install and missing and offer(missing):
             checked = self._look()
             missing = sorted({item.package for item in checked if item.package})
-        self._tell(checked, missing)
+        self._emit(checked, missing)
         return ExitCode.OK if all(item.found for item in checked if item.required) else ExitCode.MISSING
 
     def _look(self) -> tuple[Checked, ...]:
         return tuple(item for item in examine() if item.required or not self.needed)
 
-    def _tell(self, checked: Sequence[Checked], missing: Sequence[str]) -> None:
+    def _emit(self, checked: Sequence[Checked], missing: Sequence[str]) -> None:
         command = " ".join(programs.install_command(missing))
         if self.as_json:
             print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))

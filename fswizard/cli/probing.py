@@ -6,13 +6,13 @@ import json
 import shutil
 import sys
 
-from fswizard.bench import probing
 from fswizard.cli.verdicts import evidence_lines
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
+from fswizard.targets import device_probe
 
 _STAGES = {"fill": "filling", "listen": "listening for stalls", "press": "pressing for the cliff"}
 
@@ -25,9 +25,9 @@ def run_probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
         raise UsageError(f"{error}.") from error
     target = find_target(path, serial=serial, time_limit_s=time_limit_s)
     print(statement(target.plan), file=sys.stderr)
-    probing.authorise(target)
+    device_probe.authorise(target)
     result: ProbeResult | None = None
-    for told in probing.run_probe(target):
+    for told in device_probe.run_probe(target):
         if isinstance(told, ProbeResult):
             result = told
         else:

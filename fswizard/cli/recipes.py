@@ -18,7 +18,7 @@ from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, duration_text, size_text
-from fswizard.recipes import own_files
+from fswizard.recipes import tree_profile
 
 
 class Recipes(Command):
@@ -44,8 +44,8 @@ class Recipes(Command):
         return 0
 
     def _make(self) -> int:
-        look = own_files.look(Path(self.directory))
-        deliver(own_files.recipe_text(look), self.output)
+        look = tree_profile.look(Path(self.directory))
+        deliver(tree_profile.recipe_text(look), self.output)
         if self.output:
             print(f"Measure it: fswizard run {shlex.quote(safe(self.output))}", file=sys.stderr)
         return 0

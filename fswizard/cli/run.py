@@ -15,10 +15,6 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.bench import privilege, resuming
-from fswizard.bench.disk import how_to_confirm, require_confirmation
-from fswizard.bench.planning import Choices, make_plan, parse_target
-from fswizard.bench.session import Session
 from fswizard.cli.choices import parse_weights
 from fswizard.cli.command import Command
 from fswizard.cli.narration import Narration, turn_away_from
@@ -32,6 +28,11 @@ from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.recipes import find
 from fswizard.report import render
 from fswizard.report.arrays import layout_texts
+from fswizard.session import resuming
+from fswizard.session.planning import Choices, make_plan, parse_target
+from fswizard.session.session import Session
+from fswizard.targets import privilege
+from fswizard.targets.device_checks import how_to_confirm, require_confirmation
 
 DEFAULT_RECIPE = "quick"
 TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"

@@ -16,11 +16,11 @@ from plumbum import cli
 from fswizard.cli.command import Command
 from fswizard.cli.probing import run_probe
 from fswizard.cli.verdicts import verdict_lines
-from fswizard.drives.clues import Clues
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import judge_composed, judge_smr
+from fswizard.drives.smr_facts import SmrFacts
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
@@ -107,15 +107,15 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
     for number, reading in enumerate(parse_each(output), start=1):
         shown = safe(source) if number == 1 else f"{safe(source)} ({number})"
-        clues = reading.clues
-        if clues.problem and not clues.model and not clues.asleep:
-            print(f"fswizard: {shown}: {clues.problem}", file=sys.stderr)
-        yield Judged(shown, clues.model, judge_smr(clues))
+        facts = reading.facts
+        if facts.problem and not facts.model and not facts.asleep:
+            print(f"fswizard: {shown}: {facts.problem}", file=sys.stderr)
+        yield Judged(shown, facts.model, judge_smr(facts))
 
 
 def _name(model: str) -> Judged:
-    clues = Clues("name", model=safe(model).strip())
-    return Judged(safe(model), clues.model, judge_smr(clues))
+    facts = SmrFacts("name", model=safe(model).strip())
+    return Judged(safe(model), facts.model, judge_smr(facts))
 
 
 def _device(path: str, wake: bool) -> Judged:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fswizard.drives.clues import Zoned
 from fswizard.drives.machine import Machine, Properties
 from fswizard.drives.pages import SSD_ROTATION_RATE, parse_characteristics, parse_identify, parse_serial
+from fswizard.drives.smr_facts import Zoned
 from fswizard.model.drive import Bus, DriveKind
 from fswizard.model.text import safe
 from fswizard.privileged.in_use import decoded

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fswizard.drives.clues import Zoned
+from fswizard.drives.smr_facts import Zoned
 from fswizard.model.text import safe
 
 SSD_ROTATION_RATE = 1

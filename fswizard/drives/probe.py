@@ -37,7 +37,7 @@ class Writer(Protocol):
     """Writes to the disk, wherever that is done."""
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
-        """Write noise to `blocks` (by number, of BLOCK_BYTES), each for good before the next one, with a pause between.
+        """Write random data to `blocks` (by number, of BLOCK_BYTES), each for good before the next, pausing between.
 
         Gives the seconds that each write took as it ends, and None every MOMENT_S in which none did; closing it ends
         the writing. OSError or FswizardError where the disk fails.

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from fswizard.drives.clues import Clues
 from fswizard.drives.contents import ask_all
 from fswizard.drives.identity import identify
 from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import clues_of, judge_smr
+from fswizard.drives.smr_facts import SmrFacts
 from fswizard.errors import FswizardError, Missing
 from fswizard.model.drive import Drive, DriveKind, Evidence
 from fswizard.system import clock
@@ -51,20 +51,20 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     if answer.reading is None:
         return replace(_without(drive, known, answer), temperature_c=_nvme_temperature_c(drive, machine))
     reading = answer.reading
-    clues = _merged(known, reading.clues)
-    verdict = judge_smr(clues)
-    if drive.bridge and reading.clues.model and reading.clues.model != drive.model:
-        behind = f"The USB bridge calls it '{drive.model}'; behind it is a {reading.clues.model}"
+    facts = _merged(known, reading.facts)
+    verdict = judge_smr(facts)
+    if drive.bridge and reading.facts.model and reading.facts.model != drive.model:
+        behind = f"The USB bridge calls it '{drive.model}'; behind it is a {reading.facts.model}"
         text = f"{behind} (smartctl -d {answer.through})." if answer.through else f"{behind}."
         verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
     return replace(
         drive,
-        model=clues.model,
+        model=facts.model,
         serial=reading.serial or drive.serial,
-        firmware=reading.clues.firmware or drive.firmware,
-        kind=_KINDS.get(clues.medium, drive.kind),
+        firmware=reading.facts.firmware or drive.firmware,
+        kind=_KINDS.get(facts.medium, drive.kind),
         rpm=reading.rpm or drive.rpm,
-        rotational=clues.medium == "rotating",
+        rotational=facts.medium == "rotating",
         health=reading.health,
         temperature_c=reading.temperature_c,
         power_on_hours=reading.power_on_hours,
@@ -92,9 +92,9 @@ def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
     answer = _Answer()
     for way in ways:
         answer = _query(drive, ("--info", "--health", "--attributes"), way, deadline, wake)
-        if answer.reading is None or answer.reading.clues.asleep:
+        if answer.reading is None or answer.reading.facts.asleep:
             return _explained(drive, answer)
-        if answer.reading.clues.model and answer.reading.clues.medium:
+        if answer.reading.facts.model and answer.reading.facts.medium:
             return _with_statistics(drive, _with_farm(drive, answer, deadline, wake), deadline, wake)
     return _explained(drive, answer)
 
@@ -121,18 +121,18 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
 def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
     """Adds the recording type from Seagate's log, where the disk and smartctl have it."""
     reading = answer.reading
-    if reading is None or reading.version < _FARM_VERSION or not reading.clues.model.startswith("ST"):
+    if reading is None or reading.version < _FARM_VERSION or not reading.facts.model.startswith("ST"):
         return answer
     farm = _query(drive, ("--log", "farm"), answer.through, deadline, wake).reading
-    if farm is None or not farm.clues.recording:
+    if farm is None or not farm.facts.recording:
         return answer
-    return replace(answer, reading=replace(reading, clues=replace(reading.clues, recording=farm.clues.recording)))
+    return replace(answer, reading=replace(reading, facts=replace(reading.facts, recording=farm.facts.recording)))
 
 
 def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
     """Adds what a SATA SSD counts as the standard says, which goes before its maker's own attributes."""
     reading = answer.reading
-    if reading is None or reading.clues.medium != "solid-state":
+    if reading is None or reading.facts.medium != "solid-state":
         return answer
     told = _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading
     return replace(answer, reading=replace(reading, wear=told.wear.or_else(reading.wear))) if told else answer
@@ -142,18 +142,18 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
     """An answer without a disk's name in it, in words."""
     if answer.reading is None:
         return answer
-    clues = answer.reading.clues
-    if clues.asleep:
+    facts = answer.reading.facts
+    if facts.asleep:
         return _Answer(missing="The disk is asleep and was not woken.", hint="Ask again when it is in use, or wake it.")
-    if "ermission denied" in clues.problem:
+    if "ermission denied" in facts.problem:
         command = f"sudo smartctl -x /dev/{drive.name} | fswizard smr -"
         return _Answer(missing="smartctl needs root to ask the disk.", hint=f"Ask it as root: `{command}`.")
-    if clues.model:
+    if facts.model:
         return answer
-    return _Answer(missing=clues.problem, hint="`smartctl --scan-open` may tell how to reach the disk.")
+    return _Answer(missing=facts.problem, hint="`smartctl --scan-open` may tell how to reach the disk.")
 
 
-def _merged(known: Clues, told: Clues) -> Clues:
+def _merged(known: SmrFacts, told: SmrFacts) -> SmrFacts:
     """What the kernel knows and what smartctl was told, about the same disk."""
     return replace(
         known,
@@ -174,7 +174,7 @@ def _merged(known: Clues, told: Clues) -> Clues:
     )
 
 
-def _without(drive: Drive, known: Clues, answer: _Answer) -> Drive:
+def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:
     """The drive as it was, with word on which evidence could not be had and how to get it."""
     if drive.kind not in ("hdd", "unknown"):
         return replace(drive, pending=answer.missing)

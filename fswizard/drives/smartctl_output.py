@@ -1,4 +1,4 @@
-"""Output of smartctl, saved or fresh, of any version, in any of its forms, turned into clues."""
+"""Output of smartctl, saved or fresh, of any version, in any of its forms, turned into facts for a verdict."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fswizard.drives.clues import Clues, Medium, Recording, Zoned
 from fswizard.drives.smartctl_forms import INFORMATION, VERSION, decoded, documents, holds_documents, parts
 from fswizard.drives.smartctl_wear import NOT_TOLD, Wear, wear
+from fswizard.drives.smr_facts import Medium, Recording, SmrFacts, Zoned
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
@@ -42,7 +42,7 @@ _FAILED = re.compile(
 class Reading:
     """What one output of smartctl says. Text fields are harmless."""
 
-    clues: Clues
+    facts: SmrFacts
     serial: str = ""
     rpm: int | None = None
     health: str = ""
@@ -75,10 +75,12 @@ def parse_each(output: bytes) -> Iterator[Reading]:
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
         if not found:  # what stands behind the last document does not spoil it
-            yield Reading(Clues("smartctl", problem=safe(f"This is not readable as smartctl's JSON or YAML: {error}")))
+            yield Reading(
+                SmrFacts("smartctl", problem=safe(f"This is not readable as smartctl's JSON or YAML: {error}"))
+            )
 
 
-def parse_text(text: str) -> Clues:
+def parse_text(text: str) -> SmrFacts:
     """Clues from what `smartctl -i`, `-a` or `-x` prints for people."""
     start = max(text.find(INFORMATION), 0)
     fields: dict[str, str] = {}
@@ -93,7 +95,7 @@ def parse_text(text: str) -> Clues:
     recording = _RECORDING.search(text) if "Recording Type" in text else None
     opening = text[: start or _HEADER_BYTES]
     bridge = _BRIDGE.search(opening)
-    return Clues(
+    return SmrFacts(
         source="smartctl",
         model=model,
         family=fields.get("Model Family", ""),
@@ -173,7 +175,7 @@ def _text_problem(text: str, model: str, has_version: bool) -> str:
 def parse_json(data: Any) -> Reading:
     """Clues and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
-        return Reading(Clues("smartctl", problem="This is not output of smartctl."))
+        return Reading(SmrFacts("smartctl", problem="This is not output of smartctl."))
     run = _mapping(data, "smartctl")
     protocol = str(_mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
@@ -182,7 +184,7 @@ def parse_json(data: Any) -> Reading:
     rate = data.get("rotation_rate")
     zoned, zoned_where = _json_zoned(data)
     messages = " ".join(_messages(run))
-    clues = Clues(
+    facts = SmrFacts(
         source="smartctl",
         model=model,
         family=_string(data, "model_family"),
@@ -204,7 +206,7 @@ def parse_json(data: Any) -> Reading:
     )
     passed = _mapping(data, "smart_status").get("passed")
     return Reading(
-        clues,
+        facts,
         serial=_string(data, "serial_number"),
         rpm=rate if isinstance(rate, int) and rate > 1 else None,
         health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",

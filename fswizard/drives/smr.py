@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fswizard.drives.clues import Clues, Medium
 from fswizard.drives.identity import Identity
 from fswizard.drives.models import ModelTable, names_a_hard_disk, shipped_table
+from fswizard.drives.smr_facts import Medium, SmrFacts
 from fswizard.drives.smr_words import advice_for
 from fswizard.model.drive import Confidence, Drive, Evidence, SmrKind, SmrVerdict
 
@@ -17,21 +17,21 @@ _OLD_STANDARD = re.compile(r"(?:ATA(?:/ATAPI)?-)?[1-7]\b")
 _STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
 
 
-def judge_smr(clues: Clues, table: ModelTable | None = None) -> SmrVerdict:
-    """The verdict that clues amount to, with each piece of evidence in words.
+def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
+    """The verdict that facts amount to, with each piece of evidence in words.
 
     `table` stands in for the shipped table of models.
     """
-    evidence = tuple(_evidence(clues, table or shipped_table()))
+    evidence = tuple(_evidence(facts, table or shipped_table()))
     kind, confidence = _weigh(evidence)
-    return SmrVerdict(kind, confidence, evidence, advice_for(kind, clues, evidence))
+    return SmrVerdict(kind, confidence, evidence, advice_for(kind, facts, evidence))
 
 
 def with_evidence(verdict: SmrVerdict, piece: Evidence) -> SmrVerdict:
     """The verdict with one more piece of evidence, such as a probe's."""
     evidence = (*verdict.evidence, piece)
     kind, confidence = _weigh(evidence)
-    advice = verdict.advice if kind == verdict.kind else advice_for(kind, Clues("machine"), evidence)
+    advice = verdict.advice if kind == verdict.kind else advice_for(kind, SmrFacts("machine"), evidence)
     return SmrVerdict(kind, confidence, evidence, advice)
 
 
@@ -46,7 +46,7 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
     confidence = "weak" if kind == "unknown" else _STRENGTHS[min(known) if shingled else max(known)]
     advice = ("Ask about the disks that it is made of, one by one.",) if kind == "unknown" else ()
-    return SmrVerdict(kind, confidence, evidence, advice or advice_for(kind, Clues("machine"), evidence))
+    return SmrVerdict(kind, confidence, evidence, advice or advice_for(kind, SmrFacts("machine"), evidence))
 
 
 def _of_member(disk: Drive) -> Evidence:
@@ -61,10 +61,10 @@ def judge_attached(drive: Drive, identity: Identity) -> SmrVerdict:
     return judge_smr(clues_of(drive, identity))
 
 
-def clues_of(drive: Drive, identity: Identity) -> Clues:
+def clues_of(drive: Drive, identity: Identity) -> SmrFacts:
     medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme", "flash-card": "solid-state"}
     discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
-    return Clues(
+    return SmrFacts(
         source="machine",
         model=drive.model,
         firmware=drive.firmware,
@@ -80,73 +80,73 @@ def clues_of(drive: Drive, identity: Identity) -> Clues:
     )
 
 
-def _evidence(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
-    yield from _own_words(clues)
-    yield from _medium(clues)
-    if clues.recording:
-        shingled = clues.recording == "SMR"
+def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+    yield from _own_words(facts)
+    yield from _medium(facts)
+    if facts.recording:
+        shingled = facts.recording == "SMR"
         yield Evidence(
             "farm",
-            _kind_by_table(clues, table) if shingled else "cmr",
+            _kind_by_table(facts, table) if shingled else "cmr",
             "certain",
-            f"Seagate's FARM log gives the recording type {clues.recording}: the disk's own word.",
+            f"Seagate's FARM log gives the recording type {facts.recording}: the disk's own word.",
         )
-    yield from _family(clues, table)
-    yield from _age(clues)
-    yield from _rows(clues, table)
-    yield from _trim(clues, table)
+    yield from _family(facts, table)
+    yield from _age(facts)
+    yield from _rows(facts, table)
+    yield from _trim(facts, table)
 
 
-def _own_words(clues: Clues) -> Iterator[Evidence]:
-    if clues.zone_model in SHINGLED:
-        kind: SmrKind = "host-managed" if clues.zone_model == "host-managed" else "host-aware"
-        yield Evidence("queue-zoned", kind, "certain", f"The kernel says {clues.zone_model} (queue/zoned in sysfs).")
-    if "host managed zoned" in clues.peripheral:
-        yield Evidence("device-type", "host-managed", "certain", f"The SCSI device type is '{clues.peripheral}'.")
-    if clues.zoned:
+def _own_words(facts: SmrFacts) -> Iterator[Evidence]:
+    if facts.zone_model in SHINGLED:
+        kind: SmrKind = "host-managed" if facts.zone_model == "host-managed" else "host-aware"
+        yield Evidence("queue-zoned", kind, "certain", f"The kernel says {facts.zone_model} (queue/zoned in sysfs).")
+    if "host managed zoned" in facts.peripheral:
+        yield Evidence("device-type", "host-managed", "certain", f"The SCSI device type is '{facts.peripheral}'.")
+    if facts.zoned:
         text = (
-            f"The disk itself says that its zones are {clues.zoned.replace('drive', 'device')} ({clues.zoned_where})."
+            f"The disk itself says that its zones are {facts.zoned.replace('drive', 'device')} ({facts.zoned_where})."
         )
-        yield Evidence("zoned", clues.zoned, "certain", text)
+        yield Evidence("zoned", facts.zoned, "certain", text)
 
 
-def _medium(clues: Clues) -> Iterator[Evidence]:
-    if clues.zone_model == "host-managed":
+def _medium(facts: SmrFacts) -> Iterator[Evidence]:
+    if facts.zone_model == "host-managed":
         return
-    if clues.medium == "nvme":
+    if facts.medium == "nvme":
         yield Evidence("nvme", "not-a-hard-disk", "certain", "It is an NVMe device: flash, not platters.")
-    elif clues.medium == "solid-state":
+    elif facts.medium == "solid-state":
         yield Evidence("rotation-rate", "not-a-hard-disk", "certain", "It reports no rotation: flash, not platters.")
-    elif not clues.medium and clues.flash_attributes:
+    elif not facts.medium and facts.flash_attributes:
         text = "Its SMART attributes count the wear of flash, which no hard disk has."
         yield Evidence("flash-attributes", "not-a-hard-disk", "strong", text)
 
 
-def _family(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
-    family = clues.family.upper()
-    text = f"smartctl's database names the family '{clues.family}'."
+def _family(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+    family = facts.family.upper()
+    text = f"smartctl's database names the family '{facts.family}'."
     if "(SMR)" in family or "(CMR" in family:
         says: SmrKind = "drive-managed" if "(SMR)" in family else "cmr"
-        later = any(row.strength == "database" and row.kind != says for row in table.find(clues.model))
+        later = any(row.strength == "database" and row.kind != says for row in table.find(facts.model))
         if later:
             yield Evidence("smartctl-family", "unknown", "weak", f"{text} A later release of it says otherwise.")
         else:
             yield Evidence("smartctl-family", says, "strong", text)
-    elif not clues.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
+    elif not facts.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
         yield Evidence("smartctl-family", "not-a-hard-disk", "strong", text)
 
 
-def _age(clues: Clues) -> Iterator[Evidence]:
+def _age(facts: SmrFacts) -> Iterator[Evidence]:
     """A standard of 2005 is older than the first shingled disk; but bridges and emulations name old ones too."""
-    if _OLD_STANDARD.match(clues.standard) and clues.medium != "solid-state" and names_a_hard_disk(clues.model):
-        text = f"It was made for {clues.standard}, a standard of 2005 or before; shingled disks are sold since 2013."
+    if _OLD_STANDARD.match(facts.standard) and facts.medium != "solid-state" and names_a_hard_disk(facts.model):
+        text = f"It was made for {facts.standard}, a standard of 2005 or before; shingled disks are sold since 2013."
         yield Evidence("ata-standard", "cmr", "weak", text)
 
 
-def _rows(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
-    rows = table.find(clues.model)
+def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+    rows = table.find(facts.model)
     for row in rows:
-        if row.kind == "not-a-hard-disk" and clues.medium:
+        if row.kind == "not-a-hard-disk" and facts.medium:
             continue
         note = f": {row.note}" if row.note else ""
         says = "disputed" if row.kind == "unknown" else row.kind
@@ -154,39 +154,39 @@ def _rows(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
         yield Evidence("model-table", row.kind, row.confidence if row.kind != "unknown" else "weak", text)
 
 
-def _trim(clues: Clues, table: ModelTable) -> Iterator[Evidence]:
-    if clues.medium != "rotating":
+def _trim(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+    if facts.medium != "rotating":
         return
-    if not clues.trim:
-        if clues.trim_would_show and not clues.zoned and not clues.recording:
+    if not facts.trim:
+        if facts.trim_would_show and not facts.zoned and not facts.recording:
             text = (
                 "It offers no TRIM and reports no zones; nor do four in ten drive-managed disks, so that is no proof."
             )
             yield Evidence("no-trim", "unknown", "weak", text)
         return
-    if clues.volume or not names_a_hard_disk(clues.model):
-        text = f"TRIM is offered ({clues.trim_where}), but perhaps by a bridge or RAID controller and not by the disk."
+    if facts.volume or not names_a_hard_disk(facts.model):
+        text = f"TRIM is offered ({facts.trim_where}), but perhaps by a bridge or RAID controller and not by the disk."
         yield Evidence("trim-not-of-the-disk", "unknown", "weak", text)
-    elif _hybrid(clues, table):
-        text = f"TRIM is offered ({clues.trim_where}), but this is a hybrid disk: it may be for the flash in it."
+    elif _hybrid(facts, table):
+        text = f"TRIM is offered ({facts.trim_where}), but this is a hybrid disk: it may be for the flash in it."
         yield Evidence("trim-of-a-hybrid", "unknown", "weak", text)
     else:
         text = (
-            f"A rotating disk that offers TRIM ({clues.trim_where}): of 503 drive-managed disks 273 do, "
+            f"A rotating disk that offers TRIM ({facts.trim_where}): of 503 drive-managed disks 273 do, "
             "of 3,451 conventional ones none does."
         )
         yield Evidence("trim", "drive-managed", "strong", text)
 
 
-def _hybrid(clues: Clues, table: ModelTable) -> bool:
-    names = f"{clues.family} {clues.model}".upper()
+def _hybrid(facts: SmrFacts, table: ModelTable) -> bool:
+    names = f"{facts.family} {facts.model}".upper()
     named = "SSHD" in names or "HYBRID" in names or "MOMENTUS XT" in names
-    return named or any(row.hybrid for row in table.find(clues.model))
+    return named or any(row.hybrid for row in table.find(facts.model))
 
 
-def _kind_by_table(clues: Clues, table: ModelTable) -> SmrKind:
+def _kind_by_table(facts: SmrFacts, table: ModelTable) -> SmrKind:
     """Which kind of shingled disk the table names, drive-managed where it names none."""
-    kinds = {row.kind for row in table.find(clues.model)}
+    kinds = {row.kind for row in table.find(facts.model)}
     return next((kind for kind in SHINGLED if kind in kinds), "drive-managed")
 
 

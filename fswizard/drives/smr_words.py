@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fswizard.drives.clues import Clues
 from fswizard.drives.models import names_a_hard_disk
+from fswizard.drives.smr_facts import SmrFacts
 from fswizard.model.drive import Evidence, SmrKind
 
 _KNOW: dict[SmrKind, tuple[str, ...]] = {
@@ -21,14 +21,14 @@ _KNOW: dict[SmrKind, tuple[str, ...]] = {
 }
 
 
-def advice_for(kind: SmrKind, clues: Clues, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+def advice_for(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
     """Sentences, the most useful first."""
     if kind != "unknown":
         return _KNOW.get(kind, ())
-    if clues.volume:
+    if facts.volume:
         return ("It stands for disks that do not show themselves: ask the controller, or a virtual machine's host.",)
-    advice = [*_contradictions(evidence), *_ways_to_learn(clues)]
-    if clues.source == "machine":
+    advice = [*_contradictions(evidence), *_ways_to_learn(facts)]
+    if facts.source == "machine":
         advice.append("`fswizard smr --probe` writes for some minutes and may show a shingled disk's behaviour.")
     return tuple(advice)
 
@@ -41,14 +41,14 @@ def _contradictions(evidence: tuple[Evidence, ...]) -> list[str]:
     return []
 
 
-def _ways_to_learn(clues: Clues) -> list[str]:
-    if clues.bridge or (clues.model and clues.source != "name" and not names_a_hard_disk(clues.model)):
+def _ways_to_learn(facts: SmrFacts) -> list[str]:
+    if facts.bridge or (facts.model and facts.source != "name" and not names_a_hard_disk(facts.model)):
         return [
             "A USB bridge or controller may hide the disk's own name. Ask through it: `smartctl -d sat -x DEVICE` "
             "(or `-d sntasmedia`, `-d usbjmicron`, `-d megaraid,N`), or attach the disk to a SATA port.",
         ]
-    if clues.source == "name":
+    if facts.source == "name":
         return ["A name alone tells little. Ask the disk itself: `fswizard smr DEVICE`, or save `smartctl -x DEVICE`."]
-    if clues.source == "smartctl" and not clues.trim_would_show:
+    if facts.source == "smartctl" and not facts.trim_would_show:
         return ["smartctl before 7.2 tells neither of TRIM nor of zones: ask again with a later one."]
     return []

@@ -11,7 +11,7 @@ from fswizard.drives.smr import judge_smr
 from fswizard.errors import UsageError
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix, table
 from fswizard.importers.assemble import assemble, by_disk, sources_of
-from fswizard.importers.portion import Portion, refuse
+from fswizard.importers.parsed_run import ParsedRun, refuse
 from fswizard.model.drive import Drive, DriveKind
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
@@ -20,7 +20,7 @@ from fswizard.system.files import read_file
 LONGEST_FILE_BYTES = 16_000_000
 READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
 _KINDS: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
-_READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Portion]], ...] = (
+_READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], ParsedRun]], ...] = (
     (phoronix.recognises, phoronix.read),
     (kdiskmark.recognises, kdiskmark.read),
     (fio_json.recognises, fio_json.read),
@@ -41,7 +41,7 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
         if len(files) > 1:
             raise UsageError("A table in TOML stands for itself.", "Import it alone.")
         return {"": table.parse(_text(tables[0]), tables[0].name)}
-    told: list[tuple[tuple[str, str], list[Portion]]] = []
+    told: list[tuple[tuple[str, str], list[ParsedRun]]] = []
     drives: dict[str, Drive] = {}
     for candidate, path in files:
         text = _text(path)
@@ -50,13 +50,13 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
         elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
             told.append(((candidate, str(path)), _portions(text, path)))
     sources = sources_of([file for file, _ in told])
-    portions = [(source, portion) for source, (_, several) in zip(sources, told) for portion in several]
-    if not portions:
+    parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
+    if not parsed_runs:
         raise UsageError("There are no figures in what was named.", f"Name files of {READABLE}.")
     doubts = (Doubt("files-passed-over", f"No output that is known, and passed over: {', '.join(foreign)}."),)
     return {
         group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
-        for group, some in by_disk(portions).items()
+        for group, some in by_disk(parsed_runs).items()
         for result in [assemble(some, baseline=baseline, drive=_drive_of(group, drives))]
     }
 
@@ -108,8 +108,8 @@ def _text(path: Path) -> str:
         raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
 
 
-def _portions(text: str, path: Path) -> list[Portion]:
-    """What a file tells: one portion, or one for each run of filebench in it."""
+def _portions(text: str, path: Path) -> list[ParsedRun]:
+    """What a file tells: one parsed run, or one for each run of filebench in it."""
     where = path.name
     if filebench.recognises(text):
         beside = path.with_name(path.name + ".df")
@@ -122,9 +122,9 @@ def _portions(text: str, path: Path) -> list[Portion]:
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:
     """The disk that smartctl describes, by the words of the file's name, such as `a_SMR_smartctl.txt`."""
-    clues = parse_text(text)
-    kind = _KINDS.get(clues.medium, "unknown")
-    drive = Drive("", _capacity(text), clues.model, firmware=clues.firmware, kind=kind, smr=judge_smr(clues))
+    facts = parse_text(text)
+    kind = _KINDS.get(facts.medium, "unknown")
+    drive = Drive("", _capacity(text), facts.model, firmware=facts.firmware, kind=kind, smr=judge_smr(facts))
     return dict.fromkeys(path.stem.replace("_", "-").split("-"), drive)
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 import fswizard
 from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
-from fswizard.importers.portion import Portion
+from fswizard.importers.parsed_run import ParsedRun
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Plan, Target
@@ -25,7 +25,7 @@ _ALIASES = {"nilfs": "nilfs2", "btr": "btrfs", "ntfs3": "ntfs"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a portion comes from: candidate, disk and run, as far as the file's name tells."""
+    """Where a parsed run comes from: candidate, disk and run, as far as the file's name tells."""
 
     file: str
     candidate: str
@@ -88,77 +88,79 @@ def candidate_of(name: str) -> Candidate:
         return Candidate(name, Filesystem(name, name, "", ""))
 
 
-def by_disk(portions: Sequence[tuple[Source, Portion]]) -> dict[str, list[tuple[Source, Portion]]]:
+def by_disk(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> dict[str, list[tuple[Source, ParsedRun]]]:
     """Portions by disk, where the files' names tell of several disks with several candidates each."""
-    groups: dict[str, list[tuple[Source, Portion]]] = {}
-    for source, portion in portions:
-        groups.setdefault(source.group, []).append((source, portion))
+    groups: dict[str, list[tuple[Source, ParsedRun]]] = {}
+    for source, parsed_run in parsed_runs:
+        groups.setdefault(source.group, []).append((source, parsed_run))
     comparable = [group for group in groups.values() if len({source.candidate for source, _ in group}) > 1]
-    return groups if len(groups) > 1 and comparable else {"": list(portions)}
+    return groups if len(groups) > 1 and comparable else {"": list(parsed_runs)}
 
 
 def assemble(
-    portions: Iterable[tuple[Source, Portion]], *, title: str = "", baseline: str = "", drive: Drive | None = None
+    parsed_runs: Iterable[tuple[Source, ParsedRun]], *, title: str = "", baseline: str = "", drive: Drive | None = None
 ) -> Result:
-    """One result from the portions of one disk. Files of the same candidate are its rounds, in the order of their run.
+    """One result from what was parsed of one disk. Files of one candidate are its rounds, in the order of their run.
 
     Raises UsageError where the baseline is not among the candidates.
     """
-    ordered = sorted(portions, key=lambda item: item[0].run)
+    ordered = sorted(parsed_runs, key=lambda item: item[0].run)
     workloads: dict[str, Workload] = {}
     names: dict[str, None] = {}
     rounds: dict[str, int] = {}
     samples: list[Sample] = []
     failures: list[Failure] = []
-    for source, portion in ordered:
-        for workload in portion.workloads:
+    for source, parsed_run in ordered:
+        for workload in parsed_run.workloads:
             workloads.setdefault(workload.name, workload)
-        told = _candidates_of(source, portion)
+        told = _candidates_of(source, parsed_run)
         for name in told.values():
             names.setdefault(name)
         before = {name: rounds.get(name, 0) for name in told.values()}
-        _collect(portion=portion, told=told, before=before, workloads=workloads, samples=samples, failures=failures)
+        _collect(
+            parsed_run=parsed_run, told=told, before=before, workloads=workloads, samples=samples, failures=failures
+        )
         for own, name in told.items():
-            runs = [len(f.values) for f in portion.figures if f.candidate == own]
+            runs = [len(f.values) for f in parsed_run.figures if f.candidate == own]
             rounds[name] = before[name] + max(runs, default=1)
     chosen = _baseline(baseline, list(names))
-    tools = dict.fromkeys(portion.tool for _, portion in ordered)
+    tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
     recipe = Recipe("imported", title or _title(workloads), "", tuple(workloads.values()), 0, 0.0)
     plan = Plan(recipe, tuple(candidate_of(name) for name in names), chosen, Target("device", ""), drive)
     environment = Environment(
         fswizard.__version__,
         clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
-        kernel=next((portion.kernel for _, portion in ordered if portion.kernel), ""),
-        processor=next((portion.processor for _, portion in ordered if portion.processor), ""),
+        kernel=next((parsed_run.kernel for _, parsed_run in ordered if parsed_run.kernel), ""),
+        processor=next((parsed_run.processor for _, parsed_run in ordered if parsed_run.processor), ""),
         source=safe(f"{', '.join(tools)}: {files}"),
     )
     return Result(environment, plan, tuple(samples), tuple(failures), outcome="finished")
 
 
-def _candidates_of(source: Source, portion: Portion) -> dict[str, str]:
-    """Candidate as the portion names it, to its name in the result."""
-    own = [*(figure.candidate for figure in portion.figures), *(fault.candidate for fault in portion.faults)]
+def _candidates_of(source: Source, parsed_run: ParsedRun) -> dict[str, str]:
+    """Candidate as the parsed run names it, to its name in the result."""
+    own = [*(figure.candidate for figure in parsed_run.figures), *(fault.candidate for fault in parsed_run.faults)]
     return {name: candidate_of(name or source.candidate).name for name in dict.fromkeys(own)}
 
 
 def _collect(
     *,
-    portion: Portion,
+    parsed_run: ParsedRun,
     told: Mapping[str, str],
     before: Mapping[str, int],
     workloads: Mapping[str, Workload],
     samples: list[Sample],
     failures: list[Failure],
 ) -> None:
-    for figure in portion.figures:
+    for figure in parsed_run.figures:
         name, metric = told[figure.candidate], figure.metric
         primary = metric.name == workloads[figure.workload].metric.name
         samples += [
             Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
             for number, value in enumerate(figure.values, before[name] + 1)
         ]
-    for fault in portion.faults:
+    for fault in parsed_run.faults:
         name = told[fault.candidate]
         failures.append(Failure(before[name] + 1, name, fault.workload, fault.kind, fault.text))
 

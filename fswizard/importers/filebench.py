@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.importers.portion import Fault, Figure, Portion, refuse
+from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
 from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT, operation_metrics
 from fswizard.model.recipe import FileServerJob, Workload
 
@@ -41,7 +41,7 @@ def recognises(text: str) -> bool:
     return re.search(r"^Filebench Version|IO Summary:", text, re.MULTILINE) is not None
 
 
-def read_each(text: str, where: str, volume: str = "") -> Iterator[Portion]:
+def read_each(text: str, where: str, volume: str = "") -> Iterator[ParsedRun]:
     """Each run in a file, one after the other: scripts that repeat filebench often write to one file."""
     starts = [match.start() for match in _VERSION.finditer(text)]
     starts = [0, *starts[1:], len(text)]
@@ -50,8 +50,8 @@ def read_each(text: str, where: str, volume: str = "") -> Iterator[Portion]:
         yield from _read_run(text[start:end], where, above, volume)
 
 
-def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Portion]:
-    """One run of filebench: a portion for each summary, of which a run has several where its script asks for them.
+def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[ParsedRun]:
+    """One run of filebench: a ParsedRun for each summary, of which a run has several where its script asks for them.
 
     `volume` is the output of df afterwards, where it was kept: it tells whether the volume was full. A run without
     figures failed. UsageError, with line and reason, for what is not filebench's.
@@ -75,10 +75,10 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Portio
     if operations:
         raise refuse(where, number, "it ends before filebench's summary (IO Summary): it is cut off")
     if not found:
-        yield Portion(tool, tuple(_workloads(text, ())), faults=(_fault(text, volume),))
+        yield ParsedRun(tool, tuple(_workloads(text, ())), faults=(_fault(text, volume),))
 
 
-def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]) -> Portion:
+def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]) -> ParsedRun:
     together = {kind: _together(several) for kind, several in operations.items()}
     count, rate = int(summary["count"]), float(summary["rate"])
     figures = [Figure(ALL, OPERATION_RATE, (rate,)), Figure(ALL, THROUGHPUT, (float(summary["mb"]) * (1 << 20),))]
@@ -91,7 +91,7 @@ def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]
             figures.append(Figure(ALL, metric, (float(value),)))
     if "append" in together:
         figures.append(Figure(APPEND, operation_metrics("append")[1], (together["append"].mean_s,)))
-    return Portion(tool, tuple(_workloads(text, together)), tuple(figures))
+    return ParsedRun(tool, tuple(_workloads(text, together)), tuple(figures))
 
 
 def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:

@@ -10,7 +10,7 @@ from typing import Any
 from fswizard.errors import UsageError
 from fswizard.importers.fio_names import describe, fault_kind
 from fswizard.importers.fio_output import DumpReader, Figures, figures
-from fswizard.importers.portion import Fault, Figure, Portion, refuse
+from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
 from fswizard.model.recipe import Workload
 
@@ -20,7 +20,7 @@ def recognises(text: str) -> bool:
     return '"fio version"' in text or ('"jobs"' in text and '"jobname"' in text)
 
 
-def read(text: str, where: str) -> Portion:
+def read(text: str, where: str) -> ParsedRun:
     """One run of fio with all its jobs; the last object counts where fio printed several.
 
     UsageError, with line and reason, where there is no whole object.
@@ -53,7 +53,7 @@ def read(text: str, where: str) -> Portion:
     if not found and not faults:
         raise refuse(where, 1, "no job in it read or wrote anything")
     version = str(dump.get("fio version", "fio")).replace("fio-", "fio ")
-    return Portion(version, tuple(workloads.values()), found, tuple(faults))
+    return ParsedRun(version, tuple(workloads.values()), found, tuple(faults))
 
 
 def _directions(job: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, cast
 
-from fswizard.importers.portion import block_metric, slug, workload
+from fswizard.importers.parsed_run import block_metric, slug, workload
 from fswizard.model.recipe import FioJob, Workload
 
 _KINDS = ("read", "write", "randread", "randwrite", "randrw", "rw", "readwrite")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from fswizard.importers.fio_names import describe, fault_kind
-from fswizard.importers.portion import Fault, Figure, Portion, refuse
+from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
 from fswizard.model.metrics import IOPS, THROUGHPUT, WORST_LATENCY, Metric
 from fswizard.model.recipe import Workload
 
@@ -52,7 +52,7 @@ def recognises(text: str) -> bool:
     return _HEAD.search(text) is not None
 
 
-def read(text: str, where: str) -> Portion:
+def read(text: str, where: str) -> ParsedRun:
     """Every run of fio in `text`; the same job again is another run of it.
 
     In a terminal session a `mkfs` names the candidate of what follows. UsageError, with line and reason,
@@ -77,7 +77,7 @@ def read(text: str, where: str) -> Portion:
     version = re.search(r"^fio-(\S+)", text, re.MULTILINE)
     figures = tuple(Figure(w, metric, tuple(v), c) for (c, w, metric), v in session.values.items())
     tool = f"fio {version[1]}" if version else "fio"
-    return Portion(tool, tuple(session.workloads.values()), figures, tuple(session.faults))
+    return ParsedRun(tool, tuple(session.workloads.values()), figures, tuple(session.faults))
 
 
 def _end(session: _Session, where: str, head: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fswizard.importers.portion import Figure, Portion, block_metric, refuse, workload
+from fswizard.importers.parsed_run import Figure, ParsedRun, block_metric, refuse, workload
 from fswizard.model.metrics import IOPS, MEAN_LATENCY, THROUGHPUT
 from fswizard.model.recipe import FioJob, Workload
 
@@ -21,7 +21,7 @@ def recognises(text: str) -> bool:
     return "KDiskMark" in text[:2000]
 
 
-def read(text: str, where: str) -> Portion:
+def read(text: str, where: str) -> ParsedRun:
     """The figures of a report; tests that were not run stand at 0 and are left out.
 
     UsageError, with line and reason, for a line that is none of KDiskMark's.
@@ -43,7 +43,7 @@ def read(text: str, where: str) -> Portion:
     version = re.search(r"KDiskMark \(([\d.]+)\)", text)
     kernel = re.search(r"^\s*OS: .*\[linux (\S+)\]", text, re.MULTILINE)
     tool = f"KDiskMark {version[1]}" if version else "KDiskMark"
-    return Portion(tool, tuple(workloads), tuple(figures), kernel=kernel[1] if kernel else "")
+    return ParsedRun(tool, tuple(workloads), tuple(figures), kernel=kernel[1] if kernel else "")
 
 
 def _keep(section: str, match: re.Match[str], workloads: list[Workload], figures: list[Figure]) -> None:

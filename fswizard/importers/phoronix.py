@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fswizard.importers.portion import Fault, Figure, Portion, refuse, slug, workload
+from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse, slug, workload
 from fswizard.model.metrics import DURATION, FILE_RATE, IOPS, THROUGHPUT, Better, Metric
 from fswizard.model.recipe import Workload
 from fswizard.model.text import safe
@@ -31,7 +31,7 @@ def recognises(text: str) -> bool:
     return "<PhoronixTestSuite" in text[:4000]
 
 
-def read(text: str, where: str) -> Portion:
+def read(text: str, where: str) -> ParsedRun:
     """Every result with its entries; each entry's identifier names a candidate.
 
     UsageError, with line and reason, for what is no XML, or has no figures.
@@ -62,7 +62,7 @@ def read(text: str, where: str) -> Portion:
     client = safe(root.findtext(".//Generated/TestClient", "Phoronix Test Suite").strip())
     kernel = re.search(r"Kernel: ([^,]+)", root.findtext(".//System/Software", ""))
     processor = re.search(r"Processor: ([^,]+)", root.findtext(".//System/Hardware", ""))
-    return Portion(
+    return ParsedRun(
         client,
         tuple(workloads.values()),
         tuple(figures),

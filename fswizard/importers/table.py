@@ -12,7 +12,7 @@ import tomli
 import fswizard
 from fswizard.errors import UsageError
 from fswizard.importers.assemble import candidate_of
-from fswizard.importers.portion import ELSEWHERE
+from fswizard.importers.parsed_run import ELSEWHERE
 from fswizard.model.codec import from_json
 from fswizard.model.drive import Drive
 from fswizard.model.metrics import Metric

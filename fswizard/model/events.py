@@ -10,7 +10,7 @@ from typing import Literal
 
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
-from fswizard.model.result import Course, Doubt, Environment, Failure, Outcome, Sample
+from fswizard.model.result import Doubt, Environment, Failure, Outcome, Sample, ThroughputSeries
 
 Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload", "check", "clean"]
 
@@ -90,9 +90,9 @@ class SampleTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class CourseTaken:
+class SeriesRecorded:
     at_s: float
-    course: Course
+    series: ThroughputSeries
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ Event = (
     | CommandStarted
     | CommandFinished
     | SampleTaken
-    | CourseTaken
+    | SeriesRecorded
     | RatioUpdated
     | DoubtRaised
     | StepSkipped

@@ -33,7 +33,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ThroughputSeries:
     """How one workload of one candidate got on in one round, second by second."""
 
     round: int
@@ -107,4 +107,4 @@ class Result:
     outcome: Outcome = "killed"
     """`killed` when the file has no closing line."""
     elapsed_s: float = 0.0
-    courses: tuple[Course, ...] = ()
+    throughput_series: tuple[ThroughputSeries, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fswizard.privileged import arrays, commands, waiting
-from fswizard.privileged.claim import ClaimedDevice
+from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
 

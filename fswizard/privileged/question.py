@@ -7,9 +7,9 @@ import os
 import termios
 from collections.abc import Sequence
 
-from fswizard.privileged import claim, consent
-from fswizard.privileged.claim import Seen
+from fswizard.privileged import consent, exclusive_claim
 from fswizard.privileged.disk_checks import PARTITION_TABLES
+from fswizard.privileged.exclusive_claim import Seen
 from fswizard.privileged.identity import User
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -31,7 +31,7 @@ def confirm(numbers: Sequence[str], user: User) -> None:
         terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         raise Refusal("refused", "there is no terminal on which it could be confirmed") from None
-    seen = [claim.look(number) for number in dict.fromkeys(numbers)]
+    seen = [exclusive_claim.look(number) for number in dict.fromkeys(numbers)]
     if not says_yes(terminal, question(seen)):
         raise Refusal("refused", f"you did not type {YES}")
     for each in seen:

@@ -13,9 +13,9 @@ from typing import Any
 from fswizard.privileged import (
     arrays,
     block_device,
-    claim,
     consent,
     counters,
+    exclusive_claim,
     grammar,
     groups,
     identity,
@@ -91,7 +91,7 @@ class Verbs:
         if self._right == rights.ERASE and not self._user.needs_no_consent:
             consent.take(self._user.uid, block_device.find(number), diskseq, size_bytes)
         only_empty = self._right == rights.PROBE
-        return self._hold(claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
+        return self._hold(exclusive_claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
 
     def _require_room(self) -> None:
         if len(self._volumes) >= MAXIMUM_VOLUMES:

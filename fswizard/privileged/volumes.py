@@ -18,16 +18,16 @@ from fswizard.privileged import (
     grammar,
     jobs,
     mounts,
-    noise,
     pools,
     processes,
     programs,
+    random_writes,
     stage,
     system_calls,
     zones,
 )
-from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.disk_errors import DiskErrors
+from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.groups import Group, Held, forget_btrfs
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import LoopDevice
@@ -209,17 +209,17 @@ def _telling(body: jobs.Body) -> jobs.Body:
 
 
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
-    """Write noise over a device on which nothing was found, and print the seconds that each block took."""
+    """Write random data over a device on which nothing was found, and print the seconds that each block took."""
     device = volume.device
     if not isinstance(device, ClaimedDevice) or not device.empty:
         raise Refusal("refused", f"{device.name} is not empty")
     if device.zoned:
         raise Refusal("refused", f"{device.name} has zones that must be written in order")
-    if max(blocks, default=0) >= device.size_bytes // noise.BLOCK_BYTES:
+    if max(blocks, default=0) >= device.size_bytes // random_writes.BLOCK_BYTES:
         raise Refusal("invalid", f"{device.name} ends before that")
 
     def body() -> int:
-        for seconds in noise.write(device.open_alone(), blocks, pause_s):
+        for seconds in random_writes.write(device.open_alone(), blocks, pause_s):
             print(f"{seconds:.6f}", flush=True)
         return 0
 

@@ -35,7 +35,7 @@ def document(findings: Findings) -> dict[str, Any]:
         "rounds": judgement.rounds,
         "discarded_rounds": list(result.discarded_rounds),
         "samples": [dataclasses.asdict(sample) for sample in result.samples],
-        "courses": [dataclasses.asdict(course) for course in result.courses],
+        "throughput_series": [dataclasses.asdict(series) for series in result.throughput_series],
         "failures": [dataclasses.asdict(failure) for failure in result.failures],
         "ratios": [_ratio(ratio) for ratio in judgement.by_workload],
         "overall": [_ratio(ratio) for ratio in judgement.overall],

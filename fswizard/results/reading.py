@@ -13,7 +13,7 @@ from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
 from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
 from fswizard.model.plan import Plan
-from fswizard.model.result import Course, Doubt, Failure, Result, Sample
+from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.model.text import safe
 from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
 from fswizard.system.files import read_file
@@ -21,7 +21,9 @@ from fswizard.system.files import read_file
 MAXIMUM_BYTES = 20_000_000
 """Read within 300 MB of memory; twelve rounds with 30 candidates and 20 workloads write 14 MB."""
 LINES_AT_ONCE = 200
-KEPT = (Sample, Course, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
+KEPT = (Sample, ThroughputSeries, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
+FORMERLY: Mapping[str, type[Any]] = {"Course": ThroughputSeries}
+"""What lines were called before version 0.1."""
 WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."
 
 
@@ -64,7 +66,7 @@ def _expect(where: str, number: int, line: bytes, kind: type[Any]) -> Any:
 
 def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
     """Take up the lines that follow the plan."""
-    kinds: dict[str, type[Any]] = {kind.__name__: kind for kind in KEPT}
+    kinds: dict[str, type[Any]] = {kind.__name__: kind for kind in KEPT} | dict(FORMERLY)
     found: dict[type[Any], list[Any]] = {kind: [] for kind in KEPT}
     candidates = frozenset(("", *(candidate.name for candidate in result.plan.candidates)))
     workloads = frozenset(("", *(workload.name for workload in result.plan.recipe.workloads)))
@@ -92,7 +94,7 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
     return replace(
         result,
         samples=tuple(found[Sample]),
-        courses=tuple(found[Course]),
+        throughput_series=tuple(found[ThroughputSeries]),
         failures=tuple(found[Failure]),
         doubts=tuple(found[Doubt]),
         discarded_rounds=tuple(event.round for event in found[RoundDiscarded]),

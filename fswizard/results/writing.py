@@ -12,7 +12,6 @@ from typing import Any
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model.codec import tagged
 from fswizard.model.events import (
-    CourseTaken,
     DoubtRaised,
     Event,
     RatioUpdated,
@@ -21,6 +20,7 @@ from fswizard.model.events import (
     RunEnded,
     RunStarted,
     SampleTaken,
+    SeriesRecorded,
     Step,
     StepFailed,
 )
@@ -92,8 +92,8 @@ class ResultWriter:
                 self._append(tagged(event))
             case SampleTaken(at_s=at_s, sample=sample):
                 self._append(tagged(sample) | {"at_s": at_s})
-            case CourseTaken(at_s=at_s, course=course):
-                self._append(tagged(course) | {"at_s": at_s})
+            case SeriesRecorded(at_s=at_s, series=series):
+                self._append(tagged(series) | {"at_s": at_s})
             case StepFailed(at_s=at_s, failure=failure):
                 self._append(tagged(failure) | {"at_s": at_s})
             case DoubtRaised(at_s=at_s, doubt=doubt):
@@ -171,8 +171,8 @@ def write_result(path: str | Path, result: Result, judgement: Judgement | None =
         writer.write(RunStarted(0.0, result.plan, result.environment))
         for sample in result.samples:
             writer.write(SampleTaken(0.0, sample))
-        for course in result.courses:
-            writer.write(CourseTaken(0.0, course))
+        for series in result.throughput_series:
+            writer.write(SeriesRecorded(0.0, series))
         for failure in result.failures:
             writer.write(StepFailed(0.0, Step(0, "workload", failure.text), failure))
         for doubt in result.doubts:

@@ -25,15 +25,15 @@ from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import clock
 from fswizard.tui.backend import Backend, Run, ThisMachine
-from fswizard.tui.known import Known
+from fswizard.tui.choices import StepName, WizardChoices
+from fswizard.tui.machine_cache import MachineCache
 from fswizard.tui.running import Running
 from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
-from fswizard.tui.wishes import StepName, Wishes
 
 if TYPE_CHECKING:
-    from fswizard.bench.privilege import Purpose
+    from fswizard.targets.privilege import Purpose
 
 SCREENS: dict[StepName, str] = {
     "purpose": "fswizard.tui.screens.purpose:PurposeScreen",
@@ -45,7 +45,7 @@ SCREENS: dict[StepName, str] = {
     "result": "fswizard.tui.screens.result:ResultScreen",
 }
 """Imported when they are shown, so that the first picture comes quickly."""
-PLACES = "fswizard.tui.screens.places:PlacesScreen"
+PLACES = "fswizard.tui.screens.locations:PlacesScreen"
 """What the second step is where existing directories are compared."""
 DEAF_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
@@ -62,14 +62,14 @@ class FswizardApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "quit", priority=True),
         Binding("ctrl+c", "leave", "quit", show=False),
-        Binding("f2", "shade", "theme"),
+        Binding("f2", "toggle_dark", "theme"),
     ]
 
     def __init__(
         self,
         backend: Backend | None = None,
         *,
-        wishes: Wishes | None = None,
+        choices: WizardChoices | None = None,
         start: StepName = "purpose",
         running: Running | None = None,
         result: Result | None = None,
@@ -81,7 +81,7 @@ class FswizardApp(App[int]):
         self.register_theme(LIGHT_16 if few_colours else LIGHT)
         self.theme = DARK.name
         self.backend: Backend = backend or ThisMachine()
-        self.wishes = wishes or Wishes()
+        self.choices = choices or WizardChoices()
         self.clock = clock
         self.running = running
         self.result = result
@@ -89,10 +89,10 @@ class FswizardApp(App[int]):
         self.result_path: Path | None = None
         self.taken_up: Run | None = None
         """An earlier run that the review is about, instead of a new one."""
-        self.known = Known(self.backend)
-        self._deaf_until_s = clock()
+        self.known = MachineCache(self.backend)
+        self._input_grace_until_s = clock()
         self._start: StepName = start
-        steps = self.wishes.steps
+        steps = self.choices.steps
         self._visited: set[StepName] = set(steps[: steps.index(start) + 1])
         self._leaving = False
 
@@ -103,13 +103,13 @@ class FswizardApp(App[int]):
             loop.add_signal_handler(signal.SIGTERM, self.leave_now)
 
     async def on_event(self, event: events.Event) -> None:
-        if not (self.deaf and isinstance(event, (events.Key, events.MouseDown))):
+        if not (self.in_input_grace and isinstance(event, (events.Key, events.MouseDown))):
             await super().on_event(event)
 
     @property
-    def deaf(self) -> bool:
+    def in_input_grace(self) -> bool:
         """Keys and clicks are passed over, as the screen has just changed by itself."""
-        return self.clock() < self._deaf_until_s
+        return self.clock() < self._input_grace_until_s
 
     def action_hang_up(self) -> None:
         """The terminal is gone."""
@@ -121,7 +121,7 @@ class FswizardApp(App[int]):
     @property
     def reachable(self) -> tuple[StepName, ...]:
         """Steps that can be gone to from here."""
-        steps = self.wishes.steps
+        steps = self.choices.steps
         seen = [steps.index(step) for step in self._visited if step in steps and step not in ("run", "result")]
         furthest = max(seen, default=0)
         reached = list(steps[: furthest + 1])
@@ -133,12 +133,12 @@ class FswizardApp(App[int]):
 
     def wish(self, **changes: Any) -> None:
         """Replace some of the choices."""
-        self.wishes = replace(self.wishes, **changes)
+        self.choices = replace(self.choices, **changes)
 
     def visit(self, step: StepName) -> None:
         """Show a step."""
         self._visited.add(step)
-        screen = _screen(PLACES if step == "drive" and self.wishes.comparing else SCREENS[step])
+        screen = _screen(PLACES if step == "drive" and self.choices.comparing else SCREENS[step])
         if isinstance(self.screen, StepScreen):
             self.switch_screen(screen)
         else:
@@ -150,14 +150,14 @@ class FswizardApp(App[int]):
 
     def go_on(self) -> None:
         """To the step after this one."""
-        steps = self.wishes.steps
+        steps = self.choices.steps
         here = self.screen
         if isinstance(here, StepScreen) and steps[-1] != here.STEP:
             self.visit(steps[steps.index(here.STEP) + 1])
 
     def go_back(self) -> None:
         """To the step before this one; from the first, out."""
-        steps = self.wishes.steps
+        steps = self.choices.steps
         here = self.screen
         if not isinstance(here, StepScreen):
             return
@@ -167,7 +167,7 @@ class FswizardApp(App[int]):
         else:
             self.visit(steps[number - 1])
 
-    def action_shade(self) -> None:
+    def action_toggle_dark(self) -> None:
         """Light or dark."""
         light = self.theme == LIGHT.name
         self.theme = DARK.name if light else LIGHT.name
@@ -180,7 +180,7 @@ class FswizardApp(App[int]):
             self.push_screen(HelpScreen(self.screen.HELP))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield SystemCommand("Light or dark", "Change between the light and the dark theme", self.action_shade)
+        yield SystemCommand("Light or dark", "Change between the light and the dark theme", self.action_toggle_dark)
         yield SystemCommand("Help", "What this screen is about", self.action_explain)
         yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
         yield SystemCommand("Start anew", "Back to the first question", lambda: self.visit("purpose"))
@@ -217,7 +217,7 @@ class FswizardApp(App[int]):
     async def begin(self, plan: Plan) -> None:
         """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
         if plan.target.kind != "directory":
-            from fswizard.bench import privilege
+            from fswizard.targets import privilege
 
             where = "the scratch image" if plan.target.kind == "image" else plan.target.path
             await self.authorise(privilege.purpose(plan), f"making and mounting filesystems on {where}")
@@ -294,7 +294,7 @@ class FswizardApp(App[int]):
         if isinstance(self.screen, RunScreen):
             self.screen.run_is_over()
         if self.screen is not before:
-            self._deaf_until_s = self.clock() + DEAF_S
+            self._input_grace_until_s = self.clock() + DEAF_S
 
     def action_leave(self) -> None:
         """Quit; while a run goes on, ask once."""

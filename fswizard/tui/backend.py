@@ -19,17 +19,17 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
-from fswizard.tui.wishes import Wishes
+from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Offer, Question
-    from fswizard.bench.journal import Leftover
-    from fswizard.bench.privilege import Purpose, State
     from fswizard.drives.probe import ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
     from fswizard.results import Entry
+    from fswizard.targets.device_checks import Offer, Question
+    from fswizard.targets.journal import Leftover
+    from fswizard.targets.privilege import Purpose, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Place:
 
 
 class Run(Protocol):
-    """A run that goes on; `bench.session.Session` is one."""
+    """A run that goes on; `session.Session` is one."""
 
     plan: Plan
     path: Path
@@ -83,8 +83,8 @@ class Backend(Protocol):
     def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]: ...
     def needs(self) -> tuple[Need, ...]: ...
     def parse_candidate(self, text: str) -> Candidate: ...
-    def draft(self, wishes: Wishes) -> Plan: ...
-    def make_plan(self, wishes: Wishes) -> Plan: ...
+    def draft(self, choices: WizardChoices) -> Plan: ...
+    def make_plan(self, choices: WizardChoices) -> Plan: ...
     def questions(self, plan: Plan) -> tuple[Question, ...]: ...
     def confirmed(self, plan: Plan, typed: str) -> Plan: ...
     def privilege(self, needed: Purpose) -> State: ...
@@ -118,13 +118,15 @@ class ThisMachine:
     def judge_model(self, model: str) -> Drive:
         """A disk that is known by its model name only."""
         from fswizard.drives import judge_smr
-        from fswizard.drives.clues import Clues
+        from fswizard.drives.smr_facts import SmrFacts
 
-        return Drive("", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(Clues("name", model=model)))
+        return Drive(
+            "", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(SmrFacts("name", model=model))
+        )
 
     def place(self, drive: Drive | None) -> Place:
         """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
-        from fswizard.bench.places import default_directory
+        from fswizard.targets.locations import default_directory
 
         try:
             return self.named_place(default_directory(drive))
@@ -136,8 +138,8 @@ class ThisMachine:
             return Place(elsewhere.directory, elsewhere.filesystem, elsewhere.free_bytes, elsewhere.drive, remark)
 
     def named_place(self, directory: str) -> Place:
-        from fswizard.bench.places import checked_directory, filesystem_name
         from fswizard.drives import drive_of
+        from fswizard.targets.locations import checked_directory, filesystem_name
 
         path = checked_directory(directory)
         below = drive_of(path)
@@ -147,7 +149,7 @@ class ThisMachine:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""
         import psutil
 
-        from fswizard.bench.places import NOT_ON_A_DISK, filesystem_type
+        from fswizard.targets.locations import NOT_ON_A_DISK, filesystem_type
 
         found: dict[int, str] = {}
         home = Path.home()
@@ -162,9 +164,9 @@ class ThisMachine:
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
-        from fswizard.bench import disk
+        from fswizard.targets import device_checks
 
-        return disk.offers(drive, recipe.image_bytes if recipe else 0)
+        return device_checks.offers(drive, recipe.image_bytes if recipe else 0)
 
     def probe_target(self, path: str, serial: str) -> ProbeTarget:
         """What a probe in a directory, or on an empty device with that serial number, would do; nothing is written."""
@@ -174,7 +176,7 @@ class ThisMachine:
 
     def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
         """Carries it out, blocking; the result comes last."""
-        from fswizard.bench.probing import run_probe
+        from fswizard.targets.device_probe import run_probe
 
         return run_probe(target, stopped=stopped)
 
@@ -238,110 +240,110 @@ class ThisMachine:
 
         return parse_candidate(text)
 
-    def draft(self, wishes: Wishes) -> Plan:
+    def draft(self, choices: WizardChoices) -> Plan:
         """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
 
         Quick: for every change of a choice.
         """
-        from fswizard.bench.places import default_directory, directory_candidate
-        from fswizard.bench.planning import estimated
-        from fswizard.bench.targets import drive_under
+        from fswizard.session.planning import estimated
+        from fswizard.targets.choice import drive_under
+        from fswizard.targets.locations import default_directory, directory_candidate
 
-        if wishes.recipe is None:
+        if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
-        workloads = (workload for workload in wishes.recipe.workloads if wishes.weight(workload.name) > 0)
-        drive, place = wishes.written_drive, wishes.directory
-        if wishes.comparing:
+        workloads = (workload for workload in choices.recipe.workloads if choices.weight(workload.name) > 0)
+        drive, place = choices.written_drive, choices.directory
+        if choices.comparing:
             target = Target("directory", "")
-            candidates = tuple(map(directory_candidate, wishes.places))
-            place = next(iter(wishes.places), "")
+            candidates = tuple(map(directory_candidate, choices.places))
+            place = next(iter(choices.places), "")
         else:
-            devices = wishes.members or ((wishes.device,) if wishes.device else ())
+            devices = choices.members or ((choices.device,) if choices.device else ())
             if not devices and not place and drive is None:
                 place = default_directory()
-            size_bytes = wishes.member_bytes if devices else wishes.recipe.image_bytes
-            first, *others = (Member(path, size_bytes) for path in devices or (place,) * wishes.images)
+            size_bytes = choices.member_bytes if devices else choices.recipe.image_bytes
+            first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
             target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
-            candidates = tuple(self.parse_candidate(name).on(wishes.across) for name in wishes.candidates)
+            candidates = tuple(self.parse_candidate(name).on(choices.across) for name in choices.candidates)
         return estimated(
             Plan(
-                replace(wishes.recipe, workloads=tuple(workloads)), candidates, wishes.against, target,
+                replace(choices.recipe, workloads=tuple(workloads)), candidates, choices.against, target,
                 drive or drive_under(target, otherwise=place),
             )
         )  # fmt: skip
 
-    def make_plan(self, wishes: Wishes) -> Plan:
-        """The plan that the wishes amount to; FswizardError where they do not fit together."""
-        from fswizard.bench.planning import Choices, TargetChoice, make_plan
+    def make_plan(self, choices: WizardChoices) -> Plan:
+        """The plan that the choices amount to; FswizardError where they do not fit together."""
+        from fswizard.session.planning import Choices, TargetChoice, make_plan
 
-        if wishes.recipe is None:
+        if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
-        if wishes.comparing:
+        if choices.comparing:
             return make_plan(
                 Choices(
-                    wishes.recipe,
-                    target=TargetChoice("directory", ",".join(wishes.places)),
-                    weights=wishes.weights,
-                    needs=wishes.needs,
-                    time_limit_s=wishes.time_limit_s,
+                    choices.recipe,
+                    target=TargetChoice("directory", ",".join(choices.places)),
+                    weights=choices.weights,
+                    needs=choices.needs,
+                    time_limit_s=choices.time_limit_s,
                 )
             )
-        image = TargetChoice("image", wishes.directory, others=(wishes.directory,) * (wishes.images - 1))
-        devices = wishes.members or ((wishes.device,) if wishes.device else ())
+        image = TargetChoice("image", choices.directory, others=(choices.directory,) * (choices.images - 1))
+        devices = choices.members or ((choices.device,) if choices.device else ())
         return make_plan(
             Choices(
-                wishes.recipe,
-                candidates=tuple(self.parse_candidate(name) for name in wishes.candidates),
-                baseline=wishes.against,
+                choices.recipe,
+                candidates=tuple(self.parse_candidate(name) for name in choices.candidates),
+                baseline=choices.against,
                 target=TargetChoice("device", devices[0], others=devices[1:]) if devices else image,
-                weights=wishes.weights,
-                needs=wishes.needs,
-                time_limit_s=wishes.time_limit_s,
-                drive=wishes.written_drive,
+                weights=choices.weights,
+                needs=choices.needs,
+                time_limit_s=choices.time_limit_s,
+                drive=choices.written_drive,
             )
         )
 
     def questions(self, plan: Plan) -> tuple[Question, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
-        from fswizard.bench import disk
+        from fswizard.targets import device_checks
 
-        return disk.questions(plan)
+        return device_checks.questions(plan)
 
     def confirmed(self, plan: Plan, typed: str) -> Plan:
         """The plan, ready to be carried out; Refused where `typed` is wrong or a device is not as it was shown.
 
         What was typed for several devices stands there with commas between.
         """
-        from fswizard.bench import disk
+        from fswizard.targets import device_checks
 
-        return disk.confirmed(plan, typed)
+        return device_checks.confirmed(plan, typed)
 
     def privilege(self, needed: Purpose) -> State:
-        from fswizard.bench import privilege
+        from fswizard.targets import privilege
 
         return privilege.state(needed)
 
     def authorise(self, needed: Purpose) -> None:
-        from fswizard.bench import privilege
+        from fswizard.targets import privilege
 
         privilege.authorise(needed)
 
     def open_session(self, plan: Plan) -> Run:
         from fswizard import results
-        from fswizard.bench.session import Session
+        from fswizard.session.session import Session
 
         return Session(plan, results.new_path(plan))
 
     def resumable(self) -> tuple[Entry, ...]:
         """Runs that were ended early and can go on, newest first."""
-        from fswizard.bench import resuming
+        from fswizard.session import resuming
 
         return resuming.resumable()
 
     def take_up(self, path: Path) -> Run:
         """The run in a result file, ready to go on; FswizardError where it cannot."""
-        from fswizard.bench import resuming
-        from fswizard.bench.session import Session
+        from fswizard.session import resuming
+        from fswizard.session.session import Session
 
         found = resuming.take_up(path)
         return Session(found.plan, found.path, earlier=found.earlier)
@@ -373,12 +375,12 @@ class ThisMachine:
         return load(path)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        from fswizard.bench import journal
+        from fswizard.targets import journal
 
         return journal.leftovers()
 
     def clean(self, leftover: Leftover) -> tuple[str, ...]:
         """In sentences, what was not found."""
-        from fswizard.bench import cleaning
+        from fswizard.targets import cleaning
 
         return cleaning.clean(leftover)

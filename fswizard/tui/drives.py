@@ -8,10 +8,10 @@ from textual.content import Content
 
 from fswizard.model.drive import Drive, Evidence
 from fswizard.model.units import size_text
+from fswizard.tui.choices import Purpose
 from fswizard.tui.drawing import bullet, columns, cut, heading, lines, smr_badge, text, verdict_badge, wrap
 from fswizard.tui.widgets.partitions import partition_map
 from fswizard.tui.widgets.rows import Draw
-from fswizard.tui.wishes import Purpose
 
 CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
 

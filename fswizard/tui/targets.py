@@ -12,12 +12,12 @@ from fswizard.errors import FswizardError
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, cut_left, fit, lines, radio, text, wrap
 from fswizard.tui.widgets.rows import Draw
-from fswizard.tui.wishes import Wishes
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Offer
+    from fswizard.targets.device_checks import Offer
 
 DEVICE = "device:"
 """In front of a device's path: the key of its row."""
@@ -66,15 +66,15 @@ def _below(words: Piece, width: int) -> list[Content]:
     return [fit(text("     ", line), width) for line in wrap(words, width - 5)]
 
 
-def several_row(wishes: Wishes, chosen: bool) -> Draw:
+def several_row(choices: WizardChoices, chosen: bool) -> Draw:
     """Several disks or scratch images, for candidates that are spread over them."""
 
     def draw(width: int, on: bool) -> Content:
         mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
-        if wishes.members:
-            words, meaning = several_words(wishes), ("  ▲ erased", "bold $error")
-        elif wishes.images > 1:
-            words, meaning = several_words(wishes), ("  nothing is lost", "$success")
+        if choices.members:
+            words, meaning = several_words(choices), ("  ▲ erased", "bold $error")
+        elif choices.images > 1:
+            words, meaning = several_words(choices), ("  nothing is lost", "$success")
         else:
             words, meaning = "several disks or images, for arrays (a)", ("", "")
         return fit(text(mark, words, meaning), width)
@@ -82,21 +82,21 @@ def several_row(wishes: Wishes, chosen: bool) -> Draw:
     return draw
 
 
-def several_meaning(wishes: Wishes) -> tuple[Piece, ...]:
+def several_meaning(choices: WizardChoices) -> tuple[Piece, ...]:
     """What choosing it means."""
-    if wishes.members:
-        loss = f"{several_words(wishes)} are formatted for the measurement and left wiped; "
+    if choices.members:
+        loss = f"{several_words(choices)} are formatted for the measurement and left wiped; "
         return ("▲ ", "bold $error"), loss + "you confirm each on the review."
-    if wishes.images > 1:
-        return (f"{several_words(wishes)}, so that layouts can be tried: nothing is lost.",)
+    if choices.images > 1:
+        return (f"{several_words(choices)}, so that layouts can be tried: nothing is lost.",)
     return ("RAID, mirrors and raidz are compared over several disks, or over scratch images without losing anything.",)
 
 
-def several_words(wishes: Wishes) -> str:
+def several_words(choices: WizardChoices) -> str:
     """What was chosen for arrays."""
-    if wishes.members:
-        return f"{len(wishes.members)} disks of {size_text(wishes.member_bytes)} or more"
-    return f"{wishes.images} scratch images of {size_text(wishes.member_bytes)}"
+    if choices.members:
+        return f"{len(choices.members)} disks of {size_text(choices.member_bytes)} or more"
+    return f"{choices.images} scratch images of {size_text(choices.member_bytes)}"
 
 
 def device_row(offer: Offer, chosen: bool) -> Draw:

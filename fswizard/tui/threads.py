@@ -24,7 +24,7 @@ def tell(screen: Screen[Any], function: Callable[..., object], *arguments: Any, 
     wizard.call_later(call)
 
 
-def aside(function: Callable[..., object], *arguments: Any) -> None:
+def in_background(function: Callable[..., object], *arguments: Any) -> None:
     """Run in a thread that nobody waits for at the end, as a hanging disk may keep it for long."""
     name = f"{ASIDE} ({function.__name__})"
     threading.Thread(target=function, args=arguments, name=name, daemon=True).start()

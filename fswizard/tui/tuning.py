@@ -9,9 +9,9 @@ from textual import on
 from textual.content import Content
 
 from fswizard.model.recipe import Workload
+from fswizard.tui.choices import WEIGHTS, turned
 from fswizard.tui.drawing import cut, fit, slider, text, tick
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
-from fswizard.tui.wishes import WEIGHTS, turned
 
 WEIGHT = "w:"
 NEED = "n:"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard import recipes
-from fswizard.bench.workloads import tree
+from fswizard.engines import tree
 from fswizard.model import events
 from fswizard.model.codec import from_json
 from fswizard.model.events import CommandFinished, Event, StepStarted

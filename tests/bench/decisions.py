@@ -188,11 +188,11 @@ def tables(runs: int) -> str:
         f"| {s.cells / (s.races + s.ties):.1f} |"
         for policy, s in whole.items()
     ]
-    for comparison, noise in (
+    for comparison, random_writes in (
         (SIX, "3 % noise, each cell for itself"),
         (SIX_SHARED, "3 % noise, half of its variance shared by a round's cells"),
     ):
-        lines += ["", f"Six candidates, each 10 % faster than the one before, {noise}:", ""]
+        lines += ["", f"Six candidates, each 10 % faster than the one before, {random_writes}:", ""]
         lines += ["| policy | right winner | wrong winner | cells |", "| --- | --: | --: | --: |"]
         for policy in POLICIES:
             s = replay(policy, [comparison], max(1000, runs))

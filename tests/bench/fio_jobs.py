@@ -12,16 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from fswizard.bench import workloads
-from fswizard.bench.directory import open_directories
-from fswizard.bench.image import open_image
-from fswizard.bench.journal import Journal
-from fswizard.bench.narrator import Narrator
-from fswizard.bench.pace import Pace
-from fswizard.bench.site import Site
-from fswizard.bench.trial import run_trial
-from fswizard.bench.venue import Venue
+from fswizard import engines
 from fswizard.cli.narration import Narration
+from fswizard.engines.context import WorkloadContext
 from fswizard.filesystems import parse_candidate
 from fswizard.importers.fio_output import DumpReader, figures
 from fswizard.model.events import Event, SampleTaken
@@ -29,7 +22,14 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import CPU, IOPS, MEDIAN_LATENCY, P99_LATENCY
 from fswizard.model.plan import Plan, Target, Trial
 from fswizard.model.recipe import FioJob, Workload
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
+from fswizard.session.trial import run_trial
+from fswizard.targets.directory import open_directories
+from fswizard.targets.image import open_image
+from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import PreparedTarget
 from tests.bench.pairs import Pairs
 from tests.bench.screens import children_cpu_s
 from tests.bench.table import Line, Size, at_least
@@ -60,13 +60,15 @@ def measure(size: Size) -> Iterator[Line]:
 
 async def _measure(place: str, kinds: Sequence[Rw], pairs: int, seconds: float) -> list[Line]:
     lines: list[Line] = []
-    async with _place(place) as (plan, venue, listener), venue.open(plan.candidates[0]) as site:
-        await _through_us(plan, _job(kinds[0], place, seconds), site, listener)  # lays out the file that all share
+    async with _place(place) as (plan, prepared, listener), prepared.open(plan.candidates[0]) as context:
+        await _through_us(plan, _job(kinds[0], place, seconds), context, listener)  # lays out the file that all share
         for rw in kinds:
             job = _job(rw, place, seconds)
             taken = Pairs(pairs)
             for side in taken.turns():
-                taken.add(side, await (_through_us(plan, job, site, listener) if side == "ours" else _bare(job, site)))
+                taken.add(
+                    side, await (_through_us(plan, job, context, listener) if side == "ours" else _bare(job, context))
+                )
             lines += _lines(f"{KINDS[rw]}, {place}", taken)
     return lines
 
@@ -101,15 +103,15 @@ class _Listener:
 
 
 class _Open:
-    """A venue whose candidate is made already, so that bare and not bare work on the same filesystem."""
+    """A prepared target whose candidate is made already, so that bare and not bare work on the same filesystem."""
 
     devices = ()
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, context: WorkloadContext) -> None:
+        self._context = context
 
-    def open(self, candidate: Candidate) -> AbstractAsyncContextManager[Site]:
-        return nullcontext(self._site)
+    def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
+        return nullcontext(self._context)
 
     def bare(self) -> None:
         return None
@@ -119,7 +121,7 @@ class _Open:
 
 
 @asynccontextmanager
-async def _place(place: str) -> AsyncIterator[tuple[Plan, Venue, _Listener]]:
+async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Listener]]:
     async with AsyncExitStack() as undo:
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir="/var/tmp")))
         listener = _Listener(folder / "result.jsonl")
@@ -131,32 +133,30 @@ async def _place(place: str) -> AsyncIterator[tuple[Plan, Venue, _Listener]]:
         else:
             target = Target("image", str(folder), 2 * FILE_BYTES)
             plan = replace(plan, candidates=(candidate,), target=target)
-        narrator = Narrator(listener.tell, Pace(plan))
+        emitter = Emitter(listener.tell, Eta(plan))
         journal = Journal(None)
         undo.callback(journal.close)
-        opened = (
-            open_directories(narrator, journal, folder) if place == "tmpfs" else open_image(plan, narrator, journal)
-        )
+        opened = open_directories(emitter, journal, folder) if place == "tmpfs" else open_image(plan, emitter, journal)
         yield plan, await undo.enter_async_context(opened), listener
 
 
-async def _through_us(plan: Plan, job: FioJob, site: Site, listener: _Listener) -> Mapping[str, float]:
+async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listener: _Listener) -> Mapping[str, float]:
     workload = Workload("job", "Job", engine="fio", job=job, metric=IOPS, seconds=job.seconds)
     plan = replace(plan, recipe=replace(plan.recipe, workloads=(workload,)))
     listener.figures = {}
-    narrator = Narrator(listener.tell, Pace(plan))
-    narrator.trial = Trial(1, plan.candidates[0].name)
-    assert await run_trial(plan, narrator.trial, _Open(site), narrator)
+    emitter = Emitter(listener.tell, Eta(plan))
+    emitter.trial = Trial(1, plan.candidates[0].name)
+    assert await run_trial(plan, emitter.trial, _Open(context), emitter)
     return {**listener.figures, IOPS_FOR_CPU: listener.figures[IOPS.name] * job.seconds / listener.figures[CPU.name]}
 
 
-async def _bare(job: FioJob, site: Site) -> Mapping[str, float]:
+async def _bare(job: FioJob, context: WorkloadContext) -> Mapping[str, float]:
     """As a user starts it, on the same file, found through a program that holds the mount; told at the end only."""
-    await site.remount()
-    holder = await site.start(("sleep", "600"))
+    await context.remount()
+    holder = await context.start(("sleep", "600"))
     try:
         path = f"/proc/{holder.pid}/cwd"
-        argv = [word.replace("MOUNT", path).replace("SEED", "1") for word in workloads.commands(job)[-1].argv]
+        argv = [word.replace("MOUNT", path).replace("SEED", "1") for word in engines.commands(job)[-1].argv]
         argv = [word for word in argv if not word.startswith(TELLS_MEANWHILE)]
         before_s = children_cpu_s()
         done = await asyncio.to_thread(subprocess.run, argv, check=True, capture_output=True)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fswizard.bench.workloads import fileserver_worker, programs, tree_worker
+from fswizard.engines import fileserver_worker, programs, tree_worker
 from tests.bench.fio_jobs import MEMORY
 from tests.bench.pairs import Pairs
 from tests.bench.screens import children_cpu_s
 from tests.bench.table import Line, Size, at_least, not_measured, told
-from tests.loop.loop_site import loop_site
+from tests.loop.loop_context import loop_context
 
 TITLE = "Generators against C"
 PYTHON = "Python's own work between the calls, and its start"
@@ -58,7 +58,7 @@ def _mounted(place: str, folder: Path) -> Iterator[Path]:
         if place == "tmpfs":
             yield Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir=MEMORY)))
         else:
-            yield Path(undo.enter_context(loop_site(folder, place, "1G")).directory)
+            yield Path(undo.enter_context(loop_context(folder, place, "1G")).directory)
 
 
 def _compiled(name: str, folder: Path) -> str:

@@ -14,14 +14,14 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from fswizard.bench.narrator import Narrator
-from fswizard.bench.pace import Pace
-from fswizard.bench.workloads import Progress
 from fswizard.cli.narration import Narration
 from fswizard.errors import FswizardError
 from fswizard.model.events import Event, RunEnded, RunStarted
 from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.progress.workload_events import Progress
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
 from fswizard.tui.running import Running
@@ -38,7 +38,7 @@ LOOKS = (10, 25, 50, 75, 100)
 
 
 class Run:
-    """A run that tells of nothing but progress, through the same narrator and result file as a real one."""
+    """A run that tells of nothing but progress, through the same emitter and result file as a real one."""
 
     error: FswizardError | None = None
 
@@ -51,31 +51,31 @@ class Run:
         self._pause_s = pause_s
         self._told: list[Event] = []
         self._writer = ResultWriter(path)
-        self._narrator = Narrator(self._tell, Pace(plan))
+        self._emitter = Emitter(self._emit, Eta(plan))
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def skip(self) -> None: ...
     def stop(self) -> None: ...
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         self._writer.write(event)
         self._told.append(event)
 
     async def events(self) -> AsyncIterator[Event]:
-        narrator, names = self._narrator, [candidate.name for candidate in self.plan.candidates]
+        emitter, names = self._emitter, [candidate.name for candidate in self.plan.candidates]
         looks = {self._events * percent // 100 for percent in LOOKS}
-        self._tell(RunStarted(0.0, self.plan, make_result().environment))
+        self._emit(RunStarted(0.0, self.plan, make_result().environment))
         for number in range(self._events):
             step, place = divmod(number, STEP_EVENTS)
             if place == 0:
-                narrator.trial = Trial(step // len(names) + 1, names[step % len(names)])
-                narrator.begin("workload", "writing", workload="write", expected_s=100.0)
-            narrator.progress("writing blocks", Progress(place / STEP_EVENTS, 1e8 + place * 1e5, "B/s", 0.003, 0.31))
+                emitter.trial = Trial(step // len(names) + 1, names[step % len(names)])
+                emitter.begin("workload", "writing", workload="write", expected_s=100.0)
+            emitter.progress("writing blocks", Progress(place / STEP_EVENTS, 1e8 + place * 1e5, "B/s", 0.003, 0.31))
             if place == STEP_EVENTS - 1:
-                narrator.command_ended(Finished(("fio", "--name=write"), 0, b"done", b"", 100.0))
+                emitter.command_ended(Finished(("fio", "--name=write"), 0, b"done", b"", 100.0))
                 if step % FIGURES_EVERY == 0:
-                    narrator.sample(FIGURE, 1e8 + number, workload="write", primary=True)
+                    emitter.sample(FIGURE, 1e8 + number, workload="write", primary=True)
             told, self._told = self._told, []
             for event in told:
                 yield event
@@ -83,7 +83,7 @@ class Run:
                 self.resident_bytes.append(resident_bytes())
             if self._pause_s:
                 await asyncio.sleep(self._pause_s)
-        yield RunEnded(narrator.now_s, "finished", "All is told.")
+        yield RunEnded(emitter.now_s, "finished", "All is told.")
 
 
 async def watch(what: str, run: Run) -> None:
@@ -107,7 +107,7 @@ def _wizard(run: Run) -> None:
             return run
 
     with at_the_desktop():
-        FswizardApp(Machine(), wishes=chosen(), start="review").run()
+        FswizardApp(Machine(), choices=chosen(), start="review").run()
 
 
 def main(what: str, how: str, *more: str) -> None:

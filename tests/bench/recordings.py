@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fswizard.bench.session import Session
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.recipe import FioJob, Recipe, TreeJob, Workload
 from fswizard.model.result import Result
+from fswizard.session.session import Session
 from fswizard.stats import Decision, decide, judge
 from tests.builders import make_plan, make_result, make_samples
 from tests.loop.runs import short_plan, watch
@@ -124,7 +124,7 @@ def load(path: Path) -> list[Recording]:
 def same(directory: Path, seed: int) -> Recording:
     """`relatime` is the kernel's default, so that `ext4:relatime` is `ext4`."""
     plan = short_plan(directory, "ext4; ext4:relatime", TINY, seed=seed, **fixed(ROUNDS))
-    session = Session(plan, directory / "result.jsonl", patience_s=0)
+    session = Session(plan, directory / "result.jsonl", idle_wait_s=0)
     asyncio.run(watch(session))
     if session.error is not None:
         raise session.error

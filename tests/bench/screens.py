@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 WIDTH, HEIGHT = 120, 36
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 class Screen:
@@ -29,7 +29,7 @@ class Screen:
 
     def read_until(self, words: bytes) -> None:
         """Until `words` were written to the terminal."""
-        seen, deadline = b"", time.monotonic() + PATIENCE_S
+        seen, deadline = b"", time.monotonic() + TIMEOUT_S
         while words not in seen:
             assert time.monotonic() < deadline, f"in vain waited for {words!r}: {seen[-2000:]!r}"
             seen = seen[-len(words) :] + self._read(0.1)

@@ -22,7 +22,7 @@ class Scenario:
     """How a simulated machine errs."""
 
     name: str
-    noise: Callable[[], Noise]
+    random_writes: Callable[[], Noise]
     """Made anew for each run, as some noise remembers what came before."""
     failing: bool = False
     """The first candidate fails in one of the first three rounds."""
@@ -38,12 +38,12 @@ def normal(deviation: float, *, noisy: float = 1.0, drift: float = 0.0, echo: fl
         last = 0.0
         fresh = math.sqrt(1 - echo * echo)
 
-        def noise(rng: random.Random, candidate: int, place: int) -> float:
+        def random_writes(rng: random.Random, candidate: int, place: int) -> float:
             nonlocal last
             last = echo * last + fresh * rng.gauss(0.0, deviation)
             return last * (noisy if candidate == 0 else 1.0) + drift * place
 
-        return noise
+        return random_writes
 
     return begin
 
@@ -55,11 +55,11 @@ def shared(deviation: float, cells: int) -> Callable[[], Noise]:
         luck: dict[int, float] = {}
         half = deviation / math.sqrt(2)
 
-        def noise(rng: random.Random, _candidate: int, place: int) -> float:
+        def random_writes(rng: random.Random, _candidate: int, place: int) -> float:
             common = luck.setdefault(place // cells, rng.gauss(0.0, half))
             return common + rng.gauss(0.0, half)
 
-        return noise
+        return random_writes
 
     return begin
 
@@ -67,11 +67,11 @@ def shared(deviation: float, cells: int) -> Callable[[], Noise]:
 def heavy_tailed(deviation: float) -> Callable[[], Noise]:
     """Student's t with three degrees of freedom: now and then a figure that is far off."""
 
-    def noise(rng: random.Random, _candidate: int, _place: int) -> float:
+    def random_writes(rng: random.Random, _candidate: int, _place: int) -> float:
         chi_square = sum(rng.gauss(0.0, 1.0) ** 2 for _ in range(3))
         return deviation * rng.gauss(0.0, 1.0) / math.sqrt(chi_square / 3)
 
-    return lambda: noise
+    return lambda: random_writes
 
 
 SCENARIOS = (
@@ -94,7 +94,7 @@ class Simulation:
         self.table: dict[str, dict[int, float]] = {name: {} for name in self.names}
         self.cells = 0
         self._rng = rng
-        self._noise = scenario.noise()
+        self._noise = scenario.random_writes()
         self._fails_in = rng.randint(1, 3) if scenario.failing else 0
         self._failed: set[str] = set()
 

@@ -18,7 +18,6 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.bench import disk, doubts, places, planning, targets
 from fswizard.drives import disks, inventory, place_of, probe_target, smartctl
 from fswizard.drives.machine import Machine
 from fswizard.drives.mounts import mount_of, mounts
@@ -26,9 +25,11 @@ from fswizard.drives.targets import find_device, refusals
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
 from fswizard.privileged.mounts import Mount
+from fswizard.session import doubts, planning
 from fswizard.system import commands, host
 from fswizard.system.commands import Finished
 from fswizard.system.host import Room
+from fswizard.targets import choice, device_checks, locations
 from tests.fakes.host import ModelHost, use
 from tests.recorded.machines import machine
 
@@ -109,7 +110,7 @@ def at_the_desktop() -> Iterator[None]:
         "refusals": partial(refusals, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
-        for room in (disk, doubts, places, probe_target, targets):
+        for room in (device_checks, doubts, locations, probe_target, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)

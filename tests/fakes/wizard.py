@@ -16,15 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from fswizard.bench import doubts, helper_commands
-from fswizard.bench.helper_commands import MOUNT
-from fswizard.bench.journal import Leftover
-from fswizard.bench.privilege import Purpose, missing
-from fswizard.bench.session import WHY_STOPPED
-from fswizard.bench.workloads import commands
-from fswizard.bench.workloads.running import failure
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.drives.probe_target import ProbeTarget
+from fswizard.engines import commands
+from fswizard.engines.running import failure
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive
@@ -49,14 +44,20 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import parse
 from fswizard.results import Ending, Entry, Header
+from fswizard.session import doubts
+from fswizard.session.session import WHY_STOPPED
 from fswizard.stats import decide, judge
 from fswizard.system import clock
 from fswizard.system.process import Finished
+from fswizard.targets import helper_commands
+from fswizard.targets.helper_commands import MOUNT
+from fswizard.targets.journal import Leftover
+from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place, ThisMachine
+from fswizard.tui.choices import StepName, WizardChoices
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import advance
-from fswizard.tui.wishes import StepName, Wishes
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
 from tests.simulated.disks import PlainDisk, as_published
@@ -233,10 +234,10 @@ class FakeMachine(ThisMachine):
     def mounted(self) -> tuple[Place, ...]:
         return MOUNTED
 
-    def make_plan(self, wishes: Wishes) -> Plan:
+    def make_plan(self, choices: WizardChoices) -> Plan:
         if self.fails is not None:
             raise self.fails
-        plan = plan_for(self, wishes)
+        plan = plan_for(self, choices)
         self.plans.append(plan)
         return plan
 
@@ -493,15 +494,15 @@ def kept(result: Result, event: Event) -> Result:
     return result
 
 
-def plan_for(machine: ThisMachine, wishes: Wishes) -> Plan:
+def plan_for(machine: ThisMachine, choices: WizardChoices) -> Plan:
     """The plan of the real planning; the same again each time."""
-    return replace(ThisMachine.make_plan(machine, wishes), seed=7)
+    return replace(ThisMachine.make_plan(machine, choices), seed=7)
 
 
-def chosen(**changes: Any) -> Wishes:
+def chosen(**changes: Any) -> WizardChoices:
     """Wishes as they stand before the review."""
-    wishes = Wishes(drive=ARCHIVE, recipe=RECIPES[0], candidates=("ext4", "xfs", "btrfs", "ext4:noatime"))
-    return replace(wishes, **changes)
+    choices = WizardChoices(drive=ARCHIVE, recipe=RECIPES[0], candidates=("ext4", "xfs", "btrfs", "ext4:noatime"))
+    return replace(choices, **changes)
 
 
 def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) -> Running:
@@ -534,7 +535,7 @@ def finished_result(machine: FakeMachine, **changes: Any) -> Result:
 def app(step: StepName = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:
     """The wizard at a step, as if everything before had been chosen."""
     machine = machine or FakeMachine()
-    wishes = chosen(**changes) if step != "purpose" else None
+    choices = chosen(**changes) if step != "purpose" else None
     running = running_state(machine) if step == "run" else None
     result = finished_result(machine) if step == "result" else None
-    return FswizardApp(machine, wishes=wishes, start=step, running=running, result=result, clock=Clock())
+    return FswizardApp(machine, choices=choices, start=step, running=running, result=result, clock=Clock())

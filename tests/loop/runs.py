@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.session import Session
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import Event
 from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob, Recipe, TreeJob, Workload
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
 
 RANDOM_WRITE = Workload(
     "random-write",

@@ -8,7 +8,7 @@ from fswizard.model.metrics import IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob, Recipe, Workload
 from fswizard.tui.backend import ThisMachine
-from fswizard.tui.wishes import Wishes
+from fswizard.tui.choices import WizardChoices
 
 JOB = FioJob("randwrite", 4096, 8 << 20, seconds=0.1, depth=4)
 WRITES = Workload("random-write", "Random writes", "fio", JOB, IOPS, seconds=0.2, writes_bytes=8 << 20)
@@ -28,5 +28,5 @@ class SmallMachine(ThisMachine):
     def recipes(self) -> tuple[Recipe, ...]:
         return (self.recipe,)
 
-    def make_plan(self, wishes: Wishes) -> Plan:
-        return replace(super().make_plan(wishes), minimum_rounds=1, maximum_rounds=1)
+    def make_plan(self, choices: WizardChoices) -> Plan:
+        return replace(super().make_plan(choices), minimum_rounds=1, maximum_rounds=1)

@@ -16,12 +16,12 @@ import pytest_asyncio
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidate
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.report import FORMATS, render
+from fswizard.targets.helper import Attached, Helper
 from tests.loop import devices
 from tests.loop.channel import make_image, nameless
 from tests.loop.devices import Bench, Case, run

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench import cleaning, journal
-from fswizard.bench.journal import Journal
 from fswizard.errors import ExitCode, RunFailed
+from fswizard.targets import cleaning, journal
+from fswizard.targets.journal import Journal
 from tests.loop.devices import Bench
 from tests.loop.tiny_run import FSWIZARD
 

@@ -19,17 +19,17 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.session import Session
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import RunEnded, StepStarted
 from fswizard.model.plan import Plan
-from fswizard.privileged import claim, programs, volumes
+from fswizard.privileged import exclusive_claim, programs, volumes
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.volumes import Volume
 from fswizard.report import FORMATS, render
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
 from tests.loop.devices import Bench, Case, run
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, wait_until
@@ -130,7 +130,7 @@ def test_a_mounted_device_is_refused_with_what_uses_it_and_what_to_do(recipe: Pa
 
 async def ends_refused(made: Plan, case: Case, words: str) -> None:
     before = digest(case)
-    session = Session(made, case.file.parent / "result.jsonl", patience_s=0)
+    session = Session(made, case.file.parent / "result.jsonl", idle_wait_s=0)
     events = await watch(session)
     assert isinstance(events[-1], RunEnded) and events[-1].outcome == "failed"
     assert isinstance(session.error, Refused)
@@ -166,7 +166,7 @@ async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench)
 @fault("device", "mounted while a run waits", "mount of a loop device that a run has claimed")
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
-    session = Session(plan(case), bench.directory / "result.jsonl", patience_s=0)
+    session = Session(plan(case), bench.directory / "result.jsonl", idle_wait_s=0)
     before: list[str] = []
 
     class Going(asyncio.Event):
@@ -205,7 +205,7 @@ async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Benc
 )
 async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
-    session = Session(plan(case), bench.directory / "result.jsonl", patience_s=0)
+    session = Session(plan(case), bench.directory / "result.jsonl", idle_wait_s=0)
     async for event in session.events():
         if isinstance(event, StepStarted) and event.step.stage == stage:
             session.stop()
@@ -216,7 +216,7 @@ async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: 
 async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     file = bench.directory / "result.jsonl"
-    session = Session(replace(plan(case), minimum_rounds=2), file, patience_s=0)
+    session = Session(replace(plan(case), minimum_rounds=2), file, idle_wait_s=0)
     bench.undo.callback(run, "blockdev", "--setrw", case.path)
     async for event in session.events():
         if isinstance(event, StepStarted) and event.step.stage == "workload" and event.step.round == 2:
@@ -264,7 +264,7 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    device = claim.claim(found.number, found.diskseq, found.size_bytes, found.identifiers[0], shown="")
+    device = exclusive_claim.claim(found.number, found.diskseq, found.size_bytes, found.identifiers[0], shown="")
     monkeypatch.setattr(programs, "find", lambda name: str(mkfs))
     try:
         volume = Volume(1, device, volumes.errors_of(device), Pool("fswizard-0", device.descriptor))

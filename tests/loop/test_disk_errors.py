@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench.device import errors_under
-from fswizard.bench.directory import DirectoryVenue
-from fswizard.bench.helper import Helper
-from fswizard.bench.journal import Journal
-from fswizard.bench.narrator import Narrator
-from fswizard.bench.pace import Pace
-from fswizard.bench.scratch_file import write_beside
 from fswizard.errors import RunFailed
 from fswizard.privileged import disk_errors
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.targets.directory import PreparedDirectories
+from fswizard.targets.disk_errors import errors_under
+from fswizard.targets.helper import Helper
+from fswizard.targets.journal import Journal
+from fswizard.targets.scratch_file import write_beside
 from tests.builders import make_plan
 from tests.loop.channel import make_image, nameless
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
@@ -50,12 +50,12 @@ def test_memory_is_no_disk() -> None:
 
 async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_whose_it_was(tmp_path: Path) -> None:
     """Whoever may not read the kernel's log cannot tell the disk from the filesystem."""
-    narrator = Narrator(lambda event: None, Pace(make_plan()))
+    emitter = Emitter(lambda event: None, Eta(make_plan()))
     with closing(Journal(tmp_path / "result.jsonl")) as journal:
-        venue = DirectoryVenue(narrator, journal, str(tmp_path))
-        await venue.check_device(reading=False)
+        prepared = PreparedDirectories(emitter, journal, str(tmp_path))
+        await prepared.check_device(reading=False)
         with pytest.raises(RunFailed, match="cannot be read or written any more") as failed:
-            await venue.check_device(reading=True)
+            await prepared.check_device(reading=True)
     assert "dmesg" in failed.value.hint
 
 

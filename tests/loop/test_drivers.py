@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fswizard.bench.helper import Attached, Helper
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, make_image, nameless
 from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
 

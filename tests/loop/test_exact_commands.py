@@ -11,13 +11,13 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.bench.channel import Channel, HelperProcess
-from fswizard.bench.helper_commands import LABEL, MOUNT
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.session import Session
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
+from fswizard.targets.channel import Channel, HelperProcess
+from fswizard.targets.helper_commands import LABEL, MOUNT
 from tests.loop.runs import RANDOM_WRITE, TINY, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
@@ -101,7 +101,7 @@ async def test_what_is_planned_told_and_executed_is_the_same(
     recipe = replace(TINY, workloads=(RANDOM_WRITE,))
     plan = make_plan(Choices(recipe, parse_candidates(candidates), target=target, rounds=(1, 1), seed=1))
     executed = Executed(monkeypatch)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
     assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished", events[-1]
     assert told(events) == executed.once
     end = ("umount", executed.commands[-1][-1])

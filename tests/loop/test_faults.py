@@ -16,16 +16,16 @@ import psutil
 import pytest
 
 from fswizard import results
-from fswizard.bench import channel, helper, journal
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.quiet import Clocks
-from fswizard.bench.session import Session
-from fswizard.bench.workloads import fio
 from fswizard.drives.targets import find_device
+from fswizard.engines import fio
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken, StepStarted
 from fswizard.model.recipe import FioJob, TreeJob
 from fswizard.model.result import Result
+from fswizard.session.idle_wait import Clocks
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
+from fswizard.targets import channel, helper, journal
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, device_of, names_in, process_named, wait_until
@@ -142,7 +142,7 @@ async def ends_by_the_disk(target: TargetChoice, disk: FailingDisk, tmp_path: Pa
     candidates = parse_candidates("ext4; ext2") if target.kind == "device" else ()
     plan = make_plan(Choices(replace(TINY, workloads=(RANDOM_WRITE,)), candidates, target=target))
     candidate = plan.candidates[0].name
-    session = Session(replace(plan, minimum_rounds=1, maximum_rounds=1), tmp_path / "result.jsonl", patience_s=0)
+    session = Session(replace(plan, minimum_rounds=1, maximum_rounds=1), tmp_path / "result.jsonl", idle_wait_s=0)
     async for event in session.events():
         if isinstance(event, StepStarted) and event.step.candidate == candidate and event.step.stage == "workload":
             disk.fail()
@@ -181,7 +181,7 @@ async def test_a_filesystem_that_counts_an_error_on_a_sound_disk_is_blamed_and_t
     tmp_path: Path,
 ) -> None:
     plan = short_plan(tmp_path, "ext4; ext2", replace(TINY, workloads=(COPY_TREE,)), minimum_rounds=1, maximum_rounds=1)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     async for event in session.events():
         if isinstance(event, StepStarted) and (event.step.stage, event.step.candidate) == ("check", "ext4"):
             Path("/sys/fs/ext4", device_of(tmp_path).name, "trigger_fs_error").write_text("made by a test")
@@ -231,7 +231,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     recipe = replace(TINY, workloads=(RANDOM_WRITE,))
     with failing_host(tmp_path, "--filter=delay") as host:
         plan = short_plan(host.directory, "ext4", recipe, minimum_rounds=2, maximum_rounds=2)
-        session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+        session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
 
         def limit_s(job: FioJob) -> float:
             if [sample for sample in session.result.samples if sample.round == 2]:
@@ -307,7 +307,7 @@ async def test_a_candidate_without_inodes_is_a_result(tmp_path: Path) -> None:
     many = replace(COPY_TREE, job=TreeJob("copy", "small-files", 16_500, 16_500))
     recipe = replace(TINY, workloads=(many,))
     plan = short_plan(tmp_path, "ext4", recipe, minimum_rounds=1, maximum_rounds=1)
-    await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
     result = results.load(tmp_path / "result.jsonl")
     assert [failure.kind for failure in result.failures] == ["ENOSPC"]
 
@@ -408,7 +408,7 @@ async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypat
     plan = replace(
         make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path)))), minimum_rounds=1, maximum_rounds=1
     )
-    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
     assert isinstance(events[-1], RunEnded)
     result = results.load(tmp_path / "result.jsonl")
     assert {failure.kind for failure in result.failures} == {"timed-out"}
@@ -426,7 +426,7 @@ async def test_a_round_in_which_time_jumped_does_not_count(tmp_path: Path, monke
 
     monkeypatch.setattr(Clocks, "_read", staticmethod(read))
     plan = short_plan(tmp_path, "ext4", replace(TINY, workloads=(COPY_TREE,)), minimum_rounds=2, maximum_rounds=2)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     discarded = []
     async for event in session.events():
         if isinstance(event, SampleTaken) and event.sample.primary:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from fswizard import results
-from fswizard.bench import journal
+from fswizard.targets import journal
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
 from tests.loop.tiny_run import LASTING, STANDS_STILL, Run, clean, helper_of, started, tiny_run
@@ -100,8 +100,8 @@ STEPS = [
 DYING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from fswizard.bench import journal
-from fswizard.bench.journal import Journal
+from fswizard.targets import journal
+from fswizard.targets.journal import Journal
 
 name, number, when, place = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
 owner = Path if name == "unlink" else journal if hasattr(journal, name) else os
@@ -148,7 +148,7 @@ def test_killed_at_each_step_of_the_journal(tmp_path: Path, monkeypatch: pytest.
     for home in homes:
         (home / "place").mkdir(parents=True)
     told = [([str(word) for word in case] + [f"{home}/place"], f"{home}/state") for case, home in zip(cases, homes)]
-    script = f"import asyncio, fswizard.bench.journal\nDYING = {DYING!r}\n{FORKED}"
+    script = f"import asyncio, fswizard.targets.journal\nDYING = {DYING!r}\n{FORKED}"
     argv = [sys.executable, "-c", script, json.dumps(told)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert [int(code) for code in done.stdout.split()] == [-signal.SIGKILL] * len(cases), done.stderr

@@ -23,10 +23,10 @@ HOOKS = """
 import contextlib, json, os, signal, time
 import psutil
 from pathlib import Path
-from fswizard.bench import journal
-from fswizard.bench.channel import HelperProcess
-from fswizard.bench.helper import Helper
-from fswizard.bench.journal import Journal
+from fswizard.targets import journal
+from fswizard.targets.channel import HelperProcess
+from fswizard.targets.helper import Helper
+from fswizard.targets.journal import Journal
 from fswizard.model.filesystem import Candidate
 from fswizard.system import commands
 

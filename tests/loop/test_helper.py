@@ -14,11 +14,11 @@ import pytest
 import pytest_asyncio
 
 from fswizard import privileged
-from fswizard.bench import privilege
-from fswizard.bench.channel import HelperFailed
-from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
+from fswizard.targets import privilege
+from fswizard.targets.channel import HelperFailed
+from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, make_image, nameless
 from tests.loop.failing_host import failing_host
 from tests.loop.machine_state import LIMIT_S, loops_below, wait_until

@@ -24,7 +24,7 @@ sys.exit(subprocess.run(sys.argv[1:], input={HELLO!r}).returncode)
 SUDO = ["sudo", "-n", "env", *(f"--unset=SUDO_{name}" for name in ("UID", "GID", "USER", "COMMAND"))]
 
 EXPLAIN = """
-from fswizard.bench import privilege
+from fswizard.targets import privilege
 from fswizard.errors import Missing
 try:
     privilege.authorise()
@@ -34,7 +34,7 @@ except Missing as error:
 
 START = """
 import asyncio
-from fswizard.bench.helper import Helper
+from fswizard.targets.helper import Helper
 from fswizard.errors import Missing
 
 async def main():
@@ -85,7 +85,7 @@ def test_the_front_says_so_before_anything_is_begun(trusted: User) -> None:
 
 def test_what_the_helper_refuses_is_an_error_with_a_hint(trusted: User) -> None:
     forged = f"""{START}
-from fswizard.bench import channel
+from fswizard.targets import channel
 channel.BY = {{"sudo": ("sudo", "-n", "env", "SUDO_UID=65534")}}
 asyncio.run(main())
 """
@@ -102,7 +102,7 @@ def test_without_sudo_pkexec_is_asked_in_a_desktop_session(trusted: User) -> Non
     os.chown(pkexec, trusted.uid, trusted.gid)
     without_sudo = f"""{START}
 import os
-from fswizard.bench import privilege
+from fswizard.targets import privilege
 from fswizard.system import commands
 find, stand_ins = commands.find, {{"sudo": None, "pkexec": {str(pkexec)!r}}}
 commands.find = lambda name: stand_ins[name] if name in stand_ins else find(name)

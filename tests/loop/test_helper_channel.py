@@ -93,7 +93,7 @@ def cut_off(random: random.Random, message: dict[str, Any]) -> bytes:
     return line[: random.randrange(1, len(line))]
 
 
-def noise(random: random.Random, message: dict[str, Any]) -> bytes:
+def random_writes(random: random.Random, message: dict[str, Any]) -> bytes:
     return random.randbytes(random.randrange(1, 200)).replace(b"\n", b" ")
 
 
@@ -123,7 +123,7 @@ def other_json(random: random.Random, message: dict[str, Any]) -> bytes:
 
 
 DEFECTS: list[Callable[[random.Random, dict[str, Any]], bytes]] = [
-    without_field, with_further_field, with_unknown_verb, with_hostile_value, cut_off, noise, other_json,
+    without_field, with_further_field, with_unknown_verb, with_hostile_value, cut_off, random_writes, other_json,
 ]  # fmt: skip
 
 

@@ -156,8 +156,8 @@ def test_what_polkit_allowed_is_not_asked_again_and_what_sudo_allowed_is(trusted
 ERASE = """
 import asyncio
 from dataclasses import replace
-from fswizard.bench import privilege
-from fswizard.bench.helper import Helper
+from fswizard.targets import privilege
+from fswizard.targets.helper import Helper
 from fswizard.errors import FswizardError
 
 async def main(number, diskseq, size_bytes, identifier):

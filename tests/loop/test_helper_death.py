@@ -25,7 +25,7 @@ STAGES = ("attached", "writing")
 CLIENT = """
 import asyncio, sys
 from pathlib import Path
-from fswizard.bench.helper import Helper
+from fswizard.targets.helper import Helper
 from tests.loop.channel import nameless
 
 async def main(image, stage):

@@ -226,8 +226,8 @@ def test_root_without_the_right_to_mount_is_told_so(lost: str) -> None:
     script = """
 import asyncio
 from fswizard import privileged
-from fswizard.bench import privilege
-from fswizard.bench.helper import Helper
+from fswizard.targets import privilege
+from fswizard.targets.helper import Helper
 async def main():
     async with Helper.start():
         print("started")

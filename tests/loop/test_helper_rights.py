@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Refused
 from fswizard.privileged import system_calls
+from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, make_image, nameless
 from tests.loop.devices import run
 

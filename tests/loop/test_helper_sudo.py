@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
 CYCLE = """
 import asyncio, os
-from fswizard.bench import privilege
-from fswizard.bench.helper import Helper
+from fswizard.targets import privilege
+from fswizard.targets.helper import Helper
 
 async def main(home):
     image = os.open(home, os.O_TMPFILE | os.O_RDWR, 0o600)
@@ -44,8 +44,8 @@ WAIT = """
 
 ASK = """
 import asyncio
-from fswizard.bench import privilege
-from fswizard.bench.helper import Helper
+from fswizard.targets import privilege
+from fswizard.targets.helper import Helper
 
 async def main():
     async with Helper.start() as helper:
@@ -59,7 +59,7 @@ asyncio.run(main())
 
 INTERRUPTED = """
 import asyncio, os, signal
-from fswizard.bench.helper import Helper
+from fswizard.targets.helper import Helper
 
 async def main(home):
     interrupted = asyncio.Event()
@@ -78,7 +78,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 EXPLAIN = """
-from fswizard.bench import privilege
+from fswizard.targets import privilege
 from fswizard.errors import Missing
 try:
     privilege.authorise()

@@ -19,10 +19,11 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench import device, workloads
-from fswizard.bench.workloads import Measured
+from fswizard import engines
 from fswizard.model.recipe import BackupJob, FioJob, Job, RsyncJob, SqliteJob, TreeJob
-from tests.loop.loop_site import LoopSite, loop_site, run
+from fswizard.progress.workload_events import Measured
+from fswizard.system import block_stats
+from tests.loop.loop_context import LoopContext, loop_context, run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -36,18 +37,18 @@ FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param(
 
 
 @pytest.fixture
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoopSite]:
-    with loop_site(
+def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoopContext]:
+    with loop_context(
         tmp_path, getattr(request, "param", "ext4"), "512M" if request.node.get_closest_marker("slow") else "96M"
     ) as opened:
         yield opened
 
 
-def timed(site: LoopSite, *argv: str, **how: Any) -> float:
+def timed(context: LoopContext, *argv: str, **how: Any) -> float:
     """Seconds that a program takes until its work is on the disk."""
     began = time.perf_counter()
-    subprocess.run(argv, check=True, capture_output=True, cwd=site.directory, **how)
-    subprocess.run(["sync", "--file-system", site.directory], check=True)
+    subprocess.run(argv, check=True, capture_output=True, cwd=context.directory, **how)
+    subprocess.run(["sync", "--file-system", context.directory], check=True)
     return time.perf_counter() - began
 
 
@@ -57,9 +58,9 @@ class Pair:
 
     job: Job
     metric: str
-    by_hand: Callable[[LoopSite], float]
+    by_hand: Callable[[LoopContext], float]
     """In a directory where our own run has left what it works on, from cold caches."""
-    before: Callable[[LoopSite], object] = lambda site: None
+    before: Callable[[LoopContext], object] = lambda context: None
     """Makes room, or what is to be deleted."""
 
 
@@ -70,9 +71,9 @@ BACKUP = f"backup-500-{32 * MIB}"
 SYNCED = f"rsync-mixed-500-{32 * MIB}"
 
 
-def fio_by_hand(rw: str) -> Callable[[LoopSite], float]:
-    def by_hand(site: LoopSite) -> float:
-        argv = ["fio", "--name=x", f"--filename={site.directory}/fio-64M", f"--rw={rw}", "--bs=4k", "--direct=1"]
+def fio_by_hand(rw: str) -> Callable[[LoopContext], float]:
+    def by_hand(context: LoopContext) -> float:
+        argv = ["fio", "--name=x", f"--filename={context.directory}/fio-64M", f"--rw={rw}", "--bs=4k", "--direct=1"]
         argv += ["--size=64M", "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=500ms", "--end_fsync=1"]
         job = json.loads(run(*argv, "--output-format=json"))["jobs"][0]
         return float(job["read"]["iops"] + job["write"]["iops"])
@@ -80,23 +81,23 @@ def fio_by_hand(rw: str) -> Callable[[LoopSite], float]:
     return by_hand
 
 
-def borg(site: LoopSite, *arguments: str) -> float:
-    return timed(site, "borg", *arguments, env={**os.environ, "BORG_BASE_DIR": f"{site.scratch}/by-hand"})
+def borg(context: LoopContext, *arguments: str) -> float:
+    return timed(context, "borg", *arguments, env={**os.environ, "BORG_BASE_DIR": f"{context.scratch}/by-hand"})
 
 
-def removing(name: str) -> Callable[[LoopSite], object]:
+def removing(name: str) -> Callable[[LoopContext], object]:
     """Room for what is made by hand: under the same name as ours, for ext4 places directories by their names."""
-    return lambda site: run("rm", "-rf", f"{site.directory}/{name}")
+    return lambda context: run("rm", "-rf", f"{context.directory}/{name}")
 
 
-def borg_before(site: LoopSite) -> None:
-    run("rm", "-rf", f"{site.directory}/{BACKUP}-repository", f"{site.scratch}/by-hand")
-    borg(site, "init", "--encryption=none", f"{BACKUP}-repository")
+def borg_before(context: LoopContext) -> None:
+    run("rm", "-rf", f"{context.directory}/{BACKUP}-repository", f"{context.scratch}/by-hand")
+    borg(context, "init", "--encryption=none", f"{BACKUP}-repository")
 
 
-def sqlite_before(site: LoopSite) -> None:
-    removing("sqlite-wal-200")(site)
-    run("mkdir", f"{site.directory}/sqlite-wal-200")
+def sqlite_before(context: LoopContext) -> None:
+    removing("sqlite-wal-200")(context)
+    run("mkdir", f"{context.directory}/sqlite-wal-200")
 
 
 PAIRS = {
@@ -105,37 +106,41 @@ PAIRS = {
     "cp": Pair(
         TreeJob("copy", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy"),
+        lambda context: timed(context, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy"),
         removing(f"{TREE}-copy"),
     ),
     "rm": Pair(
         TreeJob("delete", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "rm", "-rf", f"{TREE}-copy"),
-        lambda site: run("cp", "-a", "--reflink=never", f"{site.directory}/{TREE}", f"{site.directory}/{TREE}-copy"),
+        lambda context: timed(context, "rm", "-rf", f"{TREE}-copy"),
+        lambda context: run(
+            "cp", "-a", "--reflink=never", f"{context.directory}/{TREE}", f"{context.directory}/{TREE}-copy"
+        ),
     ),
     "tar": Pair(
         TreeJob("tar", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda site: timed(site, "tar", "-cf", f"{TREE}.tar", "-C", TREE, "."),
+        lambda context: timed(context, "tar", "-cf", f"{TREE}.tar", "-C", TREE, "."),
         removing(f"{TREE}.tar"),
     ),
     "rsync": Pair(
         RsyncJob("onto", "mixed", 500, 32 * MIB),
         "duration",
-        lambda site: timed(site, "rsync", "-a", f"{site.scratch}/{SYNCED}/", SYNCED),
+        lambda context: timed(context, "rsync", "-a", f"{context.scratch}/{SYNCED}/", SYNCED),
         removing(SYNCED),
     ),
     "borg": Pair(
         ARCHIVED,
         "duration",
-        lambda site: borg(site, "create", f"{BACKUP}-repository::first", f"{BACKUP}-source"),
+        lambda context: borg(context, "create", f"{BACKUP}-repository::first", f"{BACKUP}-source"),
         borg_before,
     ),
     "sqlite3": Pair(
         SqliteJob("wal", 200),
         "duration",
-        lambda site: timed(site, "sqlite3", "sqlite-wal-200/database", f".read {site.scratch}/sqlite-wal-200.sql"),
+        lambda context: timed(
+            context, "sqlite3", "sqlite-wal-200/database", f".read {context.scratch}/sqlite-wal-200.sql"
+        ),
         sqlite_before,
     ),
 }
@@ -144,50 +149,50 @@ COUNTED = ["cp", "tar", pytest.param("rsync", marks=pytest.mark.rsync)]
 ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else []) for name in PAIRS]
 
 
-async def ours(pair: Pair, site: LoopSite) -> float:
-    async with aclosing(workloads.run(pair.job, site, seed=7)) as told:
+async def ours(pair: Pair, context: LoopContext) -> float:
+    async with aclosing(engines.run(pair.job, context, seed=7)) as told:
         figures = {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
     return figures[pair.metric]
 
 
-async def theirs(pair: Pair, site: LoopSite) -> float:
-    pair.before(site)
-    await site.remount()
-    return pair.by_hand(site)
+async def theirs(pair: Pair, context: LoopContext) -> float:
+    pair.before(context)
+    await context.remount()
+    return pair.by_hand(context)
 
 
-def written_bytes(site: LoopSite) -> int:
-    run("sync", "--file-system", site.directory)
-    counted = device.counters(*site.devices)
+def written_bytes(context: LoopContext) -> int:
+    run("sync", "--file-system", context.directory)
+    counted = block_stats.counters(*context.devices)
     assert counted
     return counted.written_bytes
 
 
 @pytest.mark.parametrize("name", COUNTED)
-async def test_work_done_by_hand_writes_as_much(name: str, site: LoopSite) -> None:
-    await ours(PAIRS[name], site)  # lays out what both work on
+async def test_work_done_by_hand_writes_as_much(name: str, context: LoopContext) -> None:
+    await ours(PAIRS[name], context)  # lays out what both work on
     written = []
     for work in (ours, theirs):
-        before = written_bytes(site)
-        await work(PAIRS[name], site)
-        written.append(written_bytes(site) - before)
+        before = written_bytes(context)
+        await work(PAIRS[name], context)
+        written.append(written_bytes(context) - before)
     assert SAME_BYTES[0] < written[0] / written[1] < SAME_BYTES[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", FILESYSTEMS, indirect=True)
+@pytest.mark.parametrize("context", FILESYSTEMS, indirect=True)
 @pytest.mark.parametrize("name", ALL)
-async def test_work_done_by_hand_takes_as_long(name: str, site: LoopSite) -> None:
+async def test_work_done_by_hand_takes_as_long(name: str, context: LoopContext) -> None:
     pair, ratios = PAIRS[name], list[float]()
-    await ours(pair, site)  # lays out what both work on
+    await ours(pair, context)  # lays out what both work on
     for number in range(PAIRS_OF_TIMES):
         if number % 2:
-            one = await ours(pair, site)
-            other = await theirs(pair, site)
+            one = await ours(pair, context)
+            other = await theirs(pair, context)
         else:
-            other = await theirs(pair, site)
-            one = await ours(pair, site)
+            other = await theirs(pair, context)
+            one = await ours(pair, context)
         ratios.append(one / other)
     found = statistics.median(ratios)
-    print(f"{site.filesystem}: ours over theirs {found:.3f} in {len(ratios)} pairs")
+    print(f"{context.filesystem}: ours over theirs {found:.3f} in {len(ratios)} pairs")
     assert CLOSE[0] < found < CLOSE[1]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fswizard.bench import cleaning, journal
-from fswizard.bench.helper import Helper
 from fswizard.errors import Refused
 from fswizard.results import state_directory
+from fswizard.targets import cleaning, journal
+from fswizard.targets.helper import Helper
 from tests.loop.channel import Channel, make_image, nameless
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench.probing import run_probe
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import ProbeTarget, find_target
 from fswizard.drives.targets import find_device
 from fswizard.errors import Refused, RunFailed, UsageError
 from fswizard.privileged import rights
 from fswizard.system.host import Host
+from fswizard.targets.device_probe import run_probe
 from tests.builders import make_drive
 from tests.fakes.host import use
 from tests.loop.channel import Channel, attached, make_image

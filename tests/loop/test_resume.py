@@ -14,9 +14,6 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from fswizard.bench import resuming
-from fswizard.bench.resuming import Resumption
-from fswizard.bench.session import Session
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.model.events import (
     Event,
@@ -31,6 +28,9 @@ from fswizard.model.events import (
 from fswizard.model.plan import Target
 from fswizard.model.result import Result
 from fswizard.results import write_result
+from fswizard.session import resuming
+from fswizard.session.resuming import Resumption
+from fswizard.session.session import Session
 from tests.loop.runs import COPY_TREE, TINY, short_plan, watch
 from tests.loop.test_run_command import RECIPE, fswizard, start, wait_for
 
@@ -43,7 +43,7 @@ async def ended_early(directory: Path, when: Callable[[Event], bool], candidates
     """The file of a run of three rounds that was stopped at the first event that `when` is true of."""
     path = directory / "result.jsonl"
     plan = short_plan(directory, candidates, QUICK, minimum_rounds=3, maximum_rounds=3)
-    session = Session(plan, path, patience_s=0)
+    session = Session(plan, path, idle_wait_s=0)
     async with aclosing(session.events()) as events:
         async for event in events:
             if when(event):
@@ -52,7 +52,7 @@ async def ended_early(directory: Path, when: Callable[[Event], bool], candidates
 
 
 def session_of(found: Resumption) -> Session:
-    return Session(found.plan, found.path, patience_s=0, earlier=found.earlier)
+    return Session(found.plan, found.path, idle_wait_s=0, earlier=found.earlier)
 
 
 def measured_in(number: int, count: int = 1) -> Callable[[Event], bool]:
@@ -160,7 +160,7 @@ async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
 
 async def test_the_bare_device_is_not_measured_twice(tmp_path: Path) -> None:
     plan = short_plan(tmp_path, "ext4; ext2", minimum_rounds=1, maximum_rounds=1)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     async with aclosing(session.events()) as events:
         async for event in events:
             if isinstance(event, SampleTaken) and event.sample.round == 1:
@@ -217,7 +217,7 @@ async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
     assert "is complete" in refusal(replace(result, outcome="finished"))
     assert "otherwise" in refusal(replace(result, plan=replace(result.plan, candidates=(ext4, hostile))))
     renamed = replace(result.plan, candidates=(ext4, unknown))
-    assert "not known" in refusal(replace(result, plan=renamed, samples=(), failures=(), courses=()))
+    assert "not known" in refusal(replace(result, plan=renamed, samples=(), failures=(), throughput_series=()))
     huge = replace(result.plan, target=replace(result.plan.target, size_bytes=1 << 50))
     assert "must stay free" in refusal(replace(result, plan=huge))
     device = Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84")

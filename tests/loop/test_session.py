@@ -12,21 +12,21 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.bench.session import Session
 from fswizard.model.events import (
     CommandFinished,
-    CourseTaken,
     Event,
     RatioUpdated,
     RunEnded,
     RunStarted,
     SampleTaken,
+    SeriesRecorded,
     StepFailed,
     StepProgressed,
     StepSkipped,
     StepStarted,
 )
 from fswizard.model.recipe import FioJob
+from fswizard.session.session import Session
 from tests.loop.runs import COPY_TREE, RANDOM_WRITE, TINY, short_plan, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -46,7 +46,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(directory / "state"))
         plan = short_plan(directory, "; ".join(CANDIDATES), minimum_rounds=3, maximum_rounds=3)
-        events = asyncio.run(watch(Session(plan, directory / "result.jsonl", patience_s=0)))
+        events = asyncio.run(watch(Session(plan, directory / "result.jsonl", idle_wait_s=0)))
     return events, directory / "result.jsonl"
 
 
@@ -68,7 +68,7 @@ class TestAWholeRun:
         events, path = whole
         loaded = results.load(path)
         assert loaded.samples == tuple(e.sample for e in events if isinstance(e, SampleTaken))
-        assert loaded.courses == tuple(e.course for e in events if isinstance(e, CourseTaken))
+        assert loaded.throughput_series == tuple(e.course for e in events if isinstance(e, SeriesRecorded))
         assert isinstance(events[0], RunStarted)
         assert loaded.plan.candidates == events[0].plan.candidates
         assert loaded.outcome == "finished"
@@ -107,14 +107,14 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
     """The run takes two seconds: fio tells how far it is four times in each."""
     recipe = replace(TINY, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.9)),))
     plan = short_plan(tmp_path, "ext4", recipe, minimum_rounds=1, maximum_rounds=1)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
     shares = [event.run_fraction for event in of_kind(events, StepProgressed) if isinstance(event, StepProgressed)]
     assert len(shares) >= 5
     assert shares == sorted(shares)
     assert any(event.rate for event in events if isinstance(event, StepProgressed))
-    courses = results.load(tmp_path / "result.jsonl").courses
-    assert courses == tuple(e.course for e in events if isinstance(e, CourseTaken))
-    assert {(course.candidate, course.workload) for course in courses} >= {("ext4", "random-write")}
+    throughput_series = results.load(tmp_path / "result.jsonl").throughput_series
+    assert throughput_series == tuple(e.course for e in events if isinstance(e, SeriesRecorded))
+    assert {(course.candidate, course.workload) for course in throughput_series} >= {("ext4", "random-write")}
 
 
 async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_p
     too_much = replace(RANDOM_WRITE, name="big", job=FioJob("write", 1 << 20, TOO_MUCH_BYTES))
     recipe = replace(TINY, workloads=(too_much,))
     plan = short_plan(tmp_path, "ext4; ext2", recipe, minimum_rounds=1, maximum_rounds=1)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", patience_s=0))
+    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
     (failed,) = (event for event in events if isinstance(event, StepFailed))
     assert (failed.failure.candidate, failed.failure.workload, failed.failure.kind) == ("ext4", "big", "ENOSPC")
     assert len(of_kind(events, StepSkipped)) == 1, "it is tried once more on a fresh filesystem"
@@ -134,7 +134,7 @@ async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_p
 
 async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
     plan = short_plan(tmp_path)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     async with aclosing(session.events()) as events:
         async for event in events:
             if isinstance(event, StepStarted) and event.step.stage == "workload":
@@ -151,7 +151,7 @@ async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
     ],
 )
 async def test_stopping_at_any_stage_ends_with_what_was_measured(tmp_path: Path, stage: str) -> None:
-    session = Session(short_plan(tmp_path), tmp_path / "result.jsonl", patience_s=0)
+    session = Session(short_plan(tmp_path), tmp_path / "result.jsonl", idle_wait_s=0)
     told = []
     async with aclosing(session.events()) as events:
         async for event in events:
@@ -166,7 +166,7 @@ async def test_stopping_at_any_stage_ends_with_what_was_measured(tmp_path: Path,
 async def test_a_skipped_candidate_is_out_and_the_run_goes_on(tmp_path: Path) -> None:
     recipe = replace(TINY, workloads=(COPY_TREE,))
     plan = short_plan(tmp_path, "; ".join(CANDIDATES), recipe, minimum_rounds=2, maximum_rounds=2)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     tried = []
     async with aclosing(session.events()) as events:
         async for event in events:
@@ -180,7 +180,7 @@ async def test_a_skipped_candidate_is_out_and_the_run_goes_on(tmp_path: Path) ->
 
 async def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
     plan = short_plan(tmp_path, "ext4", minimum_rounds=1, maximum_rounds=1)
-    session = Session(plan, tmp_path / "result.jsonl", patience_s=0)
+    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
     told: list[object] = []
 
     class Going(asyncio.Event):

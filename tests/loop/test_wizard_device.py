@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 SIZE = (180, 40)
 PROBED_BYTES = 640 << 20
 """Less is not enough for a probe; it stays sparse but for what is written until the probe is stopped."""
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """A last resort: each of these waits ends with what it waits for."""
 
 
@@ -43,13 +43,13 @@ async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:
     await at_step(pilot, "drive")
     name = Path(case.path).name
     drives = pilot.app.screen.query_one("#drives", Rows)
-    await until(pilot, lambda: name in keys_of(pilot.app, "#drives"), f"{name} in the list", patience_s=PATIENCE_S)
+    await until(pilot, lambda: name in keys_of(pilot.app, "#drives"), f"{name} in the list", timeout_s=TIMEOUT_S)
     drives.highlight(name)
     await until(
         pilot,
         lambda: drives.key == name and DEVICE + case.path in keys_of(pilot.app, "#targets"),
         f"{case.path} as a target",
-        patience_s=PATIENCE_S,
+        timeout_s=TIMEOUT_S,
     )
     return DEVICE + case.path
 
@@ -67,7 +67,7 @@ async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
         await at_step(pilot, step)
         await pilot.press("enter")
     await at_step(pilot, "review")
-    await shows(pilot, "erase and start", patience_s=PATIENCE_S)
+    await shows(pilot, "erase and start", timeout_s=TIMEOUT_S)
 
 
 async def answer(pilot: Pilot[Any], words: str) -> None:
@@ -81,7 +81,7 @@ async def test_a_device_is_measured_and_left_wiped_after_what_it_stands_for_was_
         await to_the_question(pilot, case)
         assert 'ext4 "archive"' in screen_text(pilot.app)
         await answer(pilot, str(case.file))
-        await at_step(pilot, "result", patience_s=PATIENCE_S)
+        await at_step(pilot, "result", timeout_s=TIMEOUT_S)
         result = wizard(pilot).result
         assert result is not None
         assert result.plan.target.kind == "device"
@@ -97,9 +97,9 @@ async def test_with_the_wrong_words_no_byte_of_the_device_changes(bench: Bench) 
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         await to_the_question(pilot, case)
         await answer(pilot, "")
-        await shows(pilot, "To confirm, type", patience_s=PATIENCE_S)
+        await shows(pilot, "To confirm, type", timeout_s=TIMEOUT_S)
         await answer(pilot, f"{case.file}x")
-        await shows(pilot, "is not the serial number of", patience_s=PATIENCE_S)
+        await shows(pilot, "is not the serial number of", timeout_s=TIMEOUT_S)
         await pilot.press("enter", "enter")
         await at_step(pilot, "review")
         assert wizard(pilot).running is None
@@ -114,7 +114,7 @@ async def test_a_filesystem_made_after_the_review_is_not_overwritten(bench: Benc
         run("mkfs.ext4", "-q", case.path)
         before = digest(case)
         await answer(pilot, str(case.file))
-        await shows(pilot, "has changed since the plan was made", patience_s=PATIENCE_S)
+        await shows(pilot, "has changed since the plan was made", timeout_s=TIMEOUT_S)
         assert wizard(pilot).running is None
     assert digest(case) == before
 
@@ -135,7 +135,7 @@ async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(benc
         assert offer.refused is not None
         assert offer.refused.message == f"{Path(case.path).name} is mounted on {point}."
         assert offer.refused.hint == f"Unmount it first: umount {point}"
-        assert wizard(pilot).wishes.device == ""
+        assert wizard(pilot).choices.device == ""
 
 
 @pytest.mark.slow
@@ -154,12 +154,12 @@ async def _probe(point: Path, case: Case) -> None:
         places = wizard(pilot).known.places
         await until(pilot, lambda: any(place.directory == str(point) for place in places.values()), "a place on it")
         await pilot.press("p")
-        await shows(pilot, "At most", patience_s=PATIENCE_S)
+        await shows(pilot, "At most", timeout_s=TIMEOUT_S)
         assert list(point.iterdir()) == [point / "lost+found"]
         await pilot.press("enter")
-        await shows(pilot, "longest write", patience_s=PATIENCE_S)
+        await shows(pilot, "longest write", timeout_s=TIMEOUT_S)
         await pilot.press("escape")
-        await shows(pilot, "? Inconclusive", patience_s=PATIENCE_S)
+        await shows(pilot, "? Inconclusive", timeout_s=TIMEOUT_S)
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        await shows(pilot, "GB written in", patience_s=PATIENCE_S)
+        await shows(pilot, "GB written in", timeout_s=TIMEOUT_S)

@@ -27,7 +27,7 @@ from fswizard.__main__ import main
 main()
 """
 PROMPT = "password for"
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 
 
 @pytest.fixture
@@ -52,12 +52,12 @@ def terminal(asked: User, tmp_path: Path) -> Iterator[Tmux]:
 
 
 def to_the_review(terminal: Tmux) -> None:
-    terminal.shows("What would you like to know?", patience_s=PATIENCE_S)
+    terminal.shows("What would you like to know?", timeout_s=TIMEOUT_S)
     terminal.press("End", "Enter")
-    terminal.shows("a scratch image of", patience_s=PATIENCE_S)
+    terminal.shows("a scratch image of", timeout_s=TIMEOUT_S)
     for words in ("Which filesystems", "What do you do with it?", "sudo asks for your password"):
         terminal.press("Enter")
-        terminal.shows(words, patience_s=PATIENCE_S)
+        terminal.shows(words, timeout_s=TIMEOUT_S)
 
 
 def answer(terminal: Tmux, number: int, *keys: str) -> None:
@@ -67,7 +67,7 @@ def answer(terminal: Tmux, number: int, *keys: str) -> None:
         return not terminal.full_screen and terminal.text().count(PROMPT) == number
 
     terminal.press("Enter")
-    wait_until(asked, PATIENCE_S, "sudo asks for the password")
+    wait_until(asked, TIMEOUT_S, "sudo asks for the password")
     terminal.press(*keys)
 
 
@@ -75,19 +75,19 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     to_the_review(terminal)
     for number, keys in enumerate((("wrong", "Enter"), ("C-c",)), 1):
         answer(terminal, number, *keys)
-        shown = terminal.shows("sudo gave no rights", full_screen=True, patience_s=PATIENCE_S)
+        shown = terminal.shows("sudo gave no rights", full_screen=True, timeout_s=TIMEOUT_S)
         assert "Ready to measure" in shown
         terminal.press("Escape")
-        terminal.shows("What do you do with it?", patience_s=PATIENCE_S)
+        terminal.shows("What do you do with it?", timeout_s=TIMEOUT_S)
         terminal.press("Enter")
-        terminal.shows("Nothing has happened yet", patience_s=PATIENCE_S)
+        terminal.shows("Nothing has happened yet", timeout_s=TIMEOUT_S)
     answer(terminal, 3, PASSWORD, "Enter")
-    terminal.shows("space pause", full_screen=True, patience_s=PATIENCE_S)
-    shown = terminal.shows("mkfs.ext4", full_screen=True, patience_s=PATIENCE_S)
+    terminal.shows("space pause", full_screen=True, timeout_s=TIMEOUT_S)
+    shown = terminal.shows("mkfs.ext4", full_screen=True, timeout_s=TIMEOUT_S)
     assert PASSWORD not in shown
     assert _programs_as_root(asked), "the helper runs as root, everything else as the user"
     terminal.press("C-q")
-    terminal.shows("Stop, clean up and quit", patience_s=PATIENCE_S)
+    terminal.shows("Stop, clean up and quit", timeout_s=TIMEOUT_S)
     terminal.press("Down", "Down", "Enter")
     terminal.ends()
     assert not list(asked.home.rglob("fswizard-*"))

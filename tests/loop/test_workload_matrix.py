@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
-from fswizard.bench.session import Session
-from fswizard.bench.workloads import ENGINES
+from fswizard.engines import ENGINES
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
 from fswizard.model.metrics import DURATION, ENGINE_METRICS, IOPS
 from fswizard.model.recipe import (
@@ -33,6 +32,7 @@ from fswizard.model.recipe import (
     TreeShape,
     Workload,
 )
+from fswizard.session.session import Session
 from tests.conftest import NEEDS
 from tests.loop.runs import short_plan, watch
 
@@ -148,7 +148,7 @@ def measured(filesystem: str, which: str, directory: Path) -> Matrix:
     recipe = Recipe("matrix", "Matrix", "For tests.", workloads_of(which), IMAGE_BYTES[filesystem], 60.0)
     plan = replace(short_plan(directory, filesystem, recipe), minimum_rounds=1, maximum_rounds=1)
     found = Matrix()
-    session = Session(plan, directory / "result.jsonl", patience_s=0.0)
+    session = Session(plan, directory / "result.jsonl", idle_wait_s=0.0)
     for event in asyncio.run(watch(session)):
         found.take(event)
     assert session.error is None, session.error

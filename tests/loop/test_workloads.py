@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench import workloads
-from fswizard.bench.workloads import Measured, WorkloadFailed
+from fswizard import engines
+from fswizard.engines import WorkloadFailed
 from fswizard.model.recipe import (
     BackupJob,
     FileServerJob,
@@ -23,8 +23,9 @@ from fswizard.model.recipe import (
     SqliteJob,
     TreeJob,
 )
+from fswizard.progress.workload_events import Measured
 from tests.conftest import NEEDS
-from tests.loop.loop_site import LoopSite, loop_site, run
+from tests.loop.loop_context import LoopContext, loop_context, run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -39,7 +40,7 @@ WRITING: dict[str, Job] = {
 }
 READING = FioJob("read", MIB, 16 * MIB, seconds=0.1, depth=4)
 
-Open = Callable[[str, int], LoopSite]
+Open = Callable[[str, int], LoopContext]
 
 
 @pytest.fixture
@@ -47,26 +48,26 @@ def open_site(tmp_path: Path) -> Iterator[Open]:
     """Opens a fresh filesystem of a size; it is gone after the test."""
     with ExitStack() as undo:
 
-        def open_(filesystem: str, size_bytes: int) -> LoopSite:
-            return undo.enter_context(loop_site(tmp_path, filesystem, str(size_bytes)))
+        def open_(filesystem: str, size_bytes: int) -> LoopContext:
+            return undo.enter_context(loop_context(tmp_path, filesystem, str(size_bytes)))
 
         yield open_
 
 
-async def figures_of(job: Job, site: LoopSite, seed: int = 7) -> dict[str, float]:
-    async with aclosing(workloads.run(job, site, seed=seed)) as told:
+async def figures_of(job: Job, context: LoopContext, seed: int = 7) -> dict[str, float]:
+    async with aclosing(engines.run(job, context, seed=seed)) as told:
         return {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
 
 
-async def failure_of(job: Job, site: LoopSite) -> WorkloadFailed:
+async def failure_of(job: Job, context: LoopContext) -> WorkloadFailed:
     with pytest.raises(WorkloadFailed) as caught:
-        await figures_of(job, site)
+        await figures_of(job, context)
     return caught.value
 
 
-def fill(site: LoopSite) -> None:
+def fill(context: LoopContext) -> None:
     """Leave no room at all: one file as large as it can be, then ever smaller writes to its end."""
-    with suppress(OSError), open(f"{site.directory}/filling", "ab", buffering=0) as file:
+    with suppress(OSError), open(f"{context.directory}/filling", "ab", buffering=0) as file:
         for size in (MIB, 4096):
             with suppress(OSError):
                 while True:
@@ -109,23 +110,23 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
         "rsync": RsyncJob("onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),
     }
-    site = open_site(filesystem, size_bytes)
+    context = open_site(filesystem, size_bytes)
     if job == "sqlite":
-        fill(site)
-    failed = await failure_of(too_much[job], site)
+        fill(context)
+    failed = await failure_of(too_much[job], context)
     assert failed.kind == "ENOSPC"
     assert "No space left on device" in failed.text
-    assert [path.name for path in Path(site.directory).iterdir() if path.name.endswith(".part")] == []
+    assert [path.name for path in Path(context.directory).iterdir() if path.name.endswith(".part")] == []
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: str, open_site: Open) -> None:
-    site = open_site(filesystem, IMAGE_SIZES[filesystem])
+    context = open_site(filesystem, IMAGE_SIZES[filesystem])
     shares = []
     for percent in (60, 85):
-        measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), site)
+        measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), context)
         assert measured["operation_rate"] > 0
-        room = os.statvfs(site.directory)
+        room = os.statvfs(context.directory)
         used = room.f_blocks - room.f_bfree
         shares.append(100 * used / (used + room.f_bavail))
     assert 59 < shares[0] < 68, "the work itself takes a little room, too"
@@ -135,32 +136,32 @@ async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: 
 @pytest.mark.fio
 @pytest.mark.parametrize("job", ["random-write", "copy", "file-server"])
 async def test_a_filesystem_that_turned_read_only_is_a_failure(job: str, open_site: Open) -> None:
-    site = open_site("ext4", IMAGE_SIZES["ext4"])
-    await figures_of(WRITING[job], site)
-    run("mount", "-o", "remount,ro", site.directory)
-    site.remounting = False
-    assert (await failure_of(WRITING[job], site)).kind == "EROFS"
+    context = open_site("ext4", IMAGE_SIZES["ext4"])
+    await figures_of(WRITING[job], context)
+    run("mount", "-o", "remount,ro", context.directory)
+    context.remounting = False
+    assert (await failure_of(WRITING[job], context)).kind == "EROFS"
 
 
 @pytest.mark.fio
 async def test_a_disk_that_cannot_be_read_is_a_failure(open_site: Open, tmp_path: Path) -> None:
-    site = open_site("ext4", IMAGE_SIZES["ext4"])
-    await figures_of(READING, site)
-    site.remounting = False
+    context = open_site("ext4", IMAGE_SIZES["ext4"])
+    await figures_of(READING, context)
+    context.remounting = False
     os.truncate(tmp_path / "image", 8 * MIB)
-    assert (await failure_of(READING, site)).kind == "EIO"
+    assert (await failure_of(READING, context)).kind == "EIO"
 
 
 @pytest.mark.fio
 async def test_the_same_seed_touches_the_same_blocks(open_site: Open) -> None:
-    site = open_site("ext4", IMAGE_SIZES["ext4"])
+    context = open_site("ext4", IMAGE_SIZES["ext4"])
     once = FioJob("randwrite", 4096, 4 * MIB, io_engine="psync")
-    await figures_of(once, site, seed=3)
+    await figures_of(once, context, seed=3)
     seeds = []
     for number, seed in enumerate((3, 3, 4)):
-        log = f"{site.scratch}/blocks-{number}"
-        command = workloads.commands(once)[1].argv
-        argv = [word.replace("MOUNT", site.directory).replace("SEED", str(seed)) for word in command]
+        log = f"{context.scratch}/blocks-{number}"
+        command = engines.commands(once)[1].argv
+        argv = [word.replace("MOUNT", context.directory).replace("SEED", str(seed)) for word in command]
         run(*argv, f"--write_iolog={log}")
         seeds.append([line.split()[-2:] for line in Path(log).read_text().splitlines() if " write " in line])
     assert len(seeds[0]) == 1024

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import psutil
 
-from fswizard.bench import cleaning, journal
+from fswizard.targets import cleaning, journal
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import process_named, wait_until
 from tests.recipe_texts import writing
@@ -101,7 +101,7 @@ def standing_still(at: str, gate: Path) -> str:
     os.mkfifo(gate)
     return f"""
 import re, sys
-from fswizard.bench.narrator import Narrator
+from fswizard.progress.emitter import Narrator
 begin, stood = Narrator.begin, []
 def still(self, stage, title, **more):
     step = begin(self, stage, title, **more)

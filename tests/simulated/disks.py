@@ -110,7 +110,7 @@ class PlainDisk:
         return 0.0
 
 
-Course = Callable[[float], float]
+ThroughputSeries = Callable[[float], float]
 """From the seconds since a disk was first used to how many times slower it is than it might be."""
 
 
@@ -123,7 +123,7 @@ def slowing(seconds: float) -> float:
     return min(20.0, math.exp(seconds / 30))
 
 
-def moody(seed: int) -> Course:
+def moody(seed: int) -> ThroughputSeries:
     """Others use the disk, too: every second it is another one, up to 2.5 times as quick or as slow."""
     return lambda seconds: 2.5 ** random.Random(f"{seed}/{int(seconds)}").uniform(-1, 1)
 
@@ -138,7 +138,7 @@ class SeekingDisk:
 
     seek_s: float
     flush_costs_s: float = 0.0
-    course: Course = steady
+    course: ThroughputSeries = steady
     size_bytes: int = 192 * _MIB
     _streams: Streams = field(default_factory=Streams)
     _first: float = 0.0

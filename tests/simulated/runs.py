@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fswizard.bench.planning import Choices, TargetChoice, make_plan
-from fswizard.bench.session import Session
 from fswizard.drives.targets import find_device
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import IOPS
 from fswizard.model.recipe import FioJob, OverflowJob, Recipe, Workload
 from fswizard.model.result import Result
+from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.session import Session
 from tests.loop.runs import watch
 from tests.simulated.nbd import Model, attached
 
@@ -40,7 +40,7 @@ def run(disk: Model, directory: Path, recipe: Recipe, candidates: str, *, drive:
     with attached(disk, directory, direct=False) as device:
         target = TargetChoice("device", device, serial=find_device(device).identifiers[0])
         plan = make_plan(Choices(recipe, parse_candidates(candidates), target=target, seed=1, drive=drive))
-        session = Session(replace(plan, **fields), directory / "result.jsonl", patience_s=0)
+        session = Session(replace(plan, **fields), directory / "result.jsonl", idle_wait_s=0)
         asyncio.run(watch(session))
         if session.error is not None:
             raise session.error

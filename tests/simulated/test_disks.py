@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fswizard.advice import conclude
-from fswizard.bench.workloads.overflow import cliff
+from fswizard.engines.overflow import cliff
 from fswizard.model.judgement import Findings
 from fswizard.system import clock
 from tests.bench import recordings

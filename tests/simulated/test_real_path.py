@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench.probing import FileWriter, run_probe
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeResult, probe
 from fswizard.drives.probe_target import find_target
 from fswizard.drives.targets import find_device
+from fswizard.targets.device_probe import FileWriter, run_probe
 from tests.simulated.disks import PlainDisk, as_published
 from tests.simulated.nbd import Model, attached
 

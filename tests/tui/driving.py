@@ -19,20 +19,20 @@ from fswizard.tui.threads import ASIDE
 from fswizard.tui.widgets.rows import Rows
 from tests.fakes.wizard import Clock
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """The last resort, where something never comes however long one waits."""
 LOOK_S = 0.01
 """Between two looks at what threads and timers bring."""
 
 
 async def until(
-    pilot: Pilot[Any], condition: Callable[[], bool], what: str = "", *, patience_s: float = PATIENCE_S
+    pilot: Pilot[Any], condition: Callable[[], bool], what: str = "", *, timeout_s: float = TIMEOUT_S
 ) -> None:
     """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
     app = pilot.app
     await idle(app)
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + max(PATIENCE_S, patience_s)
+    deadline = loop.time() + max(TIMEOUT_S, timeout_s)
     while not condition() or not _listens(app):
         if loop.time() > deadline:
             raise AssertionError(f"in vain waited for {what}\n{screen_text(app)}")
@@ -74,7 +74,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
     app, known = wizard(pilot), wizard(pilot).known
     await pilot.pause()
-    if isinstance(app.screen, StepScreen) and app.screen.STEP == "drive" and not app.wishes.comparing:
+    if isinstance(app.screen, StepScreen) and app.screen.STEP == "drive" and not app.choices.comparing:
         everything = lambda: known.drives is not None and len(known.details) == len(known.drives)  # noqa: E731
         await until(pilot, everything, "what is known of the disks")
     while found := [*_workers(app), *_threads()]:
@@ -82,7 +82,7 @@ async def settled(pilot: Pilot[Any]) -> None:
             if isinstance(one, Worker):
                 await one.wait()
             else:
-                await asyncio.to_thread(one.join, PATIENCE_S)
+                await asyncio.to_thread(one.join, TIMEOUT_S)
         await pilot.pause()
     for screen in app.screen_stack:
         if isinstance(screen, RunScreen):  # it draws by a timer, also below a window
@@ -100,20 +100,20 @@ def _threads() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name.startswith(ASIDE) and not t.name.endswith(lasting)]
 
 
-async def at_step(pilot: Pilot[Any], step: str, *, patience_s: float = PATIENCE_S) -> None:
+async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S) -> None:
     """Wait until the wizard is at a step."""
     app = wizard(pilot)
     await until(
         pilot,
         lambda: isinstance(app.screen, StepScreen) and step == app.screen.STEP and app.screen.is_current,
         f"the step {step}",
-        patience_s=patience_s,
+        timeout_s=timeout_s,
     )
 
 
-async def shows(pilot: Pilot[Any], words: str, *, patience_s: float = PATIENCE_S) -> None:
+async def shows(pilot: Pilot[Any], words: str, *, timeout_s: float = TIMEOUT_S) -> None:
     """Wait until `words` stand on the screen."""
-    await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen", patience_s=patience_s)
+    await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen", timeout_s=timeout_s)
 
 
 def wizard(pilot: Pilot[Any]) -> FswizardApp:

@@ -21,9 +21,9 @@ from fswizard.model.events import RunStarted, StepProgressed
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import RunState, advance
-from fswizard.tui.wishes import Wishes
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
@@ -54,7 +54,7 @@ def main() -> None:
 class _Machine(FakeMachine):
     """Plans what was recorded."""
 
-    def make_plan(self, wishes: Wishes) -> Plan:
+    def make_plan(self, choices: WizardChoices) -> Plan:
         return _started().plan
 
 

@@ -12,11 +12,11 @@ from textual.widgets import Input
 
 from fswizard.errors import UsageError
 from fswizard.tui.backend import ThisMachine
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.layouts import best_first, short_name
 from fswizard.tui.screens.members import IMAGES, MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.rows import Rows
-from fswizard.tui.wishes import Wishes
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
 from tests.tui.test_screens import PAIR
@@ -50,7 +50,7 @@ async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: wizard(pilot).known.looked, "what can be made here")
         await until(
-            pilot, lambda: wizard(pilot).wishes.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
+            pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
         )
         assert "10.7 GB" in screen_text(pilot.app), "the room of RAID 5 on three"
         assert "md:raid6+ext4" not in keys_of(pilot.app, "#candidates"), "three are too few for it"
@@ -78,7 +78,7 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
         await shows(pilot, "2 disks: nothing was found there")
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        assert wizard(pilot).wishes.members == PAIR
+        assert wizard(pilot).choices.members == PAIR
         for step in ("drive", "filesystems", "workloads"):
             await at_step(pilot, step)
             await pilot.press("enter")
@@ -112,7 +112,7 @@ async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> Non
         await shows(pilot, "One disk is no array")
         await pilot.press("space", "escape")
         await at_step(pilot, "drive")
-        assert wizard(pilot).wishes.across == 1
+        assert wizard(pilot).choices.across == 1
 
 
 async def test_the_mouse_ticks_disks_and_turns_the_number_of_images() -> None:
@@ -137,17 +137,17 @@ async def test_another_target_puts_the_array_away_and_what_was_ticked_for_it() -
         await at_step(pilot, "drive")
         await shows(pilot, "(•) 4 scratch images")
         await pilot.press("tab", "home", "space")
-        await until(pilot, lambda: wizard(pilot).wishes.across == 1, "one image")
+        await until(pilot, lambda: wizard(pilot).choices.across == 1, "one image")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs"), "the usual candidates")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs"), "the usual candidates")
 
 
 async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:
-    wishes = {"images": 4, "member_bytes": 5 << 30, "candidates": ()}
-    async with app("filesystems", machine(), drive=ARCHIVE, **wishes).run_test(size=SIZE) as pilot:
+    choices = {"images": 4, "member_bytes": 5 << 30, "candidates": ()}
+    async with app("filesystems", machine(), drive=ARCHIVE, **choices).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).wishes.candidates, "a proposal")
+        await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).choices.candidates, "a proposal")
         pilot.app.screen.query_one("#candidates", Rows).highlight("md:raid5+ext4")
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
@@ -158,13 +158,13 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
         await shows(pilot, "md:raid5,chunk=64K,degraded+ext4:noatime")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        assert "md:raid5,chunk=64K,degraded+ext4:noatime" in wizard(pilot).wishes.candidates
+        assert "md:raid5,chunk=64K,degraded+ext4:noatime" in wizard(pilot).choices.candidates
         await shows(pilot, "no more disk")
 
 
 async def test_a_layout_that_needs_more_disks_cannot_be_added() -> None:
-    wishes = {"images": 2, "member_bytes": 5 << 30, "candidates": ()}
-    async with app("filesystems", machine(), drive=ARCHIVE, **wishes).run_test(size=SIZE) as pilot:
+    choices = {"images": 2, "member_bytes": 5 << 30, "candidates": ()}
+    async with app("filesystems", machine(), drive=ARCHIVE, **choices).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("a", *"md:raid5+xfs", "enter")
         await shows(pilot, "needs at least 3 devices")
@@ -192,10 +192,10 @@ def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
 
 def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> None:
     recipe = replace(RECIPES[2], image_bytes=256 << 20)
-    wishes = Wishes("own", directory=str(tmp_path), images=3, member_bytes=256 << 20, recipe=recipe)
-    plan = ThisMachine().make_plan(replace(wishes, candidates=("ext4", "btrfs:raid1")))
+    choices = WizardChoices("own", directory=str(tmp_path), images=3, member_bytes=256 << 20, recipe=recipe)
+    plan = ThisMachine().make_plan(replace(choices, candidates=("ext4", "btrfs:raid1")))
     assert len(plan.target.members) == 3
     assert plan.candidates[1].array is not None
     assert plan.candidates[1].array.members == 3
     with pytest.raises(UsageError, match="at least 4"):
-        ThisMachine().make_plan(replace(wishes, candidates=("ext4", "btrfs:raid10")))
+        ThisMachine().make_plan(replace(choices, candidates=("ext4", "btrfs:raid10")))

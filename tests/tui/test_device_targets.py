@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.bench import privilege
-from fswizard.bench.privilege import Purpose
 from fswizard.errors import Refused
+from fswizard.targets import privilege
+from fswizard.targets.privilege import Purpose
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.review import plan_words
 from fswizard.tui.targets import DEVICE
@@ -130,7 +130,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
         await to_the_targets(pilot, DEVICE + PARTITION)
         await shows(pilot, '▲ Would be lost: sdf1: ext4 "photos", 4.00 TB')
         await pilot.press("space")
-        await until(pilot, lambda: wizard(pilot).wishes.device == PARTITION, "the partition")
+        await until(pilot, lambda: wizard(pilot).choices.device == PARTITION, "the partition")
         await pilot.press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
@@ -149,7 +149,7 @@ async def test_a_device_in_use_says_why_and_is_not_taken() -> None:
         for key in ("space", "enter"):
             await pilot.press(key)
             await pilot.pause()
-            assert wizard(pilot).wishes.device == ""
+            assert wizard(pilot).choices.device == ""
             await at_step(pilot, "drive")
 
 
@@ -164,7 +164,7 @@ async def test_the_scratch_image_is_the_default_and_can_be_returned_to() -> None
         rows.highlight("default")
         await pilot.press("space")
         await shows(pilot, "(•) a scratch image")
-        assert wizard(pilot).wishes.device == ""
+        assert wizard(pilot).choices.device == ""
 
 
 async def test_a_device_is_chosen_with_the_mouse() -> None:
@@ -174,7 +174,7 @@ async def test_a_device_is_chosen_with_the_mouse() -> None:
         rows = screen_text(pilot.app).splitlines()
         line = next(number for number, row in enumerate(rows) if "the whole disk sde" in row)
         await pilot.click(offset=(rows[line].index("the whole"), line))
-        await until(pilot, lambda: wizard(pilot).wishes.device == NEW.stable_name, "the disk")
+        await until(pilot, lambda: wizard(pilot).choices.device == NEW.stable_name, "the disk")
         await pilot.click(KeyBar, offset=(4, 0))
         await at_step(pilot, "filesystems")
 
@@ -187,7 +187,7 @@ async def test_another_disk_does_not_inherit_the_choice() -> None:
         await shows(pilot, "(•) a scratch image")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).wishes.device == ""
+        assert wizard(pilot).choices.device == ""
 
 
 async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> None:
@@ -208,17 +208,17 @@ async def test_escape_leads_back_from_the_question_and_nothing_was_begun() -> No
         await typed(pilot, "WSC")
         await pilot.press("escape")
         await at_step(pilot, "workloads")
-        assert wizard(pilot).wishes.device == NEW.stable_name
+        assert wizard(pilot).choices.device == NEW.stable_name
     assert not machine.sessions
 
 
 async def test_the_estimate_of_a_device_has_no_image_in_it() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with at_review(machine).run_test(size=SIZE) as pilot:
-        wishes = wizard(pilot).wishes
-        assert wishes.recipe is not None
-        on_image = machine.draft(replace(wishes, device="")).writes_bytes
-        assert on_image - machine.draft(wishes).writes_bytes == wishes.recipe.image_bytes
+        choices = wizard(pilot).choices
+        assert choices.recipe is not None
+        on_image = machine.draft(replace(choices, device="")).writes_bytes
+        assert on_image - machine.draft(choices).writes_bytes == choices.recipe.image_bytes
 
 
 async def test_wear_is_told_as_an_estimate_and_only_where_the_disk_told_what_it_takes() -> None:
@@ -241,18 +241,18 @@ async def test_wear_is_told_as_an_estimate_and_only_where_the_disk_told_what_it_
 
 async def test_on_a_host_managed_disk_only_what_keeps_to_its_zones_can_be_ticked() -> None:
     zoned = replace(NEW, zone_model="host-managed", zone_count=119)
-    wishes = {"drive": zoned, "device": zoned.stable_name, "candidates": ("ext4", "btrfs")}
-    async with app("filesystems", FakeMachine(drives=(zoned,)), **wishes).run_test(size=SIZE) as pilot:
+    choices = {"drive": zoned, "device": zoned.stable_name, "candidates": ("ext4", "btrfs")}
+    async with app("filesystems", FakeMachine(drives=(zoned,)), **choices).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await shows(pilot, "Not possible on this disk")
-        await until(pilot, lambda: wizard(pilot).wishes.candidates == ("btrfs",), "ext4 to be left out")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("btrfs",), "ext4 to be left out")
         rows = pilot.app.screen.query_one("#candidates", Rows)
         rows.highlight("xfs")
         await shows(pilot, "likes.")
         await pilot.press("space")
         rows.highlight("btrfs")
         await until(pilot, lambda: rows.key == "btrfs", "btrfs to be highlighted")
-        assert wizard(pilot).wishes.candidates == ("btrfs",)
+        assert wizard(pilot).choices.candidates == ("btrfs",)
 
 
 async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,7 @@ async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monke
     monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
     async with at_review(machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "type its serial number")
-        plan = wizard(pilot).wishes.plan
+        plan = wizard(pilot).choices.plan
         assert plan
         assert "asked once more whether to erase" in plan_words(plan, "sudo", 200).plain
         await typed(pilot, NEW.serial)

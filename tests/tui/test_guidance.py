@@ -28,8 +28,8 @@ class OnePlace(FakeMachine):
 class Twice(FakeMachine):
     """Runs the first of its commands twice in a row."""
 
-    def make_plan(self, wishes):  # type: ignore[no-untyped-def]
-        plan = super().make_plan(wishes)
+    def make_plan(self, choices):  # type: ignore[no-untyped-def]
+        plan = super().make_plan(choices)
         return replace(plan, commands=(plan.commands[0], *plan.commands))
 
 
@@ -50,7 +50,7 @@ async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so
         pilot.app.screen.query_one("#candidates", Rows).highlight("xfs:noatime")
         await pilot.press("b")
         await shows(pilot, "xfs:noatime is not among the candidates")
-        assert wizard(pilot).wishes.against == "ext4"
+        assert wizard(pilot).choices.against == "ext4"
 
 
 async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
@@ -59,7 +59,7 @@ async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
         pilot.app.screen.query_one("#candidates", Rows).highlight(NEED + "checksums")
         await shows(pilot, "✓ yes")
         lines = screen_text(pilot.app).splitlines()
-        for name in wizard(pilot).wishes.candidates:
+        for name in wizard(pilot).choices.candidates:
             assert any(name in line.split() and ("yes" in line or "metadata" in line) for line in lines), name
 
 
@@ -146,8 +146,8 @@ def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free
     ids=("image", "one workload less", "named directory", "directories", "disk", "array of images"),
 )
 def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dict[str, Any]) -> None:
-    machine, wishes = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**changes)
-    draft, plan = machine.draft(wishes), machine.make_plan(wishes)
+    machine, choices = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**changes)
+    draft, plan = machine.draft(choices), machine.make_plan(choices)
     assert draft.expected_s == plan.expected_s > 0
     assert draft.writes_bytes == plan.writes_bytes > 0
 

@@ -63,7 +63,7 @@ async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
         await shows(pilot, "◆ SMR, drive-managed   strong evidence")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        drive = wizard(pilot).wishes.drive
+        drive = wizard(pilot).choices.drive
         assert drive is not None
         assert drive.smr.kind == "drive-managed"
         assert [piece.code for piece in drive.smr.evidence] == ["periodic-stall"]

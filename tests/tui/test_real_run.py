@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.places import PlaceRows
+from fswizard.tui.locations import LocationRows
 from fswizard.tui.screens.leave import LeaveScreen
 from fswizard.tui.widgets.canvas import Canvas
 from tests.fakes.host import ModelHost, use
@@ -43,7 +43,7 @@ async def to_the_review(pilot: Pilot[Any], tmp_path: Path) -> None:
     await at_step(pilot, "drive")
     await until(pilot, lambda: bool(wizard(pilot).known.places), "a place for the image")
     await pilot.press("d", *str(tmp_path), "enter")
-    await until(pilot, lambda: wizard(pilot).wishes.directory == str(tmp_path), "the directory")
+    await until(pilot, lambda: wizard(pilot).choices.directory == str(tmp_path), "the directory")
     for step in ("filesystems", "workloads", "review"):
         await pilot.press("enter")
         await at_step(pilot, step)
@@ -77,7 +77,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await at_step(pilot, "drive")
         await until(pilot, lambda: bool(wizard(pilot).known.places), "a place for the images")
         await pilot.press("d", *str(tmp_path), "enter")
-        await until(pilot, lambda: wizard(pilot).wishes.directory == str(tmp_path), "the directory")
+        await until(pilot, lambda: wizard(pilot).choices.directory == str(tmp_path), "the directory")
         await pilot.press("a", "left", "left", "enter")
         await shows(pilot, "(•) 2 scratch images")
         await pilot.press("enter")
@@ -128,7 +128,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await pilot.press("down", "down", "enter")
         await at_step(pilot, "drive")
         await shows(pilot, "Place")
-        rows = pilot.app.screen.query_one(PlaceRows)
+        rows = pilot.app.screen.query_one(LocationRows)
         for place in places:
             await pilot.press("d", *place, "enter")
             await until(pilot, lambda place=place: place in rows.chosen, f"{place} among the places")  # type: ignore[misc]

@@ -152,7 +152,7 @@ async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> N
         await shows(pilot, "Looking which of them can be made here")
         machine.let_go.set()
         await at_step(pilot, "workloads")
-        assert wizard(pilot).wishes.candidates == ("ext4",)
+        assert wizard(pilot).choices.candidates == ("ext4",)
 
 
 async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room() -> None:
@@ -170,7 +170,7 @@ async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room(
         await shows(pilot, "names a directory instead")
         machine.let_go.set()
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).wishes.elsewhere, "it is known that the image would lie on another disk"
+        assert wizard(pilot).choices.elsewhere, "it is known that the image would lie on another disk"
 
 
 async def test_disks_that_come_and_go_change_the_list() -> None:
@@ -221,7 +221,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
     machine = SlowMachine()
     plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
     running = Running(Flood(plan, 1, 0.0), plan, time.monotonic)
-    app_ = FswizardApp(machine, wishes=chosen(drive=BRIDGED), start="run", running=running)
+    app_ = FswizardApp(machine, choices=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
         app_.run_worker(running.follow(), group="run")
         await until(pilot, lambda: running.state.at_s > 0.2, "two thousand events")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench.journal import Leftover
+from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import DARK, LIGHT
 from tests.fakes.two_runs import TwoRuns
@@ -40,9 +40,9 @@ Make = Callable[[], FakeMachine]
 
 
 def at(
-    step: Any, *keys: str, words: str = "", machine: Callable[[], FakeMachine] = FakeMachine, **wishes: Any
+    step: Any, *keys: str, words: str = "", machine: Callable[[], FakeMachine] = FakeMachine, **choices: Any
 ) -> State:
-    return State(lambda: app(step, machine(), **wishes), keys, words)
+    return State(lambda: app(step, machine(), **choices), keys, words)
 
 
 def disks(*drives: Any) -> Make:

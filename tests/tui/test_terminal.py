@@ -20,7 +20,7 @@ from tests.recipe_texts import writing
 
 pytestmark = pytest.mark.tmux
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """The last resort."""
 QUICK = writing("64M", "4M", 600.0, rw="write", candidates=("ext4", "ext4:noatime")) + "fsync = 64\n"
 """Measures until somebody ends it."""
@@ -68,9 +68,9 @@ class Tmux:
         """What stands on the screen, with the colours as the program asked for them."""
         return self._tmux("capture-pane", "-t", self.name, "-p", "-e")
 
-    def shows(self, words: str, *, full_screen: bool | None = None, patience_s: float = PATIENCE_S) -> str:
+    def shows(self, words: str, *, full_screen: bool | None = None, timeout_s: float = TIMEOUT_S) -> str:
         """Wait for words on the screen, the full one or the normal one where that matters, and return all of it."""
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while words not in (found := self.text()) or full_screen not in (None, self.full_screen):
             assert time.monotonic() < deadline, f"in vain waited for “{words}”:\n{found}"
             time.sleep(0.05)
@@ -81,7 +81,7 @@ class Tmux:
         return self._tmux("display-message", "-p", "-t", self.name, "#{alternate_on}").strip() == "1"
 
     def ends(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while self.alive:
             assert time.monotonic() < deadline, f"the program goes on:\n{self.text()}"
             time.sleep(0.05)
@@ -130,8 +130,8 @@ def test_quitting_leaves_the_terminal_as_it_was(open_terminal: type[Tmux], tmp_p
     terminal.shows("What would you like to know?")
     terminal.press("C-q")
     terminal.ends()
-    wait_until((tmp_path / "code").exists, PATIENCE_S, "its exit code")
-    wait_until((tmp_path / "code").read_text, PATIENCE_S, "its exit code, whole")
+    wait_until((tmp_path / "code").exists, TIMEOUT_S, "its exit code")
+    wait_until((tmp_path / "code").read_text, TIMEOUT_S, "its exit code, whole")
     assert (tmp_path / "code").read_text().strip() == f"left with {int(ExitCode.OK)}"
 
 
@@ -155,7 +155,7 @@ def test_a_terminal_of_sixteen_colours_is_sent_these_alone(
     state = f"XDG_STATE_HOME={tmp_path}/state XDG_CACHE_HOME={tmp_path}/cache"
     terminal = open_terminal(program=f"env -u COLORTERM -u NO_COLOR TERM={kind} {state} {sys.executable} -m fswizard")
     terminal.shows("What would you like to know?")
-    wait_until(lambda: "\x1b[44m" in terminal.codes(), PATIENCE_S, "the colour of the cursor")
+    wait_until(lambda: "\x1b[44m" in terminal.codes(), TIMEOUT_S, "the colour of the cursor")
     codes = terminal.codes()
     assert "\x1b[96m" in codes, "the colour of what is chosen"
     assert "38;2;" not in codes
@@ -183,6 +183,6 @@ def test_a_run_is_cleaned_up_when_the_terminal_goes_or_somebody_ends_the_program
     else:
         os.kill(terminal.pid, signal.SIGTERM if how == "TERM" else signal.SIGINT)
     terminal.ends()
-    wait_until(lambda: not left_behind(tmp_path), PATIENCE_S, "nothing is left")
+    wait_until(lambda: not left_behind(tmp_path), TIMEOUT_S, "nothing is left")
     (result,) = (tmp_path / "state").rglob("*.jsonl")
     assert '"outcome"' in result.read_text().splitlines()[-1]

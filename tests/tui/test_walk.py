@@ -9,9 +9,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.bench.journal import Leftover
-from fswizard.bench.own_directory import Identity
 from fswizard.errors import ExitCode, Missing, UsageError
+from fswizard.targets.journal import Leftover
+from fswizard.targets.own_directory import Identity
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.leave import LeaveScreen
 from fswizard.tui.screens.log import LogScreen
@@ -89,12 +89,12 @@ async def test_escape_goes_back_step_by_step_and_choices_stay() -> None:
             await at_step(pilot, step)
             await pilot.press("escape")
         await at_step(pilot, "purpose")
-        assert wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
+        assert wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
         for step in ("drive", "filesystems"):
             await pilot.press("enter")
             await at_step(pilot, step)
             await pilot.pause()
-        assert wizard(pilot).wishes.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
+        assert wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
 
 
 async def test_finished_steps_can_be_clicked_and_others_not() -> None:
@@ -113,7 +113,7 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await pilot.pause()
         await pilot.click("#purposes", offset=(6, 4))
         await at_step(pilot, "drive")
-        assert wizard(pilot).wishes.purpose == "desktop-ssd"
+        assert wizard(pilot).choices.purpose == "desktop-ssd"
         await shows(pilot, "a scratch image of")
         for step in ("filesystems", "workloads", "review", "run"):
             if step == "run":
@@ -132,29 +132,29 @@ async def test_a_click_ticks_a_candidate() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.click("#candidates", offset=(6, 1))
-        await until(pilot, lambda: wizard(pilot).wishes.candidates == ("xfs",), "ext4 to be taken out")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("xfs",), "ext4 to be taken out")
 
 
 async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("down", "space")
-        assert wizard(pilot).wishes.candidates == ("ext4",)
+        assert wizard(pilot).choices.candidates == ("ext4",)
         await pilot.press("up", "o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
         await pilot.press("space")
         await shows(pilot, "ext4:noatime")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).wishes.candidates == ("ext4", "ext4:noatime")
+        assert wizard(pilot).choices.candidates == ("ext4", "ext4:noatime")
         await pilot.press("a", *"btrfs:", *"compress=zstd:1", "enter")
         await until(
-            pilot, lambda: "btrfs:compress=zstd:1" in wizard(pilot).wishes.candidates, "the candidate that was typed"
+            pilot, lambda: "btrfs:compress=zstd:1" in wizard(pilot).choices.candidates, "the candidate that was typed"
         )
         await pilot.press("b")
-        assert wizard(pilot).wishes.against == "btrfs:compress=zstd:1"
+        assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
         await pilot.press("n", "space")
-        assert wizard(pilot).wishes.needs == ("checksums",)
+        assert wizard(pilot).choices.needs == ("checksums",)
         await shows(pilot, "2 without what you need")
 
 
@@ -193,7 +193,7 @@ async def test_a_filesystem_that_cannot_be_made_here_cannot_be_ticked() -> None:
         rows = pilot.app.screen.query_one("#candidates", Rows)
         rows.highlight("f2fs")
         await pilot.press("space")
-        assert "f2fs" not in wizard(pilot).wishes.candidates
+        assert "f2fs" not in wizard(pilot).choices.candidates
 
 
 async def test_without_candidates_it_does_not_go_on() -> None:
@@ -208,26 +208,26 @@ async def test_weights_time_and_recipe_change_with_left_and_right() -> None:
     async with app("workloads").run_test(size=SIZE) as pilot:
         await at_step(pilot, "workloads")
         await pilot.press("down", "right")
-        assert wizard(pilot).wishes.budget_s == 1200.0
+        assert wizard(pilot).choices.budget_s == 1200.0
         await pilot.press("down", "left", "left", "left")
-        assert wizard(pilot).wishes.weights == {"large-files": 0.0}
+        assert wizard(pilot).choices.weights == {"large-files": 0.0}
         await shows(pilot, "left out")
         await pilot.press("home", "right")
-        recipe = wizard(pilot).wishes.recipe
+        recipe = wizard(pilot).choices.recipe
         assert recipe is not None
         assert recipe.name == "desktop-ssd"
-        assert wizard(pilot).wishes.weights == {}, "weights belong to a recipe"
+        assert wizard(pilot).choices.weights == {}, "weights belong to a recipe"
 
 
 async def test_the_last_workload_cannot_be_left_out() -> None:
     async with app("workloads").run_test(size=SIZE) as pilot:
         await at_step(pilot, "workloads")
-        recipe = wizard(pilot).wishes.recipe
+        recipe = wizard(pilot).choices.recipe
         assert recipe is not None
         await pilot.press("down")
         for _ in recipe.workloads:
             await pilot.press("down", *["left"] * 6)
-        assert sum(wizard(pilot).wishes.weight(workload.name) for workload in recipe.workloads) > 0
+        assert sum(wizard(pilot).choices.weight(workload.name) for workload in recipe.workloads) > 0
 
 
 async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
@@ -291,7 +291,7 @@ async def test_another_directory_can_be_named() -> None:
         await shows(pilot, "nowhere is not a directory")
         pilot.app.screen.query_one("#directory", Input).value = "/srv/scratch"
         await pilot.press("enter")
-        await until(pilot, lambda: wizard(pilot).wishes.directory == "/srv/scratch", "the directory")
+        await until(pilot, lambda: wizard(pilot).choices.directory == "/srv/scratch", "the directory")
         await shows(pilot, "in /srv/scratch")
 
 
@@ -300,7 +300,7 @@ async def test_a_disk_without_a_writable_place_says_that_another_would_be_measur
         await shows(pilot, "! on another disk")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).wishes.elsewhere
+        assert wizard(pilot).choices.elsewhere
 
 
 async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
@@ -360,7 +360,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
         machine.sessions[0].stop()
-        while not app_.deaf:
+        while not app_.in_input_grace:
             await pilot.pause(0.01)
         await pilot.press("enter", "escape", "ctrl+q")
         await pilot.click(KeyBar, offset=(4, 0))
@@ -533,7 +533,7 @@ async def test_the_mouse_changes_weights() -> None:
         rows = screen_text(pilot.app).splitlines()
         line = next(i for i, row in enumerate(rows) if "Reading large files back" in row)
         await pilot.click(offset=(rows[line].index("▸"), line))
-        await until(pilot, lambda: wizard(pilot).wishes.weights == {"read-back": 3.0}, "the weight")
+        await until(pilot, lambda: wizard(pilot).choices.weights == {"read-back": 3.0}, "the weight")
 
 
 @pytest.mark.parametrize("step", ["purpose", "drive", "filesystems", "workloads", "review", "run", "result"])
@@ -556,5 +556,5 @@ async def test_the_disk_that_was_chosen_goes_into_the_plan() -> None:
         await shows(pilot, "a scratch image of")
         await pilot.press("down", "enter")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).wishes.drive.name == "nvme0n1"
+        assert wizard(pilot).choices.drive.name == "nvme0n1"
         await shows(pilot, "suggested")

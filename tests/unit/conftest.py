@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fswizard.bench import doubts, targets
+from fswizard.session import doubts
+from fswizard.targets import choice
 from tests.builders import make_drive
 from tests.fakes.host import ModelHost, use
 
@@ -16,7 +17,7 @@ def _roomy_machine() -> Iterator[None]:
     """Every directory lies on the same hard disk, of which the kernel has told everything."""
     disk = make_drive(name="sdmodel")
     with use(ModelHost()), pytest.MonkeyPatch.context() as patch:
-        for room in (doubts, targets):
+        for room in (doubts, choice):
             patch.setattr(room, "place_of", lambda _: disk)
-        patch.setattr(targets, "details", lambda drive, **_: drive)
+        patch.setattr(choice, "details", lambda drive, **_: drive)
         yield

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from fswizard.bench import helper_commands
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY, Metric
-from fswizard.model.result import Course, Doubt, Environment, Failure, Sample
+from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
+from fswizard.targets import helper_commands
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 WORKLOADS = (
@@ -65,7 +65,7 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
     result = make_result(
         plan=plan,
         samples=tuple(_samples(rounds)),
-        courses=(Course(1, "xfs", "random-append", "1/s", (512.0, 0.0, 498.0)),),
+        throughput_series=(ThroughputSeries(1, "xfs", "random-append", "1/s", (512.0, 0.0, 498.0)),),
         failures=(FAILURE,),
         environment=Environment(
             "0.1.0",

@@ -15,8 +15,8 @@ PROGRAM = (sys.executable, "-m", "fswizard")
 @pytest.fixture(autouse=True)
 def everything_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What somebody asks for is wrong here, not what the machine lacks."""
-    monkeypatch.setattr("fswizard.bench.planning.find", lambda program: f"/usr/bin/{program}")
-    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True))
+    monkeypatch.setattr("fswizard.session.planning.find", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr("fswizard.session.planning.availability", lambda _: Availability(True))
 
 
 WRONG = [
@@ -83,7 +83,7 @@ def test_a_device_is_refused_with_exit_code_3() -> None:
 
 
 def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fswizard.bench.planning.find", lambda program: None if program == "fio" else program)
+    monkeypatch.setattr("fswizard.session.planning.find", lambda program: None if program == "fio" else program)
     done = fswizard("run", "quick")
     assert done.returncode == 4
     assert "fio is not installed" in done.stderr

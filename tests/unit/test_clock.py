@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import fswizard
-from fswizard.bench.patience import within
 from fswizard.system import clock
+from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
 
 ROOT = Path(fswizard.__file__).parent
-PROGRAMS_OF_THEIR_OWN = ("privileged/", "bench/workloads/fileserver_worker.py", "bench/workloads/tree_worker.py",
-                         "bench/workloads/fill_worker.py")  # fmt: skip
+PROGRAMS_OF_THEIR_OWN = ("privileged/", "engines/fileserver_worker.py", "engines/tree_worker.py",
+                         "engines/fill_worker.py")  # fmt: skip
 WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
     r"|\bimport sleep|\.call_later\(\d"
@@ -42,9 +42,9 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
 
 
 def test_of_what_runs_as_root_only_the_helper_for_it_waits() -> None:
-    """Noise rests between two writes as it is told to."""
+    """The probe rests between two writes as it is told to."""
     waiting = {path.name for path in ROOT.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
-    assert waiting == {"waiting.py", "noise.py"}
+    assert waiting == {"waiting.py", "random_writes.py"}
 
 
 def test_the_real_clock_is_back_afterwards() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench import privilege
 from fswizard.cli.doctor import Doctor
 from fswizard.filesystems import Availability, availability, catalogue
 from fswizard.system import commands, host
 from fswizard.system.host import Host
+from fswizard.targets import privilege
 from tests.builders import make_filesystem
 from tests.fakes.machine import make_machine, make_program
 

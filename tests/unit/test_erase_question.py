@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.claim import Seen
+from fswizard.privileged.exclusive_claim import Seen
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.question import IUTF8, contents, question, says_yes
 

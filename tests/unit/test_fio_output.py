@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.bench.workloads.fio import late_share
+from fswizard.engines.fio import late_share
 from fswizard.importers.fio_output import Direction, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"

@@ -111,7 +111,7 @@ def test_further_runs_of_a_candidate_are_its_rounds(tmp_path: Path) -> None:
 
 
 def test_filebench_1_5_is_read_too() -> None:
-    (portion,) = filebench.read_each(
+    (parsed_run,) = filebench.read_each(
         "Filebench Version 1.5-alpha3\n"
         "0.009: bigfileset populated: 32768 files, avg. dir. width = 20, avg. dir. depth = 0.8, 0 leafdirs, "
         "8192.000MB total size\n"
@@ -121,11 +121,11 @@ def test_filebench_1_5_is_read_too() -> None:
         "60.0: IO Summary:  1320 ops 22.000 ops/s 2/4 rd/wr   5.2mb/s 4.211ms/op\n",
         "x",
     )
-    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in portion.figures}
+    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in parsed_run.figures}
     assert figures["operations", "operation_rate"] == 22.0
     assert figures["random-append", "append_latency"] == 0.003532
     assert figures["operations", "append_worst_latency"] == 0.06091
-    job = portion.workloads[0].job
+    job = parsed_run.workloads[0].job
     assert isinstance(job, FileServerJob)
     assert (job.files, job.mean_file_bytes) == (32768, 256 << 10)
 
@@ -249,21 +249,21 @@ def test_a_terminal_session_names_its_candidates_by_mkfs() -> None:
 
 
 def test_fio_2_is_read_too() -> None:
-    portion = fio_text.read(
+    parsed_run = fio_text.read(
         "fio-2.16\n"
         "test: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov  6 11:00:00 2017\n"
         "  read : io=10240MB, bw=523264KB/s, iops=130816, runt= 20039msec\n",
         "x",
     )
-    figures = {figure.metric.name: figure.values for figure in portion.figures}
+    figures = {figure.metric.name: figure.values for figure in parsed_run.figures}
     assert figures == {"iops": (130_816.0,), "throughput": (523_264 * 1024.0,)}
 
 
 def test_a_job_that_failed_is_a_failure() -> None:
     dump = {"fio version": "fio-3.33", "jobs": [{"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}}]}
-    portion = fio_json.read(json.dumps(dump), "x")
-    assert [(fault.workload, fault.kind) for fault in portion.faults] == [("w", "ENOSPC")]
-    assert portion.figures == ()
+    parsed_run = fio_json.read(json.dumps(dump), "x")
+    assert [(fault.workload, fault.kind) for fault in parsed_run.faults] == [("w", "ENOSPC")]
+    assert parsed_run.figures == ()
 
 
 def test_jobs_of_one_name_add_up() -> None:
@@ -284,13 +284,13 @@ def test_fio_json_that_was_cut_off_is_refused_with_its_line(tmp_path: Path) -> N
 
 
 def test_kdiskmark_is_read() -> None:
-    portion = kdiskmark.read((DATA / "kdiskmark.txt").read_text(), "x")
-    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in portion.figures}
+    parsed_run = kdiskmark.read((DATA / "kdiskmark.txt").read_text(), "x")
+    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in parsed_run.figures}
     assert figures["seq1m-q8t1-read", "throughput"] == 508_897_000
     assert figures["rnd4k-q32t1-write", "iops"] == 62_345.1
     assert figures["rnd4k-q1t1-read", "mean_latency"] == pytest.approx(88.48e-6)
-    assert {w.name: w.metric.name for w in portion.workloads}["rnd4k-q1t1-read"] == "iops"
-    assert (portion.tool, portion.kernel) == ("KDiskMark 3.0.0", "6.1.0-18-amd64")
+    assert {w.name: w.metric.name for w in parsed_run.workloads}["rnd4k-q1t1-read"] == "iops"
+    assert (parsed_run.tool, parsed_run.kernel) == ("KDiskMark 3.0.0", "6.1.0-18-amd64")
     assert not [name for name, _ in figures if name.endswith("-mix")]  # it stands at 0: not run
 
 
@@ -342,8 +342,8 @@ def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, gr
 
 
 def test_files_that_differ_only_in_a_word_before_are_of_one_disk() -> None:
-    portion = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
-    files = [(source, portion) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
+    parsed_run = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
+    files = [(source, parsed_run) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
     assert list(by_disk(files)) == [""]
 
 

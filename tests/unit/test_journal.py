@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench import cleaning, own_directory, patience
-from fswizard.bench import journal as journal_module
-from fswizard.bench.cleaning import clean
-from fswizard.bench.journal import Journal, Leftover, leftovers
-from fswizard.bench.own_directory import Identity, NotRemoved
-from fswizard.bench.places import filesystem_type
 from fswizard.cli import Fswizard
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.results import state_directory
+from fswizard.system import timeouts
+from fswizard.targets import cleaning, own_directory
+from fswizard.targets import journal as journal_module
+from fswizard.targets.cleaning import clean
+from fswizard.targets.journal import Journal, Leftover, leftovers
+from fswizard.targets.locations import filesystem_type
+from fswizard.targets.own_directory import Identity, NotRemoved
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def _left_behind(place: Path) -> Path:
 def _killed_run(tmp_path: Path) -> Path:
     """A process that journals a directory and is then killed with SIGKILL."""
     code = (
-        "import signal, sys; from pathlib import Path; from fswizard.bench.journal import Journal;"
+        "import signal, sys; from pathlib import Path; from fswizard.targets.journal import Journal;"
         "made = Journal(Path(sys.argv[1]) / 'result.jsonl').make_directory(Path(sys.argv[1]));"
         "(made / 'image').write_bytes(b'x' * 100_000); print(made, flush=True); signal.pause()"
     )
@@ -234,7 +235,7 @@ def test_a_disk_that_does_not_answer_is_named_and_tried_no_further(
 ) -> None:
     made = _left_behind(tmp_path)
     monkeypatch.setattr(journal_module, "EMPTY", ("sleep", "60"))
-    monkeypatch.setattr(patience, "LIMIT_S", 0.1)
+    monkeypatch.setattr(timeouts, "LIMIT_S", 0.1)
     with pytest.raises(RunFailed, match=f"{made} could not be removed: sleep did not answer within 0.1 s"):
         clean(leftovers()[0])
     assert leftovers()[0].found == (made,)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench import places
-from fswizard.bench.journal import Journal
-from fswizard.bench.planning import Choices, TargetChoice, make_plan, parse_target
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import FioJob
+from fswizard.session.planning import Choices, TargetChoice, make_plan, parse_target
+from fswizard.targets import locations
+from fswizard.targets.journal import Journal
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
 
@@ -26,9 +26,9 @@ RECIPE = make_recipe(
 @pytest.fixture(autouse=True)
 def everything_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is what is tested here, not which programs this machine has."""
-    monkeypatch.setattr("fswizard.bench.planning.find", lambda program: f"/usr/bin/{program}")
-    monkeypatch.setattr("fswizard.bench.planning.availability", lambda _: Availability(True))
-    monkeypatch.setattr("fswizard.bench.planning.layout_availability", lambda _: Availability(True))
+    monkeypatch.setattr("fswizard.session.planning.find", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr("fswizard.session.planning.availability", lambda _: Availability(True))
+    monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: Availability(True))
 
 
 def plan(directory: Path, candidates: str = "ext4; ext4:noatime", **choices: object) -> Plan:
@@ -91,7 +91,7 @@ def test_an_image_needs_room_for_the_recipe_and_for_the_filesystem(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["tmpfs", "devtmpfs", "ramfs", "proc"])
 def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "filesystem_type", lambda directory: kind)
+    monkeypatch.setattr(locations, "filesystem_type", lambda directory: kind)
     with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
         plan(tmp_path)
 
@@ -158,16 +158,16 @@ def test_a_target_that_is_none_is_refused_with_what_to_write(text: str, why: str
 
 
 def test_the_filesystem_under_a_path_is_named(tmp_path: Path) -> None:
-    assert places.filesystem_type("/proc/self") == "proc"
-    assert places.filesystem_type(str(tmp_path)) not in ("", "proc")
+    assert locations.filesystem_type("/proc/self") == "proc"
+    assert locations.filesystem_type(str(tmp_path)) not in ("", "proc")
 
 
 def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = places.default_directory()
-    assert places.filesystem_type(directory) not in places.NOT_ON_A_DISK
+    directory = locations.default_directory()
+    assert locations.filesystem_type(directory) not in locations.NOT_ON_A_DISK
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UsageError, match="no mounted filesystem"):
-        places.default_directory()
+        locations.default_directory()
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_a_full_filesystem_is_refused_with_the_figures(
     tmp_path: Path, free_bytes: int, total_bytes: int, said: str
 ) -> None:
     with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=said):
-        places.check_room(str(tmp_path), 128 << 20)
+        locations.check_room(str(tmp_path), 128 << 20)
     with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
-        places.check_room(str(tmp_path), 128 << 20)
+        locations.check_room(str(tmp_path), 128 << 20)
 
 
 def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
 
 def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Availability(False, "The running kernel makes no RAID 5 (md) (raid456).", "Choose another layout.")
-    monkeypatch.setattr("fswizard.bench.planning.layout_availability", lambda _: missing)
+    monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: missing)
     with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel makes no RAID 5"):
         over(tmp_path, "md:raid5+ext4")
 
@@ -301,7 +301,7 @@ def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: 
     home = tmp_path / "home"
     place = home / "place"
     place.mkdir(parents=True)
-    assert places.checked_directory(str(place)) == str(place)
+    assert locations.checked_directory(str(place)) == str(place)
     if others == "link":
         (tmp_path / "link").symlink_to(home)
         os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
@@ -310,8 +310,8 @@ def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: 
         os.chown(home, 65534 if others == "owner" else 0, 0)
         home.chmod(0o777 if others == "mode" else 0o755)
     with pytest.raises(Refused, match=f"others can change {re.escape(str(home))}"):
-        places.checked_directory(str(place))
+        locations.checked_directory(str(place))
     with pytest.raises(Refused, match="Others than root can change"):
         Journal(None).make_directory(place)
     home.chmod(0o1777) if others == "mode" else os.chown(home, 0, 0, follow_symlinks=False)
-    assert places.checked_directory(str(place)) == str(place)
+    assert locations.checked_directory(str(place)) == str(place)

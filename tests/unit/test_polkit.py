@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fswizard.bench import privilege
 from fswizard.privileged import rights
+from fswizard.targets import privilege
 
 POLICY = Path(__file__).parents[2] / "packaging" / "polkit" / "org.fswizard.policy"
 ACTIONS = ElementTree.parse(POLICY).getroot().findall("action")

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import pytest
 
 import fswizard.privileged
-from fswizard.bench import privilege
 from fswizard.errors import Missing, Refused
 from fswizard.model.plan import Member, Target
 from fswizard.privileged import protocol
 from fswizard.system import commands
+from fswizard.targets import privilege
 from tests.builders import make_plan
 
 PACKAGE = Path(fswizard.privileged.__file__).parent

@@ -7,9 +7,9 @@ from functools import reduce
 
 import pytest
 
-from fswizard.bench import helper_commands
 from fswizard.filesystems import parse_candidate
 from fswizard.privileged import arrays, commands, grammar, groups, pools, programs
+from fswizard.targets import helper_commands
 
 NAME = "fswizard-0123456789abcdef"
 MOUNT = "mount --no-canonicalize --no-mtab"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.bench.probing import FileWriter
 from fswizard.drives import probe as module
 from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S, ProbePlan, ProbeProgress, ProbeResult, probe
-from fswizard.privileged import noise
+from fswizard.privileged import random_writes
 from fswizard.system import clock
+from fswizard.targets.device_probe import FileWriter
 from tests.fakes.clock import SimulatedClock
 
 PLAN = ProbePlan("/dev/x", 64 << 20, 1000.0, False, 0, 1000.0, 500 * BLOCK_BYTES)
@@ -159,7 +159,7 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
         while not answers_at_last.wait(0.001):  # simulated time passes meanwhile
             clock.sleep(MOMENT_S)
 
-    monkeypatch.setattr(noise, "write", silent)
+    monkeypatch.setattr(random_writes, "write", silent)
     with clock.use(SimulatedClock()):
         answers = FileWriter(-1).write([0, 1], 0.0)
         assert [next(answers), next(answers)] == [0.02, None]
@@ -168,4 +168,4 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
 
 
 def test_both_sides_mean_the_same_block() -> None:
-    assert noise.BLOCK_BYTES == BLOCK_BYTES
+    assert random_writes.BLOCK_BYTES == BLOCK_BYTES

@@ -31,7 +31,7 @@ def run(recipe: str, drive: Drive | None, candidates: Sequence[str] = ("ext4", "
         for workload in found.workloads
         for sample in make_samples(
             {
-                name: [100.0 * noise * SPEED[name.partition(":")[0]] for noise in (1.0, 1.01, 0.99)]
+                name: [100.0 * random_writes * SPEED[name.partition(":")[0]] for random_writes in (1.0, 1.01, 0.99)]
                 for name in candidates
             },
             workload.name,

@@ -16,7 +16,7 @@ from fswizard.drives import inventory
 from fswizard.drives.machine import Machine
 from fswizard.drives.targets import find_device, losses, refusals
 from fswizard.model.text import safe
-from fswizard.privileged import block_device, claim, disk_checks
+from fswizard.privileged import block_device, disk_checks, exclusive_claim
 from fswizard.privileged.block_device import Device, Tree
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -87,7 +87,7 @@ def by_root(machine: Machine, name: str, **marks: Any) -> str:
     probed = {each: Probed(machine.properties(each)) for each in device.names}
     probed[name] = replace(probed[name], **marks)
     try:
-        claim.refuse(disk_checks.findings(device, probed))
+        exclusive_claim.refuse(disk_checks.findings(device, probed))
     except Refusal as refusal:
         return refusal.text
     return ""
@@ -318,11 +318,11 @@ def test_a_device_is_confirmed_by_its_serial_number_else_its_wwn_else_its_partuu
     machine = stage(tmp_path, files, {"sdb1": PART})
     device, probed = block_device.find("8:17", Tree(tmp_path)), Probed(PART)
     assert found(machine, typed=typed) == {}
-    claim.check_serial(device, typed, probed)
+    exclusive_claim.check_serial(device, typed, probed)
     for wrong in (f"{typed}1", "", " "):
         assert list(found(machine, typed=wrong)) == ["wrong-serial"]
         with pytest.raises(Refusal, match="is not the serial number"):
-            claim.check_serial(device, wrong, probed)
+            exclusive_claim.check_serial(device, wrong, probed)
 
 
 @pytest.mark.parametrize("name", ["laptop", "nas", "server", "usb"])
@@ -331,7 +331,7 @@ def test_the_helper_takes_the_serial_numbers_that_are_shown(name: str, tmp_path:
     for drive in inventory(machine):
         if drive.serial:
             device = Device(drive.name, drive.name, "", Tree(tmp_path))
-            claim.check_serial(device, drive.serial, Probed())
+            exclusive_claim.check_serial(device, drive.serial, Probed())
 
 
 def test_a_device_without_any_identity_cannot_be_confirmed(tmp_path: Path) -> None:
@@ -342,13 +342,13 @@ def test_the_helper_wants_the_disk_that_was_chosen_and_a_kernel_that_can_tell(tm
     stage(tmp_path, {}, {})
     device = block_device.find("8:17", Tree(tmp_path))
     size_bytes = 15628050000 * 512
-    claim.check_identity(device, 7, size_bytes)
+    exclusive_claim.check_identity(device, 7, size_bytes)
     for diskseq, size, words in ((8, size_bytes, "not the disk any more"), (7, size_bytes + 512, "another size")):
         with pytest.raises(Refusal, match=words):
-            claim.check_identity(device, diskseq, size)
+            exclusive_claim.check_identity(device, diskseq, size)
     (tmp_path / "sys/block/sdb/diskseq").unlink()
     with pytest.raises(Refusal, match="cannot tell"):
-        claim.check_identity(device, 0, size_bytes)
+        exclusive_claim.check_identity(device, 0, size_bytes)
 
 
 @given(text=st.text(max_size=60), line=st.sampled_from(["{0}", "UUID={0} /x\n{0}", "DEVICE {0}"]))

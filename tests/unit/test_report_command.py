@@ -91,7 +91,7 @@ def test_a_terminal_without_unicode_gets_ascii(newest: Path) -> None:
         (("--output", "/nowhere/a.txt"), "/nowhere/a.txt cannot be written"),
     ],
 )
-def test_wrong_wishes_get_one_clear_message(newest: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_wrong_choices_get_one_clear_message(newest: Path, arguments: tuple[str, ...], words: str) -> None:
     done = fswizard("report", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr

@@ -212,7 +212,7 @@ def test_json_tells_samples_ratios_and_advice_in_full() -> None:
     findings = make_findings()
     document = json.loads(render(findings, "json"))
     assert [sample["value"] for sample in document["samples"]] == [s.value for s in findings.result.samples]
-    assert [course["rates"] for course in document["courses"]] == [[512.0, 0.0, 498.0]]
+    assert [series["rates"] for series in document["throughput_series"]] == [[512.0, 0.0, 498.0]]
     assert document["ratios"][1] == {
         "candidate": "xfs",
         "baseline": "ext4",

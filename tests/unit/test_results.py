@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model.events import (
-    CourseTaken,
     DoubtRaised,
     Event,
     RatioUpdated,
@@ -25,13 +24,14 @@ from fswizard.model.events import (
     RunEnded,
     RunStarted,
     SampleTaken,
+    SeriesRecorded,
     Step,
     StepFailed,
     StepStarted,
 )
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import MAXIMUM_ROUNDS
-from fswizard.model.result import Course, Doubt, Failure, Result, Sample
+from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
 from fswizard.results.reading import LINES_AT_ONCE, MAXIMUM_BYTES
 from tests.builders import make_drive, make_plan, make_result
@@ -42,7 +42,7 @@ RESULT = make_result(
     failures=(FAILURE,),
     doubts=(Doubt("busy-machine", "Other programs were running."),),
     discarded_rounds=(3,),
-    courses=(Course(1, "xfs", "write", "B/s", (1.5e8, 0.0, 1.42e8)),),
+    throughput_series=(ThroughputSeries(1, "xfs", "write", "B/s", (1.5e8, 0.0, 1.42e8)),),
 )
 
 
@@ -50,7 +50,10 @@ SAMPLE = (
     b'{"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s", '
     b'"better": "higher"}'
 )
-COURSE = b'{"type": "Course", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", "rates": [1.0, 2.5]}'
+SERIES = (
+    b'{"type": "ThroughputSeries", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", '
+    b'"rates": [1.0, 2.5]}'
+)
 
 
 def events_of(result: Result) -> Iterator[Event]:
@@ -59,8 +62,8 @@ def events_of(result: Result) -> Iterator[Event]:
     yield StepStarted(0.5, step)
     for number, sample in enumerate(result.samples, 1):
         yield SampleTaken(float(number), sample)
-    for course in result.courses:
-        yield CourseTaken(15.0, course)
+    for course in result.throughput_series:
+        yield SeriesRecorded(15.0, course)
     for failure in result.failures:
         yield StepFailed(20.0, step, failure)
     for doubt in result.doubts:
@@ -196,8 +199,8 @@ def replaced(file: Path, number: int, old: bytes, new: bytes) -> Path:
         (SAMPLE.replace(b"2.5", b"1e30"), "Sample.value: the number 1e.30 is too large"),
         (SAMPLE.replace(b"higher", b"greener"), "Sample.better: 'greener' is none of"),
         (SAMPLE + b", " + SAMPLE, "not JSON"),
-        (COURSE.replace(b"2.5", b"1e30"), "Course.rates.1.: the number 1e.30 is too large"),
-        (COURSE.replace(b"2.5", b'"fast"'), "Course.rates.1.: float was expected"),
+        (SERIES.replace(b"2.5", b"1e30"), "ThroughputSeries.rates.1.: the number 1e.30 is too large"),
+        (SERIES.replace(b"2.5", b'"fast"'), "ThroughputSeries.rates.1.: float was expected"),
         (b'{"a": ' * 100_000, "nested too deeply"),
         (b'{"type": "Ending", "at_s": 1, "outcome": "won"}', "'won' is none of"),
     ],
@@ -265,9 +268,9 @@ def test_the_largest_run_writes_a_file_that_can_be_read(tmp_path: Path) -> None:
     """Ten figures for each workload, and its rate in each of its seconds, 10 of them."""
     cells = MAXIMUM_ROUNDS * 30 * 20
     sample = Sample(12, "ext4:noatime,data=journal", "a-long-name", "latency_p999_s", 1 / 3, "s", "lower", True)
-    course = Course(12, "ext4:noatime,data=journal", "a-long-name", "B/s", (123_000_000.0,) * 10)
-    write_result(tmp_path / "none", replace(RESULT, samples=(), courses=()))
-    write_result(tmp_path / "cell", replace(RESULT, samples=(sample,) * 10, courses=(course,)))
+    course = ThroughputSeries(12, "ext4:noatime,data=journal", "a-long-name", "B/s", (123_000_000.0,) * 10)
+    write_result(tmp_path / "none", replace(RESULT, samples=(), throughput_series=()))
+    write_result(tmp_path / "cell", replace(RESULT, samples=(sample,) * 10, throughput_series=(course,)))
     cell_bytes = (tmp_path / "cell").stat().st_size - (tmp_path / "none").stat().st_size
     assert cells * cell_bytes < MAXIMUM_BYTES
 

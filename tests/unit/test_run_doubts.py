@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench import doubts, quiet
 from fswizard.cli.run import plan_text
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import FioJob, TreeJob
+from fswizard.session import doubts, idle_wait
 from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use
 
@@ -81,8 +81,8 @@ def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
 
 
 def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
-    assert "Close other programs" in quiet.BUSY.text
-    for doubt in (quiet.SUSPENDED, quiet.STOPPED, quiet.CLOCK_JUMP):
+    assert "Close other programs" in idle_wait.BUSY.text
+    for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
         assert "does not count; another one is measured instead" in doubt.text
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fswizard.bench.schedule import another_round_fits, order
+from fswizard.session.schedule import another_round_fits, order
 from tests.builders import make_plan
 
 

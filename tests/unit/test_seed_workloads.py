@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from fswizard import recipes
-from fswizard.bench.workloads import fileserver_worker
+from fswizard.engines import fileserver_worker
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.recipe import FileServerJob, FioJob, TreeJob
 

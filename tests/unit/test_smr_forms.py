@@ -71,7 +71,7 @@ def test_each_form_of_a_recording_says_the_same(name: str) -> None:
     document = json.loads((RECORDED / name).read_text("utf-8"))
     readings = {form: parse(text.encode()) for form, text in spelled(document).items()}
     assert readings["assignments"] == readings["yaml"] == readings["json"]
-    assert readings["json"].clues.model
+    assert readings["json"].facts.model
 
 
 @pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
@@ -79,14 +79,14 @@ def test_lists_nesting_and_quotes_come_through(form: str) -> None:
     text = spelled(SHINGLED)[form]
     assert holds_documents(text)
     assert list(documents(text)) == [SHINGLED]
-    assert judge_smr(parse(text.encode()).clues).kind == "drive-managed"
+    assert judge_smr(parse(text.encode()).facts).kind == "drive-managed"
 
 
 @pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
 def test_several_in_one_file_are_told_apart(form: str) -> None:
     text = spelled(SHINGLED)[form] + spelled(HOST_MANAGED)[form]
     readings = list(parse_each(text.encode()))
-    assert [judge_smr(reading.clues).kind for reading in readings] == ["drive-managed", "host-managed"]
+    assert [judge_smr(reading.facts).kind for reading in readings] == ["drive-managed", "host-managed"]
 
 
 @pytest.mark.skipif(shutil.which("smartctl") is None, reason="smartctl is not installed")
@@ -104,18 +104,18 @@ def test_what_smartctl_itself_prints_is_read() -> None:
 def test_a_cut_file_makes_no_disk_what_it_is_not(form: str) -> None:
     text = spelled(SHINGLED)[form]
     for end in range(0, len(text), 3):
-        assert judge_smr(parse(text[:end].encode()).clues).kind in ("unknown", "drive-managed")
+        assert judge_smr(parse(text[:end].encode()).facts).kind in ("unknown", "drive-managed")
 
 
 @pytest.mark.parametrize(
     "text", ["---\nsmartctl:\n - :\n  x", "json = {};\njson.a = {;\n", "---\nsmartctl:\n" + "- " * 999]
 )
 def test_nonsense_is_no_output_of_smartctl(text: str) -> None:
-    clues = parse(text.encode()).clues
-    assert clues.problem
-    assert judge_smr(clues).kind == "unknown"
+    facts = parse(text.encode()).facts
+    assert facts.problem
+    assert judge_smr(facts).kind == "unknown"
 
 
 def test_a_text_for_people_below_a_rule_is_still_read() -> None:
     output = b"---\n" + (RECORDED / "WDC_WD40EFAX-68JH4N1.txt").read_bytes()
-    assert judge_smr(parse(output).clues).kind == "drive-managed"
+    assert judge_smr(parse(output).facts).kind == "drive-managed"

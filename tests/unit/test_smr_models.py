@@ -8,9 +8,9 @@ from importlib import resources
 
 import pytest
 
-from fswizard.drives.clues import Clues
 from fswizard.drives.models import ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
 from fswizard.drives.smr import judge_smr
+from fswizard.drives.smr_facts import SmrFacts
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
 ROW = '[[model]]\npattern = "{}"\nclass = "{}"\nsource = "{}"\nstrength = "{}"\n'
@@ -21,7 +21,7 @@ def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.
 
 
 def kind_of(model: str) -> str:
-    return judge_smr(Clues("name", model=model)).kind
+    return judge_smr(SmrFacts("name", model=model)).kind
 
 
 def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:

@@ -21,7 +21,7 @@ TRUTH = dict(line.split("\t") for line in (RECORDED / "truth.tsv").read_text().s
 
 
 def kind_of(name: str) -> str:
-    return judge_smr(parse((RECORDED / name).read_bytes()).clues).kind
+    return judge_smr(parse((RECORDED / name).read_bytes()).facts).kind
 
 
 def test_no_disk_is_called_what_it_is_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def text(output: bytes) -> bool:
 @pytest.mark.parametrize("how", ALTERATIONS)
 def test_however_an_output_was_saved_it_says_the_same(how: str) -> None:
     for name in TRUTH:
-        altered = parse(ALTERATIONS[how]((RECORDED / name).read_bytes())).clues
+        altered = parse(ALTERATIONS[how]((RECORDED / name).read_bytes())).facts
         assert judge_smr(altered).kind == kind_of(name), name
 
 
@@ -84,7 +84,7 @@ def test_a_cut_output_makes_no_disk_what_it_is_not() -> None:
     for name, truth in TRUTH.items():
         output = (RECORDED / name).read_bytes()
         for length in range(0, len(output), max(1, len(output) // 20)):
-            verdict = judge_smr(parse(output[:length]).clues).kind
+            verdict = judge_smr(parse(output[:length]).facts).kind
             assert verdict in (truth, "unknown", kind_of(name)), (name, length)
 
 
@@ -94,7 +94,7 @@ def test_of_several_outputs_in_one_file_each_is_judged_by_its_own_lines() -> Non
         documents = [name for name in names if name.endswith(".json")]
         for group in (texts, documents):
             together = b"\n".join((RECORDED / name).read_bytes() for name in group)
-            found = [judge_smr(reading.clues).kind for reading in parse_each(together)]
+            found = [judge_smr(reading.facts).kind for reading in parse_each(together)]
             assert found == [kind_of(name) for name in group]
 
 
@@ -131,14 +131,14 @@ def test_each_line_that_smartctl_prints_about_it_counts(body: str, kind: str) ->
 
 
 def test_an_old_smartctl_is_known_to_be_silent() -> None:
-    clues = parse_text(OLD_HEADER + "Device Model:     ST4000XX000\nRotation Rate:    5900 rpm\n")
-    assert not clues.trim_would_show
-    assert any("7.2" in sentence for sentence in judge_smr(clues).advice)
+    facts = parse_text(OLD_HEADER + "Device Model:     ST4000XX000\nRotation Rate:    5900 rpm\n")
+    assert not facts.trim_would_show
+    assert any("7.2" in sentence for sentence in judge_smr(facts).advice)
 
 
 def test_a_scsi_disk_of_smartctl_5_has_its_name() -> None:
-    clues = parse_text("smartctl 5.38\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
-    assert clues.model == "SEAGATE  ST373307LC"
+    facts = parse_text("smartctl 5.38\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
+    assert facts.model == "SEAGATE  ST373307LC"
 
 
 def test_a_sleeping_disk_and_an_unknown_bridge_say_so() -> None:
@@ -177,7 +177,7 @@ BASE = {
     ],
 )
 def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None:
-    assert judge_smr(parse_json({**BASE, **more}).clues).kind == kind
+    assert judge_smr(parse_json({**BASE, **more}).facts).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None
     ],
 )
 def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str], model: str) -> None:
-    assert parse_json({"smartctl": {"version": [7, 0]}, **names}).clues.model == model
+    assert parse_json({"smartctl": {"version": [7, 0]}, **names}).facts.model == model
 
 
 def test_condition_is_read_too() -> None:
@@ -218,12 +218,12 @@ KEYS = ["smartctl", "device", "model_name", "rotation_rate", "trim", "zoned_devi
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_nonsense_in_known_keys_gives_a_verdict_and_harmless_text(data: dict[str, object]) -> None:
     reading = parse(json.dumps(data).encode())
-    assert judge_smr(reading.clues).kind
-    assert reading.clues.model.isprintable()
+    assert judge_smr(reading.facts).kind
+    assert reading.facts.model.isprintable()
 
 
 @given(st.binary(max_size=2000))
 def test_any_bytes_give_a_verdict_and_harmless_text(output: bytes) -> None:
-    clues = parse(b"smartctl 7.3\nDevice Model: ST" + output).clues
-    for piece in judge_smr(clues).evidence:
+    facts = parse(b"smartctl 7.3\nDevice Model: ST" + output).facts
+    for piece in judge_smr(facts).evidence:
         assert piece.text.isprintable()

@@ -18,11 +18,11 @@ def codes(result: Result) -> list[str]:
     return [doubt.code for doubt in doubts(result, judge(result), summarise(result))]
 
 
-def drifting(per_round: float, rounds: int = 8, noise: float = 0.01) -> Result:
+def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> Result:
     rng = random.Random(5)
     return make_result(
         {
-            name: [level * math.exp(per_round * number + rng.gauss(0, noise)) for number in range(rounds)]
+            name: [level * math.exp(per_round * number + rng.gauss(0, random_writes)) for number in range(rounds)]
             for name, level in (("ext4", 100.0), ("xfs", 150.0), ("btrfs", 80.0))
         }
     )
@@ -48,9 +48,9 @@ def test_a_disk_that_becomes_slower_or_faster_is_reported(per_round: float, said
 
 
 def test_a_drift_too_small_to_matter_is_passed_over() -> None:
-    trend = drift(drifting(0.002, rounds=12, noise=0.001))
+    trend = drift(drifting(0.002, rounds=12, random_writes=0.001))
     assert trend is not None and trend.proven
-    assert codes(drifting(0.002, rounds=12, noise=0.001)) == []
+    assert codes(drifting(0.002, rounds=12, random_writes=0.001)) == []
 
 
 def test_noise_alone_seldom_looks_like_drift() -> None:

@@ -8,17 +8,17 @@ from typing import Any, cast
 
 import pytest
 
-from fswizard.bench.channel import HelperFailed
-from fswizard.bench.given_up import WIPE_LIMIT_S, _leave_wiped
-from fswizard.bench.helper import Attached, Begun, Helper
-from fswizard.bench.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, ImageVenue
-from fswizard.bench.narrator import Narrator
-from fswizard.bench.pace import Pace
-from fswizard.bench.venue import CandidateFailed
 from fswizard.errors import RunFailed
 from fswizard.model.events import DoubtRaised, Event
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
 from fswizard.system import clock
 from fswizard.system.process import Finished
+from fswizard.targets.channel import HelperFailed
+from fswizard.targets.device import WIPE_LIMIT_S, _leave_wiped
+from fswizard.targets.helper import Attached, Begun, Helper
+from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage
+from fswizard.targets.prepared import CandidateFailed
 from tests.builders import make_plan
 from tests.fakes.clock import SimulatedClock
 
@@ -63,15 +63,15 @@ def done(program: str, stdout: bytes = b"") -> Finished:
     return Finished((program,), 0, stdout, b"", 0.1)
 
 
-def venue(helper: StuckHelper, tmp_path: Path) -> ImageVenue:
+def prepared(helper: StuckHelper, tmp_path: Path) -> PreparedImage:
     told: list[Event] = []
     scratch = str(tmp_path / "scratch")
-    return ImageVenue(PLAN, Narrator(told.append, Pace(PLAN)), cast(Helper, cast(Any, helper)), ATTACHED, scratch)
+    return PreparedImage(PLAN, Emitter(told.append, Eta(PLAN)), cast(Helper, cast(Any, helper)), ATTACHED, scratch)
 
 
 async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_stuck(tmp_path: Path) -> None:
     helper = StuckHelper()
-    there = venue(helper, tmp_path)
+    there = prepared(helper, tmp_path)
     with pytest.raises(CandidateFailed, match="zfs could not be unmounted"):
         async with there.open(PLAN.candidates[0]):
             pass
@@ -83,7 +83,7 @@ async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_st
 
 
 async def test_another_try_of_the_same_candidate_is_its_own_failure(tmp_path: Path) -> None:
-    there = venue(StuckHelper(), tmp_path)
+    there = prepared(StuckHelper(), tmp_path)
     for words in ("zfs could not be unmounted.", "its driver does not let go of it."):
         with pytest.raises(CandidateFailed, match=words) as caught:
             async with there.open(PLAN.candidates[0]):
@@ -93,18 +93,18 @@ async def test_another_try_of_the_same_candidate_is_its_own_failure(tmp_path: Pa
 
 async def test_one_that_lets_go_later_stands_in_nobodys_way(tmp_path: Path) -> None:
     helper = StuckHelper()
-    there = venue(helper, tmp_path)
+    there = prepared(helper, tmp_path)
     with pytest.raises(CandidateFailed):
         async with there.open(PLAN.candidates[0]):
             pass
     helper.stuck = False
-    async with there.open(PLAN.candidates[1]) as site:
-        assert await site.used_bytes() == 4096
+    async with there.open(PLAN.candidates[1]) as context:
+        assert await context.used_bytes() == 4096
 
 
 async def test_one_that_is_busy_is_tried_again_for_a_while(tmp_path: Path) -> None:
     for attempts in (0, BUSY_ATTEMPTS):
-        there = venue(StuckHelper(b"umount: target is busy", attempts), tmp_path)
+        there = prepared(StuckHelper(b"umount: target is busy", attempts), tmp_path)
         with clock.use(SimulatedClock()):
             began_s = clock.monotonic()
             async with there.open(PLAN.candidates[0]):
@@ -113,7 +113,7 @@ async def test_one_that_is_busy_is_tried_again_for_a_while(tmp_path: Path) -> No
 
 
 async def test_one_that_stays_busy_is_used_by_another_program_and_no_candidate_is_to_blame(tmp_path: Path) -> None:
-    there = venue(StuckHelper(b"umount: target is busy"), tmp_path)
+    there = prepared(StuckHelper(b"umount: target is busy"), tmp_path)
     with clock.use(SimulatedClock()), pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
         async with there.open(PLAN.candidates[0]):
             pass
@@ -130,7 +130,7 @@ async def test_a_device_that_cannot_be_wiped_at_the_end_is_tried_for_a_while_and
     helper, told = Unwipeable(), list[Event]()
     with clock.use(SimulatedClock()):
         began_s = clock.monotonic()
-        await _leave_wiped(cast(Helper, cast(Any, helper)), ATTACHED, Narrator(told.append, Pace(PLAN)))
+        await _leave_wiped(cast(Helper, cast(Any, helper)), ATTACHED, Emitter(told.append, Eta(PLAN)))
         assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
     assert helper.tries == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
     (event,) = told

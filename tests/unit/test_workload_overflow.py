@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.bench.workloads.overflow import cliff
+from fswizard.engines.overflow import cliff
 
 MB = 1e6
 

@@ -1,4 +1,4 @@
-"""The programs that run on a site: the tree is the same every time, and no program outlives its workload."""
+"""The programs that do a workload's work: the tree is the same every time, and no program outlives its workload."""
 
 from __future__ import annotations
 
@@ -17,30 +17,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fswizard.bench import workloads
-from fswizard.bench.workloads import (
-    Doing,
-    Measured,
-    Progress,
-    WorkloadFailed,
-    fileserver_worker,
-    laid_out,
-    rsync,
-    sqlite,
-    tree,
-    tree_worker,
-)
-from fswizard.bench.workloads.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
-from fswizard.bench.workloads.running import failure, running, succeed
-from fswizard.bench.workloads.timed import Work
+from fswizard import engines
+from fswizard.engines import WorkloadFailed, fileserver_worker, laid_out, rsync, sqlite, tree, tree_worker
+from fswizard.engines.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
+from fswizard.engines.running import failure, running, succeed
+from fswizard.engines.timed import Work
 from fswizard.errors import Refused
 from fswizard.model.estimates import LEFT_BY_COMPRESSION
 from fswizard.model.metrics import ENGINE_METRICS, OPERATIONS
 from fswizard.model.recipe import BackupJob, FileServerJob, FioJob, Job, OverflowJob, RsyncJob, SqliteJob, TreeJob
+from fswizard.progress.workload_events import Doing, Measured, Progress
 from fswizard.system import clock
 from fswizard.system.process import Finished
 from tests.fakes.clock import SimulatedClock
-from tests.fakes.local_site import LocalSite
+from tests.fakes.local_context import LocalContext
 
 MIB = 1 << 20
 PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
@@ -61,14 +51,14 @@ ENGINES = [
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> LocalSite:
+def context(tmp_path: Path) -> LocalContext:
     (tmp_path / "there").mkdir()
     (tmp_path / "scratch").mkdir()
-    return LocalSite(str(tmp_path / "there"), str(tmp_path / "scratch"))
+    return LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
 
 
-async def figures_of(job: Job, site: LocalSite) -> dict[str, float]:
-    async with aclosing(workloads.run(job, site, seed=7)) as told:
+async def figures_of(job: Job, context: LocalContext) -> dict[str, float]:
+    async with aclosing(engines.run(job, context, seed=7)) as told:
         return {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
 
 
@@ -131,23 +121,23 @@ def test_the_file_server_names_its_operations_as_the_metrics_do() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: str, site: LocalSite) -> None:
-    measured = await figures_of(JOBS[engine], site)
+async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: str, context: LocalContext) -> None:
+    measured = await figures_of(JOBS[engine], context)
     assert list(measured) == [metric.name for metric in ENGINE_METRICS[engine]]
-    ran = [process._argv for process in site.started]
-    known = {"MOUNT": site.directory, "SCRATCH": site.scratch, "SEED": "7"}
-    for command in workloads.commands(JOBS[engine]):
+    ran = [process._argv for process in context.started]
+    known = {"MOUNT": context.directory, "SCRATCH": context.scratch, "SEED": "7"}
+    for command in engines.commands(JOBS[engine]):
         assert tuple(_filled(word, known) for word in command.argv) in ran
 
 
-async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compress(site: LocalSite) -> None:
-    measured = await figures_of(JOBS["fileserver"], site)
+async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compress(context: LocalContext) -> None:
+    measured = await figures_of(JOBS["fileserver"], context)
     loops = measured["create_count"]
     assert loops > 100
     assert measured["close_count"] == pytest.approx(3 * loops, abs=10)
     assert measured["open_count"] == pytest.approx(2 * loops, abs=10)
     assert measured["bytes_written"] == pytest.approx(loops * (20_000 + 1000), rel=0.2)
-    files = sorted(path for path in Path(site.directory).rglob("*") if path.is_file())
+    files = sorted(path for path in Path(context.directory).rglob("*") if path.is_file())
     assert len(files) == pytest.approx(48, abs=3)
     content = b"".join(path.read_bytes() for path in files)
     assert len(content) > MIB // 2
@@ -156,56 +146,56 @@ async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compres
 
 
 @pytest.mark.fio
-async def test_workloads_that_name_the_same_size_share_the_file(site: LocalSite) -> None:
+async def test_workloads_that_name_the_same_size_share_the_file(context: LocalContext) -> None:
     for rw in ("randwrite", "randread"):
-        await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), site)
-    assert [path.name for path in Path(site.directory).iterdir()] == ["fio-8M"]
-    assert [process._argv[0] for process in site.started] == ["fio"] * 3
-    assert site.remounts == 2
+        await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), context)
+    assert [path.name for path in Path(context.directory).iterdir()] == ["fio-8M"]
+    assert [process._argv[0] for process in context.started] == ["fio"] * 3
+    assert context.remounts == 2
 
 
-async def test_deleting_makes_its_own_copy_when_nobody_copied_before(site: LocalSite) -> None:
-    measured = await figures_of(TreeJob("delete", "small-files", 200, MIB), site)
+async def test_deleting_makes_its_own_copy_when_nobody_copied_before(context: LocalContext) -> None:
+    measured = await figures_of(TreeJob("delete", "small-files", 200, MIB), context)
     assert measured["duration"] > 0
-    assert [path.name for path in Path(site.directory).iterdir()] == [f"small-files-200-{MIB}"]
+    assert [path.name for path in Path(context.directory).iterdir()] == [f"small-files-200-{MIB}"]
 
 
-async def test_nothing_is_asked_or_moved_beside_the_work(site: LocalSite) -> None:
+async def test_nothing_is_asked_or_moved_beside_the_work(context: LocalContext) -> None:
     for operation in ("copy", "delete"):
-        await figures_of(TreeJob(operation, "small-files", 200, MIB), site)
-    assert [Path(process._argv[0]).name for process in site.started] == ["python3", "cp", "sync", "rm", "sync"]
+        await figures_of(TreeJob(operation, "small-files", 200, MIB), context)
+    assert [Path(process._argv[0]).name for process in context.started] == ["python3", "cp", "sync", "rm", "sync"]
 
 
-async def test_what_is_measured_is_made_afresh_each_time_and_a_true_copy(site: LocalSite) -> None:
+async def test_what_is_measured_is_made_afresh_each_time_and_a_true_copy(context: LocalContext) -> None:
     for _ in range(2):
-        await figures_of(JOBS["tree"], site)
-    source = Path(site.directory, f"small-files-200-{MIB}")
+        await figures_of(JOBS["tree"], context)
+    source = Path(context.directory, f"small-files-200-{MIB}")
     assert checksums(source) == checksums(Path(f"{source}-copy"))
     assert len(checksums(source)) == 200
-    assert sum(process._argv[:2] == ("rm", "-rf") for process in site.started) == 1
+    assert sum(process._argv[:2] == ("rm", "-rf") for process in context.started) == 1
 
 
-async def test_what_could_not_be_made_whole_is_taken_away_and_made_again(site: LocalSite) -> None:
+async def test_what_could_not_be_made_whole_is_taken_away_and_made_again(context: LocalContext) -> None:
     with pytest.raises(WorkloadFailed):
-        async with laid_out.making(site, f"{site.directory}/part"):
-            await succeed(site, ("mkdir", "part"), limit_s=60)
-            await succeed(site, ("false",), limit_s=60)
-    assert list(Path(site.directory).iterdir()) == []
-    assert site.laid_out == set()
+        async with laid_out.making(context, f"{context.directory}/part"):
+            await succeed(context, ("mkdir", "part"), limit_s=60)
+            await succeed(context, ("false",), limit_s=60)
+    assert list(Path(context.directory).iterdir()) == []
+    assert context.laid_out == set()
 
 
 @pytest.mark.parametrize("engine", [pytest.param("fio", marks=pytest.mark.fio), "fileserver"])
-async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, site: LocalSite) -> None:
+async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, context: LocalContext) -> None:
     job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
     if engine == "fileserver":
         job = FileServerJob(3, 60, 20_000, 1000, 60)
-    async with aclosing(workloads.run(job, site, seed=1)) as told:
+    async with aclosing(engines.run(job, context, seed=1)) as told:
         measuring = False
         async for what in told:
             measuring = measuring or (isinstance(what, Doing) and what.measured)
             if measuring and isinstance(what, Progress):
                 break
-    group = site.started[-1].pid
+    group = context.started[-1].pid
     psutil.wait_procs(living(group), timeout=60)  # those that were killed take a moment to go
     assert living(group) == []
 
@@ -219,10 +209,10 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, s
     ],
 )
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
-    job: Job, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+    job: Job, context: LocalContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.bench.workloads.running.POLL_S", 0.01)  # however quick this machine is
-    async with aclosing(workloads.run(job, site, seed=1)) as told:
+    monkeypatch.setattr("fswizard.engines.running.POLL_S", 0.01)  # however quick this machine is
+    async with aclosing(engines.run(job, context, seed=1)) as told:
         seen = [what async for what in told if isinstance(what, Progress)]
     fractions = [progress.fraction for progress in seen if progress.fraction is not None]
     assert len(fractions) >= 2
@@ -268,16 +258,16 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
     ],
     ids=lambda job: getattr(job, "operation", "rsync"),
 )
-async def test_a_program_that_is_done_has_told_that_it_is(job: Job, site: LocalSite) -> None:
-    await figures_of(job, site)
-    timed = rsync._timed(job, site.directory, site.scratch) if isinstance(job, RsyncJob) else None
+async def test_a_program_that_is_done_has_told_that_it_is(job: Job, context: LocalContext) -> None:
+    await figures_of(job, context)
+    timed = rsync._timed(job, context.directory, context.scratch) if isinstance(job, RsyncJob) else None
     if isinstance(job, TreeJob):
-        timed = tree._timed(job, site.directory, site.scratch, "7")
+        timed = tree._timed(job, context.directory, context.scratch, "7")
     assert timed is not None
     (work,) = timed.works
     assert work.share_done is not None
     # By its end what rsync's other half has written is its own, too.
-    assert 0.95 < share_at_the_end(work, site.directory, timed.makes) < (2.2 if isinstance(job, RsyncJob) else 1.2)
+    assert 0.95 < share_at_the_end(work, context.directory, timed.makes) < (2.2 if isinstance(job, RsyncJob) else 1.2)
 
 
 def share_at_the_end(work: Work, directory: str, makes: str) -> float:
@@ -294,20 +284,22 @@ def time() -> Iterator[SimulatedClock]:
         yield simulated
 
 
-async def test_a_program_that_takes_too_long_is_killed(site: LocalSite, time: SimulatedClock) -> None:
-    task = asyncio.create_task(succeed(site, ("sleep", "1000"), limit_s=60))
+async def test_a_program_that_takes_too_long_is_killed(context: LocalContext, time: SimulatedClock) -> None:
+    task = asyncio.create_task(succeed(context, ("sleep", "1000"), limit_s=60))
     await time.somebody_waits()
     time.advance(60.0)
     with pytest.raises(WorkloadFailed) as caught:
         await task
     assert caught.value.kind == "timed-out"
     assert "sleep did not end within 60 s" in caught.value.text
-    assert not Path(f"/proc/{site.started[0].pid}").exists()
+    assert not Path(f"/proc/{context.started[0].pid}").exists()
 
 
-async def test_a_silent_program_whose_output_is_awaited_is_killed_too(site: LocalSite, time: SimulatedClock) -> None:
+async def test_a_silent_program_whose_output_is_awaited_is_killed_too(
+    context: LocalContext, time: SimulatedClock
+) -> None:
     async def listen() -> None:
-        async with running(site, ("sleep", "1000"), limit_s=60) as program:
+        async with running(context, ("sleep", "1000"), limit_s=60) as program:
             async for _ in program.chunks():
                 pass
 
@@ -317,16 +309,16 @@ async def test_a_silent_program_whose_output_is_awaited_is_killed_too(site: Loca
     with pytest.raises(WorkloadFailed) as caught:
         await task
     assert caught.value.kind == "timed-out"
-    assert not Path(f"/proc/{site.started[0].pid}").exists()
+    assert not Path(f"/proc/{context.started[0].pid}").exists()
 
 
-async def test_cancelling_a_task_kills_its_program(site: LocalSite, time: SimulatedClock) -> None:
-    task = asyncio.create_task(succeed(site, ("sleep", "1000"), limit_s=60))
+async def test_cancelling_a_task_kills_its_program(context: LocalContext, time: SimulatedClock) -> None:
+    task = asyncio.create_task(succeed(context, ("sleep", "1000"), limit_s=60))
     await time.somebody_waits()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not Path(f"/proc/{site.started[0].pid}").exists()
+    assert not Path(f"/proc/{context.started[0].pid}").exists()
 
 
 @pytest.mark.parametrize(
@@ -351,17 +343,17 @@ def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: i
 
 @pytest.mark.parametrize("engine", JOBS)
 def test_the_plan_names_every_program_and_no_place_of_this_machine(engine: str) -> None:
-    planned = workloads.commands(JOBS[engine])
+    planned = engines.commands(JOBS[engine])
     assert planned
     words = [word for command in planned for word in command.argv]
     assert any("MOUNT" in word for word in words)
     assert not any(command.as_root for command in planned)
 
 
-async def test_a_directory_among_others_is_never_filled(site: LocalSite) -> None:
+async def test_a_directory_among_others_is_never_filled(context: LocalContext) -> None:
     with pytest.raises(Refused, match="fills a whole filesystem"):
-        await figures_of(FileServerJob(2, 20, 1000, 1000, 0.2, fill_percent=10), site)
-    assert not Path(site.directory, "filling").exists()
+        await figures_of(FileServerJob(2, 20, 1000, 1000, 0.2, fill_percent=10), context)
+    assert not Path(context.directory, "filling").exists()
 
 
 def _filled(word: str, known: Mapping[str, str]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from fswizard.bench import zones
 from fswizard.drives.machine import Machine
 from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
@@ -16,6 +15,7 @@ from fswizard.model.plan import Target
 from fswizard.privileged import zones as report
 from fswizard.privileged.grammar import ZONED, mkfs_command
 from fswizard.privileged.protocol import Refusal
+from fswizard.targets import zones
 
 DISK = Target("device", "/dev/null", 8 << 40, number="8:16")
 

@@ -24,7 +24,7 @@ from tests.vm.root import SUITE, Root, build
 
 CHECKOUT = Path(__file__).parents[2]
 BOOT_S = 900.0
-PATIENCE_S = 600.0
+TIMEOUT_S = 600.0
 """Both are far more than anything takes, since other work may go on beside it."""
 WITHOUT = (
     *("dev-hugepages.mount", "dev-mqueue.mount", "e2scrub_reap.service", "getty-static.service", "modprobe@.service"),
@@ -55,7 +55,7 @@ class Channel:
         self._lines = connection.makefile("r", encoding="utf-8")
         self._events: list[dict[str, Any]] = []
 
-    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = PATIENCE_S) -> Any:
+    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = TIMEOUT_S) -> Any:
         """The answer to one command. Raises RuntimeError with QEMU's words where it is refused."""
         self._connection.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while True:
@@ -166,10 +166,10 @@ class Machine:
         if mounted.exit_code:
             raise OSError(mounted.output)
 
-    def start(self, *argv: str, timeout_s: float = PATIENCE_S) -> Running:
+    def start(self, *argv: str, timeout_s: float = TIMEOUT_S) -> Running:
         return Running(self._agent, argv, timeout_s)
 
-    def run(self, *argv: str, timeout_s: float = PATIENCE_S) -> Finished:
+    def run(self, *argv: str, timeout_s: float = TIMEOUT_S) -> Finished:
         """Runs a program to its end, as root; `fswizard` is the checkout's."""
         return self.start(*argv, timeout_s=timeout_s).wait()
 
@@ -202,7 +202,7 @@ class Machine:
     def pull(self, disk: Disk) -> None:
         """Takes the disk away as a hand would; returns when it is gone."""
         self._monitor.ask("device_del", {"id": disk.serial})
-        self._monitor.await_event("DEVICE_DELETED", PATIENCE_S, device=disk.serial)
+        self._monitor.await_event("DEVICE_DELETED", TIMEOUT_S, device=disk.serial)
         self._monitor.ask("blockdev-del", {"node-name": f"{disk.serial}-medium"})
 
 

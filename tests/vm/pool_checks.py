@@ -13,10 +13,10 @@ import subprocess
 from itertools import zip_longest
 from pathlib import Path
 
-from fswizard.bench.helper import Attached, Helper
 from fswizard.errors import Refused
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Filesystem
+from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, make_image, nameless
 
 ROOM = Path("/srv/pools")

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tests.vm.machine import PATIENCE_S, Machine
+from tests.vm.machine import TIMEOUT_S, Machine
 
 USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
@@ -43,7 +43,7 @@ class Terminal:
         """What stands on the screen; `coloured`, with the escapes that make it so."""
         return self._tmux("capture-pane", "-t", self._name, "-p", *(["-e"] if coloured else []))
 
-    def shows(self, words: str, limit_s: float = PATIENCE_S) -> str:
+    def shows(self, words: str, limit_s: float = TIMEOUT_S) -> str:
         """Waits until `words` stand on the screen, and returns all of it."""
         return self._await(lambda found: words in found, f"“{words}”", limit_s)
 
@@ -54,7 +54,7 @@ class Terminal:
             time.sleep(0.5)
 
     def no_longer_shows(self, words: str) -> str:
-        return self._await(lambda found: words not in found, f"the end of “{words}”", PATIENCE_S)
+        return self._await(lambda found: words not in found, f"the end of “{words}”", TIMEOUT_S)
 
     def _await(self, condition: Callable[[str], bool], what: str, limit_s: float) -> str:
         deadline = time.monotonic() + limit_s

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
-from tests.vm.machine import PATIENCE_S, Machine
+from tests.vm.machine import TIMEOUT_S, Machine
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("drives")]
 
@@ -35,7 +35,7 @@ def listing(machine: Machine) -> Listing:
 
 def drives(machine: Machine, *before: str) -> Listing:
     """All disks, once each has answered: an emulated processor that has to wait may be too slow for the first time."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         done = machine.run(*before, "fswizard", "drives", "--json")
         assert done.exit_code == 0, done.output
@@ -50,7 +50,7 @@ def codes(drive: dict[str, Any], says: str) -> set[str]:
 
 def await_newest(machine: Machine, condition: Callable[[list[str]], bool]) -> None:
     """Waits until the serial numbers that the watcher told last fulfil the condition."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         lines = machine.run("cat", WATCHED).stdout.decode().splitlines()
         if lines and condition(lines[-1].split()):

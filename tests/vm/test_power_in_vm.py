@@ -10,7 +10,7 @@ from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.arrays import ERASE, TARGET, await_arrays, forget_members
 from tests.vm.disks import KEPT, SLOW, Disk, nvme, usb
-from tests.vm.machine import PATIENCE_S, Machine, Running
+from tests.vm.machine import TIMEOUT_S, Machine, Running
 from tests.vm.runs import RECIPE_PATH, RESULT_PATH, RUN_S, await_words, prepared, report
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
@@ -157,7 +157,7 @@ def _assert_resumed(machine: Machine) -> None:
 
 def _promised(machine: Machine) -> dict[str, int]:
     """By filesystem, once each has promised to keep enough."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         words = {name: machine.run("cat", f"/run/{name}").stdout for name in MAKING}
         if all(word and int(word) >= ENOUGH for word in words.values()):

@@ -11,11 +11,11 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
+from fswizard.tui.choices import StepName, WizardChoices
 from fswizard.tui.drawing import Piece, text
-from fswizard.tui.widgets.kept import Kept, KeptStatic, KeptVertical
+from fswizard.tui.widgets.cached_render import Kept, KeptStatic, KeptVertical
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.stepbar import TITLES, StepBar
-from fswizard.tui.wishes import StepName, Wishes
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -32,8 +32,8 @@ class WizardScreen(Screen[None]):
         return cast("FswizardApp", self.app)
 
     @property
-    def wishes(self) -> Wishes:
-        return self.wizard.wishes
+    def choices(self) -> WizardChoices:
+        return self.wizard.choices
 
 
 class StepScreen(Kept, WizardScreen):
@@ -52,8 +52,8 @@ class StepScreen(Kept, WizardScreen):
 
     def compose(self) -> ComposeResult:
         with KeptVertical(id="page"):
-            titles = {**TITLES, "drive": "Places"} if self.wishes.comparing else TITLES
-            yield StepBar(self.wishes.steps, self.STEP, self.wizard.reachable, titles)
+            titles = {**TITLES, "drive": "Places"} if self.choices.comparing else TITLES
+            yield StepBar(self.choices.steps, self.STEP, self.wizard.reachable, titles)
             with KeptVertical(id="heading"):
                 yield KeptStatic(self.question(), id="question", markup=False)
                 yield KeptStatic("", id="remark", markup=False)

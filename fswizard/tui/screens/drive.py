@@ -13,9 +13,9 @@ from textual.content import Content
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui.backend import Place
+from fswizard.tui.disk_watcher import DiskWatcher
 from fswizard.tui.drawing import Piece, lines
 from fswizard.tui.drives import best_for, contents, drive_header, drive_row, explain
-from fswizard.tui.scout import Scout
 from fswizard.tui.screens.members import Members, MembersScreen
 from fswizard.tui.screens.naming import NamingScreen
 from fswizard.tui.screens.probe import ProbeScreen
@@ -30,14 +30,14 @@ from fswizard.tui.targets import (
     several_meaning,
     several_row,
 )
-from fswizard.tui.threads import aside, tell
+from fswizard.tui.threads import in_background, tell
 from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.rows import Row, Rows, headline
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Offer
     from fswizard.drives.probe import ProbeResult
+    from fswizard.targets.device_checks import Offer
     from fswizard.tui.app import FswizardApp
 
 WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
@@ -72,7 +72,7 @@ class DriveScreen(NamingScreen):
     ]
 
     def question(self) -> str:
-        return "Is this disk shingled?" if self.wishes.purpose == "smr" else "Which disk is it about?"
+        return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk is it about?"
 
     def body(self) -> ComposeResult:
         yield Rows(id="drives", keeps=True)
@@ -80,14 +80,14 @@ class DriveScreen(NamingScreen):
             with VerticalScroll(classes="left", can_focus=False):
                 yield Box(id="directory")
                 targets, below = Rows(id="targets", ticks=True), Canvas(id="below")
-                below.set_class(self.wishes.purpose == "smr", "first")
+                below.set_class(self.choices.purpose == "smr", "first")
                 yield from (below, targets) if below.has_class("first") else (targets, below)
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
         super().on_mount()
         self._model: Drive | None = None
-        self._scouting: Scout | None = None
+        self._scouting: DiskWatcher | None = None
         self._shown = False
         self._looked_at: object = None
         self._about: str | None = None
@@ -116,7 +116,7 @@ class DriveScreen(NamingScreen):
         if self._scouting is not None:
             self._scouting.stop()
         wizard = self.wizard
-        self._scouting = Scout(wizard.backend, wizard.known, lambda: tell(self, self._learnt, app=wizard))
+        self._scouting = DiskWatcher(wizard.backend, wizard.known, lambda: tell(self, self._learnt, app=wizard))
         self._scouting.start()
 
     def on_unmount(self) -> None:
@@ -147,7 +147,7 @@ class DriveScreen(NamingScreen):
             self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
         self._fill()
         rows = self.query_one("#drives", Rows)
-        chosen = self.wishes.drive or best_for(self.wishes.purpose, drives)
+        chosen = self.choices.drive or best_for(self.choices.purpose, drives)
         if chosen:
             rows.highlight(chosen.name)
         self._draw()
@@ -183,7 +183,7 @@ class DriveScreen(NamingScreen):
             self._say_what(key)
         if drive.name and (state := _as_target(drive)) != self._looked_at:
             self._looked_at = state
-            aside(self._look_for_targets, self.wizard, drive, state)
+            in_background(self._look_for_targets, self.wizard, drive, state)
 
     def _below(self, drive: Drive, width: int) -> Content:
         """What is on the disk; where there is no room for a panel, the evidence too."""
@@ -195,7 +195,7 @@ class DriveScreen(NamingScreen):
 
     def _look_for_targets(self, wizard: FswizardApp, drive: Drive, state: object) -> None:
         """In a thread: a disk that hangs keeps nobody waiting, not even at the end."""
-        offers = wizard.backend.offers(drive, wizard.wishes.recipe)
+        offers = wizard.backend.offers(drive, wizard.choices.recipe)
         tell(self, self._offered, drive, state, offers, app=wizard)
 
     def _offered(self, drive: Drive, state: object, offers: tuple[Offer, ...]) -> None:
@@ -211,27 +211,27 @@ class DriveScreen(NamingScreen):
     @property
     def _device(self) -> Offer | None:
         """The partition or disk that was chosen, where it belongs to the highlighted disk and can still be had."""
-        return chosen_of(self._offers(), self.wishes.device)
+        return chosen_of(self._offers(), self.choices.device)
 
     @property
     def _target_key(self) -> str:
         """Key of the target that is chosen."""
-        if self.wishes.across > 1:
+        if self.choices.across > 1:
             return "several"
         if (device := self._device) is not None:
             return DEVICE + device.path
-        return "named" if self.wishes.directory else "default"
+        return "named" if self.choices.directory else "default"
 
     def _targets(self, drive: Drive) -> tuple[Row, ...]:
         if not drive.name:
             return ()
         place = self.wizard.known.places.get(drive.name)
-        chosen, directory = self._target_key, self.wishes.directory
+        chosen, directory = self._target_key, self.choices.directory
         rows = [
             headline("where", "Measure on"),
-            Row("default", image_row(self.wishes.recipe, place, chosen == "default")),
+            Row("default", image_row(self.choices.recipe, place, chosen == "default")),
             Row("named", directory_row(directory, chosen == "named")),
-            Row("several", several_row(self.wishes, chosen == "several")),
+            Row("several", several_row(self.choices, chosen == "several")),
         ]
         keys = {DEVICE + offer.path: offer for offer in self._offers()}
         return (*rows, *(Row(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
@@ -247,16 +247,16 @@ class DriveScreen(NamingScreen):
             if key == DEVICE + offer.path:
                 return device_words(offer)
         if key == "several":
-            return several_meaning(self.wishes)
+            return several_meaning(self.choices)
         if key == "named":
-            where = self.wishes.directory or "a directory that you name"
+            where = self.choices.directory or "a directory that you name"
             return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
         drive = self._drive
         place = self.wizard.known.places.get(drive.name) if drive else None
         if isinstance(place, Place) and place.remark:
             empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
             return empty_words(empty) if empty is not None else (place.remark,)
-        if self.wishes.purpose == "smr" or (drive is not None and not drive.name):
+        if self.choices.purpose == "smr" or (drive is not None and not drive.name):
             return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
         return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
 
@@ -287,18 +287,18 @@ class DriveScreen(NamingScreen):
 
     def _alone(self, **changes: Any) -> None:
         """One target from now on; what suits several is no choice for one."""
-        if self.wishes.across > 1:
+        if self.choices.across > 1:
             self.wizard.wish(candidates=(), members=(), images=1)
         self.wizard.wish(**changes)
 
     def action_several(self) -> None:
         """Choose several disks or scratch images."""
-        recipe, drives = self.wishes.recipe, self.wizard.known.drives
+        recipe, drives = self.choices.recipe, self.wizard.known.drives
         if recipe is None or drives is None:
             return
         place = self.wizard.known.places.get(self._drive.name) if self._drive else None
-        where = place if isinstance(place, Place) and not self.wishes.directory else None
-        window = MembersScreen(recipe, drives, self.wishes.members, self.wishes.images, where)
+        where = place if isinstance(place, Place) and not self.choices.directory else None
+        window = MembersScreen(recipe, drives, self.choices.members, self.choices.images, where)
         self.wizard.push_screen(window, self._several_are)
 
     def _several_are(self, chosen: Members | None) -> None:
@@ -343,7 +343,7 @@ class DriveScreen(NamingScreen):
 
     def action_directory(self) -> None:
         self._names_model = False
-        self.open_box("directory to put the scratch image into, such as ~/scratch", self.wishes.directory)
+        self.open_box("directory to put the scratch image into, such as ~/scratch", self.choices.directory)
 
     def action_model(self) -> None:
         self._names_model = True
@@ -367,7 +367,7 @@ class DriveScreen(NamingScreen):
         self.query_one("#drives", Rows).highlight("model")
 
     def directory_is(self, place: Place) -> None:
-        if self.wishes.members:
+        if self.choices.members:
             self._alone()
         self.wizard.wish(directory=place.directory, device="")
         self._say_what(self._target_key)
@@ -393,18 +393,18 @@ class DriveScreen(NamingScreen):
         drive = self._drive
         place = self.wizard.known.places.get(drive.name) if drive else None
         if drive is None or not drive.name:
-            if self.wishes.directory:
+            if self.choices.directory:
                 self.wizard.go_on()
             elif drive is not None:
                 self.say(("✗ ", "bold $error"), "Nothing can be measured on a model's name: choose one of the disks, "
                          "or name a directory: ", ("d", "bold $primary"), ".")  # fmt: skip
             return
         device = self._device
-        given_up = device is not None or self.wishes.members
-        if isinstance(place, FswizardError) and not self.wishes.directory and not given_up:
+        given_up = device is not None or self.choices.members
+        if isinstance(place, FswizardError) and not self.choices.directory and not given_up:
             self.complain(place)
             return
-        if place is None and not self.wishes.directory and not given_up:
+        if place is None and not self.choices.directory and not given_up:
             self._going_to = drive.name
             self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
             return
@@ -412,9 +412,9 @@ class DriveScreen(NamingScreen):
         self._take(drive, place if isinstance(place, Place) else None)
 
     def _take(self, drive: Drive, place: Place | None) -> None:
-        if self.wishes.members and self.wishes.drive is not None:
-            drive = self.wishes.drive
-        if self.wishes.drive is None or drive.name != self.wishes.drive.name:
+        if self.choices.members and self.choices.drive is not None:
+            drive = self.choices.drive
+        if self.choices.drive is None or drive.name != self.choices.drive.name:
             self.wizard.wish(candidates=())  # what suits another disk is chosen anew
         elsewhere = place is not None and bool(place.remark)
         self.wizard.wish(drive=drive, elsewhere=elsewhere)

@@ -87,7 +87,7 @@ class ExportScreen(ModalScreen[None]):
         try:
             rendered = self._wizard.backend.render(self._findings, name)
         except FswizardError as error:
-            tell(self, self._tell, ("✗ ", "bold $error"), error.message)
+            tell(self, self._emit, ("✗ ", "bold $error"), error.message)
             return
         self._texts[name] = rendered
         tell(self, self._show, name)
@@ -106,7 +106,7 @@ class ExportScreen(ModalScreen[None]):
         self.query_one("#preview", Canvas).show(draw)
         self.query_one("#previews").scroll_home(animate=False)
 
-    def _tell(self, *pieces: str | tuple[str, str]) -> None:
+    def _emit(self, *pieces: str | tuple[str, str]) -> None:
         self.query_one("#told", Static).update(text(*pieces))
 
     def action_page(self, direction: int) -> None:
@@ -116,7 +116,7 @@ class ExportScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         if self._format in self._texts:
             self._wizard.copy_to_clipboard(self._texts[self._format])
-            self._tell(("✓ ", "bold $success"), "In the clipboard, where the terminal allows that.")
+            self._emit(("✓ ", "bold $success"), "In the clipboard, where the terminal allows that.")
 
     def action_save(self) -> None:
         box = self.query_one("#file", Input)
@@ -144,7 +144,7 @@ class ExportScreen(ModalScreen[None]):
         else:
             told = (("✓ ", "bold $success"), f"Saved as {safe(str(path))}.")
             tell(self, self._close_box)
-        tell(self, self._tell, *told)
+        tell(self, self._emit, *told)
 
     def _close_box(self) -> None:
         self.query_one("#file").display = False

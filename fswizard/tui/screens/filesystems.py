@@ -52,7 +52,7 @@ class FilesystemsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
-                example = "md:raid5,chunk=64K+xfs" if self.wishes.across > 1 else "btrfs:noatime,compress=zstd:1"
+                example = "md:raid5,chunk=64K+xfs" if self.choices.across > 1 else "btrfs:noatime,compress=zstd:1"
                 yield Box(placeholder=f"such as {example}", id="own")
                 yield Rows(id="candidates", ticks=True, keeps=True)
                 yield Canvas(id="below", classes="panel brief")
@@ -65,14 +65,14 @@ class FilesystemsScreen(StepScreen):
         self._listed: tuple[str, ...] = ()
         self._hurried = False
         self._looking = not known.looked
-        self._across = self.wishes.across
-        if self.wishes.drive is not None and self._across == 1:
-            found = self.wizard.backend.suggestions(self.wishes.drive)
+        self._across = self.choices.across
+        if self.choices.drive is not None and self._across == 1:
+            found = self.wizard.backend.suggestions(self.choices.drive)
             self._reasons = {item.candidate_name: item.reason for item in found}
-        if self.wishes.zoned:
-            self.wizard.wish(candidates=tuple(self._usable(self.wishes.candidates)))
+        if self.choices.zoned:
+            self.wizard.wish(candidates=tuple(self._usable(self.choices.candidates)))
         self._offered = self._first_offered()
-        self._proposed = not self.wishes.candidates
+        self._proposed = not self.choices.candidates
         self._propose()
         self.query_one("#own").display = False
         self.query_one(".panel").border_title = "About it"
@@ -89,7 +89,7 @@ class FilesystemsScreen(StepScreen):
 
     def _first_offered(self) -> tuple[str, ...]:
         """What there is to compare above all."""
-        recipe = self.wishes.recipe
+        recipe = self.choices.recipe
         if recipe is None:
             return ()
         if self._across > 1:
@@ -103,13 +103,13 @@ class FilesystemsScreen(StepScreen):
         names = self._usable(self._offered)
         if self._across > 1:
             candidates = [self.wizard.backend.parse_candidate(name) for name in names]
-            names = layouts.best_first(candidates, self._across, self.wishes.member_bytes)
+            names = layouts.best_first(candidates, self._across, self.choices.member_bytes)
         self.wizard.wish(candidates=tuple(names))
 
     def _looked(self) -> None:
         self._looking = False
         self._propose()
-        self.wizard.wish(candidates=tuple(self._usable(self.wishes.candidates)))
+        self.wizard.wish(candidates=tuple(self._usable(self.choices.candidates)))
         self._fill()
         self._estimate()
         if self._hurried:
@@ -120,13 +120,13 @@ class FilesystemsScreen(StepScreen):
 
     def _possible(self, name: str) -> bool:
         """The candidate can be measured here, on what was chosen to measure on."""
-        return self.wizard.known.possible(name, self.wishes)
+        return self.wizard.known.possible(name, self.choices)
 
     # The list
 
     def _fill(self) -> None:
         known = self.wizard.known
-        others = [name for name in self.wishes.candidates if name not in known.catalogue or not self._listed]
+        others = [name for name in self.choices.candidates if name not in known.catalogue or not self._listed]
         offered = self._offered if self._across > 1 else ()
         self._listed = tuple(dict.fromkeys((*self._listed, *offered, *others, *self._reasons)))  # so that nothing moves
         first = self._listed
@@ -138,13 +138,13 @@ class FilesystemsScreen(StepScreen):
         rows += [gap("before-others"), headline("others", alone)]
         rows += [self._row(name) for name in rest if self._possible(name)]
         rows += [gap("before-needs"), headline("needs", "I cannot do without")]
-        rows += [Row(NEED + need.name, _need_row(need, need.name in self.wishes.needs)) for need in self._needs]
+        rows += [Row(NEED + need.name, _need_row(need, need.name in self.choices.needs)) for need in self._needs]
         impossible = [name for name in (*first, *rest) if not self._possible(name)]
         if impossible:
             rows += [
                 gap("before-impossible"),
                 headline(
-                    "impossible", "Not possible on this disk" if self.wishes.zoned else "Not possible on this machine"
+                    "impossible", "Not possible on this disk" if self.choices.zoned else "Not possible on this machine"
                 ),
             ]
             rows += [self._row(name) for name in impossible]
@@ -158,11 +158,11 @@ class FilesystemsScreen(StepScreen):
     def _row(self, name: str) -> Row:
         candidate = self.wizard.backend.parse_candidate(name)
         usable = self._possible(name)
-        lacks = [need for need in self.wishes.needs if not _has(candidate, need)]
+        lacks = [need for need in self.choices.needs if not _has(candidate, need)]
         note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
-        ticked, baseline = name in self.wishes.candidates, name == self.wishes.against
+        ticked, baseline = name in self.choices.candidates, name == self.choices.against
         if self._across > 1:
-            spread = (candidate, self._across, self.wishes.member_bytes)
+            spread = (candidate, self._across, self.choices.member_bytes)
             return Row(name, layouts.layout_row(*spread, ticked=ticked, usable=usable, note=note, baseline=baseline))
         return Row(name, candidate_row(candidate, ticked=ticked, usable=usable, note=note, baseline=baseline))
 
@@ -182,7 +182,7 @@ class FilesystemsScreen(StepScreen):
             return
         if key.startswith(NEED):
             need = next(need for need in self._needs if need.name == key.removeprefix(NEED))
-            candidates = self.wizard.known.candidates(self.wishes)
+            candidates = self.wizard.known.candidates(self.choices)
 
             def draw(width: int) -> Content:
                 title = text((need.name, "bold"), f": {need.title}.")
@@ -195,14 +195,14 @@ class FilesystemsScreen(StepScreen):
         known = self.wizard.known
         available = known.lacking(candidate) or known.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
-        if self.wishes.zoned and not self._possible(key):
+        if self.choices.zoned and not self._possible(key):
             reason = "Cannot be made on a disk whose zones must be written in order: it writes where it likes."
 
         def about(width: int, brief: bool = False) -> Content:
             words = explain_candidate(candidate, available, reason, width, brief=brief)
             if self._across == 1:
                 return words
-            spread = layouts.explain_layout(candidate, self._across, self.wishes.member_bytes, width)
+            spread = layouts.explain_layout(candidate, self._across, self.choices.member_bytes, width)
             return spread if brief and (available is None or available.usable) else lines((spread, Content(""), words))
 
         self.query_one("#about", Canvas).show(about)
@@ -213,22 +213,22 @@ class FilesystemsScreen(StepScreen):
         key = event.key
         if key.startswith(NEED):
             need = key.removeprefix(NEED)
-            self.wizard.wish(needs=_toggled(self.wishes.needs, need))
+            self.wizard.wish(needs=_toggled(self.choices.needs, need))
         elif self._possible(key):
             self._proposed = False
-            self.wizard.wish(candidates=_toggled(self.wishes.candidates, key))
+            self.wizard.wish(candidates=_toggled(self.choices.candidates, key))
         self._fill()
         self._estimate()
 
     def _estimate(self) -> None:
-        count = len(self.wishes.candidates)
+        count = len(self.choices.candidates)
         if count == 0:
             self.say("Tick at least one. ", ("space", "bold $primary"), " ticks.")
             return
-        draft = self.wizard.backend.draft(self.wishes)
+        draft = self.wizard.backend.draft(self.choices)
         lacking = sum(
-            any(not _has(candidate, need) for need in self.wishes.needs)
-            for candidate in self.wizard.known.candidates(self.wishes)
+            any(not _has(candidate, need) for need in self.choices.needs)
+            for candidate in self.wizard.known.candidates(self.choices)
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
@@ -253,8 +253,8 @@ class FilesystemsScreen(StepScreen):
         if not name:
             return
         self._listed = tuple(dict.fromkeys((*self._listed, name)))
-        if self._possible(name) and name not in self.wishes.candidates:
-            self.wizard.wish(candidates=(*self.wishes.candidates, name))
+        if self._possible(name) and name not in self.choices.candidates:
+            self.wizard.wish(candidates=(*self.choices.candidates, name))
         self._fill()
         self._estimate()
         self.query_one("#candidates", Rows).highlight(name)
@@ -263,7 +263,7 @@ class FilesystemsScreen(StepScreen):
         candidate = self._highlighted()
         if candidate is None:
             return
-        if candidate.name not in self.wishes.candidates:
+        if candidate.name not in self.choices.candidates:
             self.say(("✗ ", "bold $error"), f"{candidate.name} is not among the candidates: ",
                      ("space", "bold $primary"), " ticks it.")  # fmt: skip
             return
@@ -310,7 +310,7 @@ class FilesystemsScreen(StepScreen):
         if self._looking:
             self._hurried = True
             self.say("Looking which of them can be made here …")
-        elif self.wishes.candidates:
+        elif self.choices.candidates:
             self.wizard.go_on()
         else:
             self.say(("✗ ", "bold $error"), "Tick at least one candidate: ", ("space", "bold $primary"), " ticks.")

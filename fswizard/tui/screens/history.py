@@ -78,9 +78,9 @@ class HistoryScreen(ModalScreen[None]):
             else "One is marked; space marks the other one." if len(self._marked) == 1
             else "Two are marked; c puts them side by side."
         )  # fmt: skip
-        self._tell((words, "$muted"))
+        self._emit((words, "$muted"))
 
-    def _tell(self, *pieces: Piece) -> None:
+    def _emit(self, *pieces: Piece) -> None:
         self.query_one("#told", Static).update(text(*pieces))
 
     @on(Rows.Clicked)
@@ -134,7 +134,7 @@ class HistoryScreen(ModalScreen[None]):
         self._wizard.push_screen(ComparisonScreen(comparison, *map(title, pair)))
 
     def _complain(self, error: FswizardError) -> None:
-        self._tell(("✗ ", "bold $error"), error.message, " ", error.hint)
+        self._emit(("✗ ", "bold $error"), error.message, " ", error.hint)
 
 
 def _widths(width: int) -> tuple[int, ...]:

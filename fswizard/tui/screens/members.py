@@ -21,13 +21,13 @@ from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.drawing import Piece, arrow, cut, fit, lines, paragraphs, radio, text, tick
 from fswizard.tui.targets import first_sentences, losing
-from fswizard.tui.threads import aside, tell
+from fswizard.tui.threads import in_background, tell
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Offer
+    from fswizard.targets.device_checks import Offer
     from fswizard.tui.app import FswizardApp
 
 IMAGES = "images"
@@ -84,7 +84,7 @@ class MembersScreen(ModalScreen[Members | None]):
         self.query_one(Rows).focus()
         self.query_one("#words", Canvas).show(self._words)
         for drive in self._drives:
-            aside(self._look, self.wizard, drive)
+            in_background(self._look, self.wizard, drive)
 
     def _look(self, wizard: FswizardApp, drive: Drive) -> None:
         """In a thread for each disk: one that hangs keeps no other waiting."""

@@ -18,14 +18,14 @@ from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui import probing
 from fswizard.tui.drawing import Piece, bullet, lines, text, wrap
-from fswizard.tui.threads import aside, tell
+from fswizard.tui.threads import in_background, tell
 from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Offer
     from fswizard.drives.probe_target import ProbeTarget
+    from fswizard.targets.device_checks import Offer
     from fswizard.tui.app import FswizardApp
 
 
@@ -106,7 +106,7 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
     @work(exclusive=True)
     async def _begin(self, target: ProbeTarget) -> None:
         if target.device is not None:
-            from fswizard.bench import privilege
+            from fswizard.targets import privilege
 
             try:
                 await self._wizard.authorise(privilege.PROBE, f"writing to {target.plan.path}")
@@ -115,7 +115,7 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
                 return
         self._stage = "run"
         self._draw()
-        aside(self._write, self._wizard, target)
+        in_background(self._write, self._wizard, target)
 
     def _write(self, app: FswizardApp, target: ProbeTarget) -> None:
         try:

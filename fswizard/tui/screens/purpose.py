@@ -14,17 +14,17 @@ from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.model.units import duration_text, size_text
+from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.history import when
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
-from fswizard.tui.wishes import Purpose, Wishes
 
 if TYPE_CHECKING:
-    from fswizard.bench.journal import Leftover
     from fswizard.results import Entry
+    from fswizard.targets.journal import Leftover
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
@@ -79,7 +79,7 @@ class PurposeScreen(StepScreen):
         self.mount(Static(_wordmark(), id="wordmark", markup=False), before="#heading")
         self._fill()
         rows = self.query_one("#purposes", Rows)
-        rows.highlight(self.wishes.purpose)
+        rows.highlight(self.choices.purpose)
         rows.focus()
         self._look_back()
 
@@ -170,8 +170,8 @@ class PurposeScreen(StepScreen):
         tell(self, self.wizard.take_up, run)
 
     def _choose(self, purpose: Purpose) -> None:
-        if purpose != self.wishes.purpose or self.wishes.recipe is None:
-            self.wizard.wishes = Wishes(purpose=purpose, recipe=self.wizard.known.recipe_for(purpose))
+        if purpose != self.choices.purpose or self.choices.recipe is None:
+            self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.known.recipe_for(purpose))
         self.wizard.go_on()
 
     @work(thread=True, exclusive=True, exit_on_error=False)

@@ -27,8 +27,8 @@ from fswizard.tui.widgets.box import Box
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
-    from fswizard.bench.disk import Question
-    from fswizard.bench.privilege import State
+    from fswizard.targets.device_checks import Question
+    from fswizard.targets.privilege import State
 
 ROOT = {
     "root": "The program runs as root; the workloads themselves run without special rights.",
@@ -121,7 +121,7 @@ class ReviewScreen(StepScreen):
         tell(self, self._planned, plan, self._rights(plan))
 
     def _rights(self, plan: Plan) -> State:
-        from fswizard.bench import privilege
+        from fswizard.targets import privilege
 
         return self.wizard.backend.privilege(privilege.purpose(plan))
 
@@ -129,7 +129,7 @@ class ReviewScreen(StepScreen):
     def _make(self) -> None:
         backend = self.wizard.backend
         try:
-            plan = backend.make_plan(self.wishes)
+            plan = backend.make_plan(self.choices)
             questions = backend.questions(plan) if plan.target.kind == "device" else ()
             rights = self._rights(plan)
         except FswizardError as error:

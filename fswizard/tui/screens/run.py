@@ -14,8 +14,8 @@ from fswizard.tui.drawing import text
 from fswizard.tui.running import Running
 from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.widgets.cached_render import KeptVertical
 from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
-from fswizard.tui.widgets.kept import KeptVertical
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
@@ -86,8 +86,8 @@ class RunScreen(StepScreen):
         self._drawn_s = now_s
         if not self._ended:
             width = max(20, self.query_one("#remark").content_size.width)
-            self._tell("#question", live.title(state), width)
-            self._tell("#remark", self._doing(held, int(now_s / SPINNER_S), width), width)
+            self._emit("#question", live.title(state), width)
+            self._emit("#remark", self._doing(held, int(now_s / SPINNER_S), width), width)
         elapsed_s = held.elapsed_s
         how_far = (state.step, int(elapsed_s), round(state.run_fraction * 100))
         if before is None or how_far != self._how_far:
@@ -96,7 +96,7 @@ class RunScreen(StepScreen):
         if state is not before:
             self._draw_figures(state, before)
 
-    def _tell(self, selector: str, words: Content, width: int) -> None:
+    def _emit(self, selector: str, words: Content, width: int) -> None:
         """Change a line of the heading, where it differs; make room for another number of lines."""
         before = self._told.get(selector)
         if before is None or not words.is_same(before):

@@ -12,12 +12,12 @@ from textual.content import Content
 
 from fswizard.model.recipe import FileServerJob, FioJob, Recipe, TreeJob, Workload
 from fswizard.model.units import binary_size_text, duration_text, size_text
+from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, turned
 from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
-from fswizard.tui.wishes import TIME_BUDGETS_S, WEIGHTS, turned
 
 MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three times", 5.0: "five times"}
 
@@ -46,8 +46,8 @@ class WorkloadsScreen(StepScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        if self.wishes.recipe is None:
-            self.wizard.wish(recipe=self.wizard.known.recipe_for(self.wishes.purpose))
+        if self.choices.recipe is None:
+            self.wizard.wish(recipe=self.wizard.known.recipe_for(self.choices.purpose))
         self.query_one(".panel").border_title = "What it stands for"
         self._fill()
         rows = self.query_one("#weights", Rows)
@@ -55,28 +55,28 @@ class WorkloadsScreen(StepScreen):
 
     @property
     def _recipe(self) -> Recipe:
-        assert self.wishes.recipe is not None
-        return self.wishes.recipe
+        assert self.choices.recipe is not None
+        return self.choices.recipe
 
     def _fill(self) -> None:
         recipe = self._recipe
         rows = [
             Row("recipe", _dial("Recipe", recipe.title)),
-            Row("time", _dial("Time", f"up to {duration_text(self.wishes.budget_s)}")),
+            Row("time", _dial("Time", f"up to {duration_text(self.choices.budget_s)}")),
             gap("gap"),
             headline("workloads", "Workloads and how much each one counts"),
         ]
-        rows += [Row(f"w:{w.name}", _weight_row(w, self.wishes.weight(w.name))) for w in recipe.workloads]
+        rows += [Row(f"w:{w.name}", _weight_row(w, self.choices.weight(w.name))) for w in recipe.workloads]
         self.query_one("#weights", Rows).rows = tuple(rows)
-        workloads = [workload for workload in recipe.workloads if self.wishes.weight(workload.name) > 0]
+        workloads = [workload for workload in recipe.workloads if self.choices.weight(workload.name) > 0]
         self.query_one("#share", Canvas).show(lambda width: _time_shares(workloads, width))
         self._estimate()
         self._explain()
 
     def _estimate(self) -> None:
-        draft = self.wizard.backend.draft(self.wishes)
-        budget_s = self.wishes.budget_s
-        count = len(self.wishes.places if self.wishes.comparing else self.wishes.candidates)
+        draft = self.wizard.backend.draft(self.choices)
+        budget_s = self.choices.budget_s
+        count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
         wear = wear_text(draft.drive, draft.writes_bytes) if draft.drive else ""
         warning = ""
         if draft.expected_s > budget_s:
@@ -96,18 +96,18 @@ class WorkloadsScreen(StepScreen):
             brief = canvas.id == "below"
             if key.startswith("w:"):
                 workload = recipe.workload(key.removeprefix("w:"))
-                canvas.show(_workload_words(workload, self.wishes.weight(workload.name), brief))
+                canvas.show(_workload_words(workload, self.choices.weight(workload.name), brief))
             elif key == "time":
                 canvas.show(lambda width: lines(wrap(TIME_WORDS, width)))
             else:
-                canvas.show(_recipe_words(recipe, brief, self.wishes.comparing))
+                canvas.show(_recipe_words(recipe, brief, self.choices.comparing))
 
     @on(Rows.Changed, "#weights")
     def _change(self, event: Rows.Changed) -> None:
         if event.key == "recipe":
             self._turn_recipe(event.direction)
         elif event.key == "time":
-            self.wizard.wish(time_limit_s=turned(TIME_BUDGETS_S, self.wishes.budget_s, event.direction))
+            self.wizard.wish(time_limit_s=turned(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
         else:
             self._turn_weight(event.key.removeprefix("w:"), event.direction)
         self._fill()
@@ -118,8 +118,8 @@ class WorkloadsScreen(StepScreen):
         self.wizard.wish(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
 
     def _turn_weight(self, name: str, direction: int) -> None:
-        weight = turned(WEIGHTS, self.wishes.weight(name), direction)
-        weights = {**self.wishes.weights, name: weight}
+        weight = turned(WEIGHTS, self.choices.weight(name), direction)
+        weights = {**self.choices.weights, name: weight}
         if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
             self.notify("One workload must count for something.")
             return

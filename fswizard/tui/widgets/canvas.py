@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from fswizard.tui.widgets.kept import Kept
+from fswizard.tui.widgets.cached_render import Kept
 
 Drawing = Callable[[int], Content]
 """Content for a width in cells."""

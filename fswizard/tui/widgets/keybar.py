@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from fswizard.tui.widgets.kept import KeptStatic
+from fswizard.tui.widgets.cached_render import KeptStatic
 
 RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
 LAST = {"f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}

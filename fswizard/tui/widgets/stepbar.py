@@ -8,9 +8,9 @@ from textual import events
 from textual.content import Content
 from textual.style import Style
 
+from fswizard.tui.choices import StepName
 from fswizard.tui.drawing import text
-from fswizard.tui.widgets.kept import KeptStatic
-from fswizard.tui.wishes import StepName
+from fswizard.tui.widgets.cached_render import KeptStatic
 
 Titles = Mapping[StepName, str]
 TITLES: Titles = {

@@ -1,0 +1,96 @@
+"""Random writes beyond a shingled disk's persistent cache: how fast before it overflows, and how fast afterwards."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from fswizard.engines import fio
+from fswizard.engines.context import WorkloadContext
+from fswizard.model.metrics import (
+    BYTES_BEFORE_CLIFF,
+    LATE_RATE,
+    RATE_BEFORE_CLIFF,
+    RATE_IN_TENTH,
+    SLOWEST_SECOND,
+    SUSTAINED_RATE,
+)
+from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import OverflowJob
+from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
+from fswizard.system import clock
+
+EDGE = 0.5
+"""It is a cliff when less than this share of the rate is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """Where the rate of writing fell for good, if it did."""
+
+    before: float
+    """Bytes per second up to there; of the whole run where there is no cliff."""
+    after: float
+    """Bytes per second from there on; the same where there is no cliff."""
+    written_bytes: float
+    """Up to there; in the whole run where there is no cliff."""
+
+
+async def run(job: OverflowJob, context: WorkloadContext, *, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
+    """Lay out the working set, empty the caches, let fio write here and there, and say what became of the rate."""
+    seconds: defaultdict[int, list[float]] = defaultdict(list)
+    begun_s: float | None = None
+    async with aclosing(fio.run(job.fio, context, seed=seed)) as told:
+        async for what in told:
+            if isinstance(what, Doing) and what.measured:
+                begun_s = clock.monotonic()
+            elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
+                seconds[int(clock.monotonic() - begun_s)].append(what.rate * job.block_bytes)
+            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
+                yield what
+    rates = [statistics.mean(seconds[second]) for second in sorted(seconds)]
+    for measured in _measured(rates):
+        yield measured
+
+
+def commands(job: OverflowJob) -> tuple[PlannedCommand, ...]:
+    """The programs of a job."""
+    return fio.commands(job.fio)
+
+
+def cliff(rates: Sequence[float]) -> Cliff:
+    """Split the rates of at least two seconds, in bytes per second, where the two parts differ most.
+
+    Each part is at least a tenth of the run, for a stall is no cliff.
+    """
+    logs = [math.log(max(rate, 1.0)) for rate in rates]
+
+    def apart(at: int) -> float:
+        """What a step at this second explains of the spread."""
+        return at * (len(logs) - at) * (statistics.mean(logs[:at]) - statistics.mean(logs[at:])) ** 2
+
+    least = max(1, len(logs) // 10)
+    at = max(range(least, len(logs) - least + 1), key=apart)
+    before, after = statistics.median(rates[:at]), statistics.median(rates[at:])
+    if after < EDGE * before:
+        return Cliff(before, after, sum(rates[:at]))
+    whole = statistics.median(rates)
+    return Cliff(whole, whole, sum(rates))
+
+
+def _measured(rates: Sequence[float]) -> Iterator[Measured]:
+    """Nothing where the run was too short to tell."""
+    if len(rates) < 2:
+        return
+    found = cliff(rates)
+    yield Measured(RATE_BEFORE_CLIFF, found.before)
+    yield Measured(SUSTAINED_RATE, found.after)
+    yield Measured(BYTES_BEFORE_CLIFF, found.written_bytes)
+    yield Measured(SLOWEST_SECOND, min(rates))
+    for tenth, metric in enumerate(RATE_IN_TENTH):
+        start = tenth * len(rates) // 10
+        yield Measured(metric, statistics.mean(rates[start : max(start + 1, (tenth + 1) * len(rates) // 10)]))

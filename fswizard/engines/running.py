@@ -1,0 +1,135 @@
+"""Programs of a workload: each has a time limit, and none outlives the workload."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from fswizard.engines import WorkloadFailed, programs
+from fswizard.engines.context import WorkloadContext
+from fswizard.model.units import duration_text
+from fswizard.progress.workload_events import Progress, WorkloadEvent
+from fswizard.system import clock, timeouts
+from fswizard.system.process import Finished, Process
+
+T = TypeVar("T")
+
+POLL_S = 0.25
+KILL_S = timeouts.KILL_S + 5.0
+"""The helper gives up before, and says more."""
+BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
+"""Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
+OWN_WORDS = {
+    "Wrote only ": errno.ENOSPC,  # tar, of a short write
+    "database or disk is full": errno.ENOSPC,
+    "Insufficient free space to complete transaction": errno.ENOSPC,  # borg
+    "disk I/O error": errno.EIO,
+    "attempt to write a readonly database": errno.EROFS,
+}
+"""What programs say for such an error that do not use the system's words."""
+
+
+class Running:
+    """A program that is watched while it runs; take either `chunks` or `ticks`, to the end."""
+
+    def __init__(self, process: Process, argv: Sequence[str], limit_s: float) -> None:
+        self._process = process
+        self._program = programs.name(argv)
+        self._limit_s = limit_s
+        self._deadline = clock.monotonic() + limit_s
+        self.finished: Finished | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Standard output as it comes; WorkloadFailed(`timed-out`) when the limit has passed."""
+        source = self._process.chunks()
+        while chunk := await self._in_time(anext(source, b"")):
+            yield chunk
+        self.finished = await self._in_time(self._process.wait())
+
+    async def ticks(self) -> AsyncIterator[None]:
+        """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
+        waiting = asyncio.ensure_future(self._in_time(self._process.wait()))
+        try:
+            while not await clock.ended(waiting, POLL_S):
+                yield
+            self.finished = waiting.result()
+        finally:
+            waiting.cancel()
+            with contextlib.suppress(asyncio.CancelledError, WorkloadFailed):
+                await waiting
+
+    async def _in_time(self, answer: Awaitable[T]) -> T:
+        try:
+            return await timeouts.within(max(0.0, self._deadline - clock.monotonic()), answer)
+        except asyncio.TimeoutError as error:
+            text = f"{self._program} did not end within {duration_text(self._limit_s)}."
+            raise WorkloadFailed("timed-out", text) from error
+
+
+@asynccontextmanager
+async def running(
+    context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
+    """Start a program as the user; when the block is left before its end, it is killed."""
+    process = await context.start(argv, env=env)
+    watched = Running(process, argv, limit_s)
+    try:
+        yield watched
+    finally:
+        if watched.finished is None:
+            try:
+                await timeouts.within(KILL_S, process.kill())
+            except asyncio.TimeoutError:  # not the filesystem's fault
+                raise timeouts.no_answer(programs.name(argv)) from None
+
+
+async def finish(
+    context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None
+) -> Finished:
+    """Run a program to its end, whatever its exit code."""
+    async with running(context, argv, limit_s=limit_s, env=env) as program:
+        async for _ in program.ticks():
+            pass
+        assert program.finished is not None
+        return program.finished
+
+
+async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
+    """Run a program to its end; WorkloadFailed when it fails."""
+    finished = await finish(context, argv, limit_s=limit_s)
+    check(finished)
+    return finished
+
+
+def check(finished: Finished) -> None:
+    """WorkloadFailed when a program failed, of the kind that its messages tell."""
+    if finished.exit_code != 0:
+        raise failure(finished)
+
+
+def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
+    """What a failed program amounts to; `error` is its errno where it told one, else its messages are read."""
+    output = finished.output
+    words = {**{os.strerror(number): number for number in BLAMED_ERRORS}, **OWN_WORDS}
+    error = error or next((number for text, number in words.items() if text in output), 0)
+    program = programs.name(finished.argv)
+    kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
+    reason = os.strerror(error) if error else f"exit code {finished.exit_code}"
+    return WorkloadFailed(kind, f"{program} failed: {reason}.", output)
+
+
+def within(what: WorkloadEvent, start: float, share: float) -> WorkloadEvent:
+    """The same, where progress is told of a part that begins at `start` and is `share` of the whole."""
+    if isinstance(what, Progress) and what.fraction is not None:
+        return replace(what, fraction=start + share * what.fraction)
+    return what

@@ -1,0 +1,247 @@
+"""Programs that are timed from cold caches until their work is on the disk; what they need is laid out first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import aclosing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from fswizard.engines import laid_out
+from fswizard.engines.context import WorkloadContext
+from fswizard.engines.running import check, running, within
+from fswizard.model.estimates import measured_s, preparation_s
+from fswizard.model.metrics import WORST_STALL
+from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import Job
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
+from fswizard.system import clock
+from fswizard.system.block_stats import counters
+from fswizard.system.process import Finished
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program whose progress the kernel tells, where it counts what the program does."""
+
+    argv: tuple[str, ...]
+    text: str
+    """What it does, in words."""
+    share_done: Callable[[int], float] | None = None
+    """Of its process number; OSError when it has just ended, or when its /proc is closed to us."""
+    whole: float = 0.0
+    """What all of it amounts to, in the unit's bytes or files; 0 where the disk's rate tells more."""
+    unit: Literal["B/s", "1/s"] = "B/s"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """What is made before anything is timed, unless it is there."""
+
+    path: str
+    works: tuple[Work, ...]
+    """The programs that make it."""
+    anew: bool = False
+    """Made again although it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A workload of programs that run one after the other."""
+
+    text: str
+    works: tuple[Work, ...]
+    """Timed together, with the `sync` that follows them; one of them tells how far it is."""
+    lay_out: tuple[LaidOut, ...] = ()
+    warm_up: tuple[Work, ...] = ()
+    """Done each time, before the candidate's caches are emptied."""
+    makes: str = ""
+    """The path of what `works` make."""
+    takes_away: str = ""
+    """The path of what `works` delete."""
+    writes_bytes: int = 0
+    """That go to the disk, compressed or not: what the disk has of them is half of the progress."""
+    removes: tuple[str, ...] = ()
+    """What `works` make outside the candidate: removed before and afterwards."""
+
+
+async def run(
+    timed: Timed, job: Job, context: WorkloadContext, figures: Callable[[Sequence[Finished]], Iterator[Measured]]
+) -> AsyncGenerator[WorkloadEvent, None]:
+    """Lay out, warm up, empty the caches, do the work and sync; `figures` are those of the timed programs."""
+    missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
+    share = preparation_s(job) / (preparation_s(job) + measured_s(job)) if missing else 0.0
+    limit_s = _limit_s(job)
+    for number, wanted in enumerate(missing):
+        start, step = share * number / len(missing), share / len(missing)
+        async with laid_out.making(context, wanted.path), aclosing(_all(wanted.works, context, limit_s)) as told:
+            async for what in told:
+                yield within(what, start, step)
+    if timed.removes:
+        await laid_out.remove(context, *timed.removes)
+    async with aclosing(_all(timed.warm_up, context, limit_s)) as told:
+        async for what in told:
+            yield within(what, share, 0.0)
+    async with laid_out.making(context, timed.makes) if timed.makes else nullcontext():
+        await context.remount()
+        context.laid_out.discard(timed.takes_away)
+        yield Doing(timed.text, measured=True)
+        finished, stalls = [], _Stalls()
+        async with aclosing(_measure(timed, context, limit_s, stalls)) as told:
+            async for what in told:
+                yield within(what, share, 1 - share)
+                if isinstance(what, Ran):
+                    finished.append(what.finished)
+        for measured in figures(finished):
+            yield measured
+        yield Measured(WORST_STALL, stalls.worst_s)
+    if timed.removes:
+        await laid_out.remove(context, *timed.removes)
+
+
+def commands(timed: Timed) -> tuple[PlannedCommand, ...]:
+    """The programs, in order."""
+    planned = []
+    for wanted in timed.lay_out:
+        unless = "" if wanted.anew else ", unless it is there"
+        planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
+    works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
+    return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
+
+
+def writing(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
+    """A program whose share is that of the bytes it has written, as the kernel counts them."""
+    return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes, env=env or {})
+
+
+def reading(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
+    """A program whose share is that of the bytes it has read."""
+    return Work(tuple(argv), text, share_of("rchar", total_bytes), total_bytes, env=env or {})
+
+
+def share_of(counter: str, total_bytes: int) -> Callable[[int], float]:
+    """The share of `total_bytes` that a process has read (`rchar`) or written (`wchar`)."""
+
+    def share_done(pid: int) -> float:
+        counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        return int(counts.get(counter, 0)) / total_bytes
+
+    return share_done
+
+
+def duration_s(finished: Sequence[Finished]) -> float:
+    return sum(program.wall_s for program in finished)
+
+
+def cpu_s(finished: Sequence[Finished]) -> float:
+    return sum(program.cpu_s for program in finished)
+
+
+def _sync(directory: str) -> Work:
+    return Work(("sync", "--file-system", directory), "until it is on the disk")
+
+
+class _Stalls:
+    """The longest time in which something did not get on."""
+
+    def __init__(self) -> None:
+        self.worst_s = 0.0
+        self._seen: Hashable = None
+        self._since = 0.0
+
+    def look(self, seen: Hashable) -> None:
+        """`seen` changes while it gets on; None where that cannot be told."""
+        now = clock.monotonic()
+        if seen is None or seen != self._seen:
+            self._seen, self._since = seen, now
+        self.worst_s = max(self.worst_s, now - self._since)
+
+
+class _Disk:
+    """What the devices below have done since the measuring began."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._begun = self._last = counters(*names)
+        self._last_at = clock.monotonic()
+
+    def look(self) -> tuple[int, float] | None:
+        """Bytes written since the beginning, and bytes a second read and written since the last look."""
+        now, at = counters(*self._names), clock.monotonic()
+        if now is None or self._begun is None or self._last is None:
+            return None
+        moved = now.read_bytes + now.written_bytes - self._last.read_bytes - self._last.written_bytes
+        rate = moved / max(at - self._last_at, 1e-3)
+        self._last, self._last_at = now, at
+        return now.written_bytes - self._begun.written_bytes, rate
+
+
+async def _measure(
+    timed: Timed, context: WorkloadContext, limit_s: float, stalls: _Stalls
+) -> AsyncGenerator[WorkloadEvent, None]:
+    """Do the work and sync. Where it writes, half of the progress is the programs' and half is the disk's."""
+    disk, sync = _Disk(context.devices), _sync(context.directory)
+    by_disk = 0.5 if timed.writes_bytes and disk.look() else 0.0
+
+    def seen(progress: Progress, work: Work) -> Progress:
+        written_bytes, rate = disk.look() or (0, None)
+        fraction = 1.0 if work is sync else progress.fraction
+        if fraction is not None and by_disk:
+            fraction = (1 - by_disk) * fraction + by_disk * min(1.0, written_bytes / timed.writes_bytes)
+        if not work.whole:
+            return replace(progress, fraction=fraction, rate=rate, rate_unit="B/s")
+        return replace(progress, fraction=fraction)
+
+    for work in (*timed.works, sync):
+        if work is sync:
+            yield Doing(work.text, measured=True)
+        waits_for = context.devices if work is sync else ()
+        async with aclosing(_watched(work, context, limit_s, stalls, waits_for)) as told:
+            async for what in told:
+                yield seen(what, work) if isinstance(what, Progress) else what
+
+
+async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float) -> AsyncGenerator[WorkloadEvent, None]:
+    """One after the other."""
+    for number, work in enumerate(works):
+        yield Doing(work.text)
+        async with aclosing(_watched(work, context, limit_s, _Stalls())) as told:
+            async for what in told:
+                yield within(what, number / len(works), 1 / len(works))
+
+
+async def _watched(
+    work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, waits_for: Sequence[str] = ()
+) -> AsyncGenerator[Progress | Ran, None]:
+    """`waits_for` names devices that tell whether the program, which only waits for it, gets on."""
+    fraction, at = 0.0, clock.monotonic()
+    async with running(context, work.argv, limit_s=limit_s, env=work.env) as program:
+        async for _ in program.ticks():
+            stalls.look(counters(*waits_for) if waits_for else _running_ns(program.pid))
+            before, before_at, at = fraction, at, clock.monotonic()
+            if work.share_done is None:
+                yield Progress(None)
+                continue
+            with suppress(OSError, ValueError):
+                fraction = min(1.0, max(fraction, work.share_done(program.pid)))
+            rate = work.whole * (fraction - before) / (at - before_at)
+            yield Progress(fraction, rate if fraction > before and work.whole else None, work.unit)
+        finished = program.finished
+    assert finished is not None
+    yield Ran(finished)
+    check(finished)
+
+
+def _running_ns(pid: int) -> int | None:
+    """For how long the threads of a process have been on a processor; None where the kernel does not tell."""
+    try:
+        tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    except OSError:  # a thread has just ended
+        return None
+    return sum(int(task.split()[0]) for task in tasks) if tasks else None
+
+
+def _limit_s(job: Job) -> float:
+    return 180.0 + 40 * (measured_s(job) + preparation_s(job))

@@ -1,0 +1,74 @@
+"""What one file of figures tells, before it is put together with others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from fswizard.errors import UsageError
+from fswizard.model.drive import Drive
+from fswizard.model.metrics import IOPS, THROUGHPUT, Metric
+from fswizard.model.recipe import FioJob, Job, TreeJob, Workload
+from fswizard.model.text import safe
+
+ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
+"""Stands for work that this program has no job for: the model wants one, and nobody runs it."""
+SMALL_BLOCK_BYTES = 64 << 10
+"""Below it operations per second tell more than bytes per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric of one workload, once for each run that the file tells of."""
+
+    workload: str
+    metric: Metric
+    values: tuple[float, ...]
+    candidate: str = ""
+    """Empty: the file tells of one candidate, whose name stands elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A run that did not come to its end."""
+
+    workload: str
+    kind: str
+    text: str
+    candidate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRun:
+    """Everything that one file tells."""
+
+    tool: str
+    """Program that measured, with its version."""
+    workloads: tuple[Workload, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    drive: Drive | None = None
+    kernel: str = ""
+    processor: str = ""
+
+
+def refuse(where: str, line: int, reason: str) -> UsageError:
+    """A file that cannot be read, named with line and reason."""
+    return UsageError(f"{safe(where)}, line {line}: {reason}.", "fswizard import --help names what can be read.")
+
+
+def slug(text: str) -> str:
+    """A short stable name: small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "work"
+
+
+def workload(name: str, title: str, metric: Metric, *, job: Job = ELSEWHERE, weight: float = 1.0) -> Workload:
+    """A workload that was carried out elsewhere."""
+    engine: Literal["fio", "tree", "fileserver"] = "fio" if isinstance(job, FioJob) else "tree"
+    return Workload(name, safe(title), engine, job, metric, weight)
+
+
+def block_metric(block_bytes: int) -> Metric:
+    """The metric that counts for transfers of this size."""
+    return IOPS if block_bytes < SMALL_BLOCK_BYTES else THROUGHPUT

@@ -1,0 +1,73 @@
+"""How fast the workloads that this program carries out itself are where no disk holds them back: in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from fswizard.engines import WorkloadFailed, run
+from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import FileServerJob, Job, Recipe, TreeJob, Workload
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.workload_events import Measured
+from fswizard.system import host
+from fswizard.targets.directory import DirectoryContext
+from fswizard.targets.journal import Journal
+from fswizard.targets.locations import filesystem_type
+
+MEMORY = Path("/dev/shm")
+LARGEST_BYTES = 512 << 20
+SHARE_OF_FREE = 0.25
+"""More of the memory is not taken."""
+FILES = 500
+SECONDS = 1.0
+EXPECTED_S = 2.0
+"""Of each workload, its preparation included."""
+
+
+def expected_s(recipe: Recipe) -> float:
+    """How long `measure_limits` takes, in seconds."""
+    return EXPECTED_S * len(tuple(_limited(recipe)))
+
+
+async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None:
+    """Carry out a small version of each on a tmpfs. Where the memory does not suffice nothing is said."""
+    for workload, job in _limited(plan.recipe):
+        emitter.begin("raw", f"{workload.title} in memory", workload=workload.name, expected_s=EXPECTED_S)
+        place = journal.make_directory(MEMORY)
+        (place / "files").mkdir()
+        context = DirectoryContext(str(place / "files"), str(place), set())
+        with suppress(WorkloadFailed):
+            async with aclosing(run(job, context, seed=plan.seed)) as tellings:
+                async for telling in tellings:
+                    if isinstance(telling, Measured) and telling.metric in BUILT_IN_RATES:
+                        emitter.sample(RATE_IN_MEMORY, telling.value, workload=workload.name)
+        await journal.remove_directory(place)
+
+
+def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
+    """The workloads whose limit can be measured here, each with the job that does so."""
+    if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK):
+        return
+    most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.room(MEMORY).free_bytes)
+    for workload in recipe.workloads:
+        job, size_bytes = _smaller(workload.job)
+        if job is not None and size_bytes <= most_bytes:
+            yield workload, job
+
+
+def _smaller(job: Job) -> tuple[Job | None, float]:
+    """A job of the same kind that is over soon, and the room that it takes; None where others' programs do the work."""
+    if isinstance(job, FileServerJob):
+        files = min(job.files, max(FILES, 5 * job.threads))
+        seconds = min(job.seconds, SECONDS)
+        return replace(job, files=files, seconds=seconds, fill_percent=0), files * job.mean_file_bytes
+    if isinstance(job, TreeJob) and job.operation in ("install", "read") and job.own is None:
+        files = min(job.files, FILES)
+        total_bytes = job.total_bytes * files // job.files
+        return replace(job, files=files, total_bytes=total_bytes), 2 * total_bytes
+    return None, 0.0

@@ -1,0 +1,250 @@
+"""From what the user chose to a plan: complete, checked, and nothing has happened yet."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from fswizard.engines import commands
+from fswizard.errors import Missing, UsageError
+from fswizard.filesystems import Availability, availability, layout_availability, require_members
+from fswizard.model.drive import Drive
+from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Member, Plan, PlannedCommand, Target
+from fswizard.model.recipe import FioJob, Recipe
+from fswizard.model.units import binary_size_text, size_text
+from fswizard.session import harness_ceiling
+from fswizard.system.commands import find
+from fswizard.targets import helper_commands, locations, zones
+from fswizard.targets.choice import IMAGE_UNIT_BYTES, TargetChoice, drive_under, parse_target, plan_target
+
+__all__ = ["Choices", "TargetChoice", "make_plan", "parse_target"]
+
+DEFAULT_BASELINE = "ext4"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Everything that a user can choose about a run."""
+
+    recipe: Recipe
+    candidates: tuple[Candidate, ...] = ()
+    """Empty: those of the recipe that this machine can make."""
+    baseline: str = ""
+    target: TargetChoice = field(default_factory=TargetChoice)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """By workload; 0 leaves a workload out."""
+    needs: tuple[str, ...] = ()
+    time_limit_s: float | None = None
+    rounds: tuple[int, int] = (MINIMUM_ROUNDS, MAXIMUM_ROUNDS)
+    seed: int | None = None
+    drive: Drive | None = None
+
+
+def make_plan(choices: Choices) -> Plan:
+    """The plan for `choices`; nothing on the machine is changed.
+
+    Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
+    Refused where data could be lost.
+    """
+    recipe = _weighted(choices.recipe, choices.weights)
+    _check_rounds(choices)
+    target, losses = plan_target(choices.target, recipe, choices.drive)
+    candidates = _candidates(choices, target)
+    names = [candidate.name for candidate in candidates]
+    drive = None if target.others else choices.drive
+    drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
+    plan = Plan(
+        recipe=recipe,
+        candidates=candidates,
+        baseline=_baseline(choices.baseline, names),
+        target=target,
+        drive=drive,
+        needs=choices.needs,
+        time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
+        minimum_rounds=choices.rounds[0],
+        maximum_rounds=choices.rounds[1],
+        seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
+        losses=losses,
+    )
+    plan = estimated(plan)
+    _check_programs(plan)
+    return replace(plan, commands=_commands(plan))
+
+
+def estimated(plan: Plan) -> Plan:
+    """The plan with the durations and bytes that are to be expected on its disk."""
+    kind = plan.drive.kind if plan.drive else "unknown"
+    recipe, target = _on_disk(plan.recipe, kind), plan.target
+    alone = target.kind == "image" and not target.others
+    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if alone else 0.0
+    return replace(
+        plan,
+        recipe=recipe,
+        seconds_per_trial=trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads),
+        writes_bytes_per_trial=_writes_bytes(recipe, kind, plan.candidates, target),
+        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + harness_ceiling.expected_s(recipe),
+    )
+
+
+def _writes_bytes(recipe: Recipe, kind: str, candidates: Sequence[Candidate], target: Target) -> int:
+    """At most so much is written in a trial, copies and parity included."""
+    once = sum(on_disk_bytes(w.writes_bytes, w.seconds, kind) for w in recipe.workloads)
+    whole = sum(member.size_bytes for member in target.members)
+    spread = [candidate.array for candidate in candidates if candidate.array]
+    return int(once * max((whole / target.room_bytes(array) for array in spread), default=1.0))
+
+
+def _on_disk(recipe: Recipe, kind: str) -> Recipe:
+    """With the durations to be expected on such a disk."""
+    paced = (replace(w, seconds=on_disk_s(w.job, w.seconds, kind)) for w in recipe.workloads)
+    return replace(recipe, workloads=tuple(paced))
+
+
+def _weighted(recipe: Recipe, weights: Mapping[str, float]) -> Recipe:
+    known = [workload.name for workload in recipe.workloads]
+    for name, weight in weights.items():
+        if name not in known:
+            raise UsageError(f"The recipe {recipe.name} has no workload '{name}'.", f"It has: {', '.join(known)}.")
+        if not 0 <= weight <= 100:
+            raise UsageError(f"The weight of {name} is {weight:g}.", "Give a number from 0 to 100.")
+    weighted = (replace(w, weight=weights.get(w.name, w.weight)) for w in recipe.workloads)
+    kept = tuple(workload for workload in weighted if workload.weight > 0)
+    if not kept:
+        raise UsageError("Every workload has weight 0.", "Give at least one a weight above 0.")
+    return replace(recipe, workloads=kept)
+
+
+def _check_rounds(choices: Choices) -> None:
+    lowest, highest = choices.rounds
+    if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
+        raise UsageError(
+            f"Rounds {lowest}..{highest} cannot be run.", f"Give MIN..MAX with 1 <= MIN <= MAX <= {MAXIMUM_ROUNDS}."
+        )
+    if choices.time_limit_s is not None and choices.time_limit_s <= 0:
+        raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
+
+
+def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
+    if target.kind == "directory":
+        candidates = locations.directory_candidates(choices.target.path)
+    else:
+        zoned = zones.must_be_kept_to(target)
+        candidates = choices.candidates or _usable_defaults(choices.recipe, target, zoned=zoned)
+        candidates = tuple(candidate.on(len(target.members)) for candidate in candidates)
+        if zoned:
+            candidates = tuple(zones.made_for(candidate, target) for candidate in candidates)
+        for candidate in candidates:
+            _check_candidate(candidate, target, choices.recipe)
+    short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
+    fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
+    if not fitting:
+        raise UsageError(
+            f"No candidate has what is needed ({', '.join(choices.needs)}): {'; '.join(short)}.",
+            "Add another filesystem to --candidates or drop a need.",
+        )
+    return fitting
+
+
+def _usable_defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
+    """Those of the recipe that can be made here; on a `zoned` disk those that can be made there.
+
+    On several disks what the recipe names for that, or every layout that so many are enough for, where there is room.
+    """
+    from fswizard.filesystems import layout_candidates, parse_candidates
+
+    names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
+    try:
+        if zoned:
+            names = zones.worth_trying(names, target)
+        elif target.others:
+            key = "array_candidates"
+            names = layout_candidates(recipe.array_candidates, len(target.members))
+        candidates = parse_candidates("; ".join(names))
+    except UsageError as error:
+        raise UsageError(f"{recipe.source}: '{key}': {error.message}", error.hint) from error
+    if target.others:
+        roomy = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
+        candidates = roomy or candidates
+    usable = tuple(c for c in candidates if _available(c).usable)
+    if not usable:
+        first = _available(candidates[0])
+        raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", first.hint)
+    return usable
+
+
+def _available(candidate: Candidate) -> Availability:
+    """Whether its filesystem can be made here, and its layout."""
+    state = availability(candidate.filesystem)
+    return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
+
+
+def _check_candidate(candidate: Candidate, target: Target, recipe: Recipe) -> None:
+    filesystem = candidate.filesystem
+    available = availability(filesystem)
+    if not available.usable:
+        raise Missing(f"{filesystem.title} cannot be made here: {available.reason}", available.hint)
+    if candidate.array and not (layout := layout_availability(candidate.array.layout)).usable:
+        raise Missing(f"{candidate.name} cannot be made here: {layout.reason}", layout.hint)
+    require_members(candidate.name, candidate.array, len(target.members))
+    room_bytes = target.room_bytes(candidate.array)
+    if room_bytes < filesystem.minimum_bytes:
+        raise UsageError(
+            f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
+            f"and the target has {size_text(room_bytes)}.",
+            "Choose a larger target or leave it out.",
+        )
+    if room_bytes < recipe.image_bytes:
+        raise UsageError(
+            f"{candidate.name} has room for {binary_size_text(room_bytes)} on the target, and the recipe {recipe.name} "
+            f"needs {binary_size_text(recipe.image_bytes)}.",
+            "Choose larger devices or images, more of them, or leave it out.",
+        )
+
+
+def _baseline(chosen: str, names: Sequence[str]) -> str:
+    if chosen and chosen not in names:
+        raise UsageError(f"The baseline {chosen} is not among the candidates.", f"They are: {'; '.join(names)}.")
+    return chosen or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
+
+
+def _check_programs(plan: Plan) -> None:
+    programs = dict.fromkeys(command.argv[0] for w in plan.recipe.workloads for command in commands(w.job))
+    for program in programs:
+        if not program.startswith("python") and find(program) is None:
+            raise Missing(
+                f"{program} is not installed, and the recipe {plan.recipe.name} needs it.",
+                "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs that.",
+            )
+
+
+def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
+    work = list(dict.fromkeys(command for workload in plan.recipe.workloads for command in commands(workload.job)))
+    if plan.target.kind == "directory":
+        return tuple(work)
+    devices = plan.target.stand_ins
+    zoned = zones.must_be_kept_to(plan.target)
+    each = (helper_commands.making(candidate, devices, zoned=zoned) for candidate in plan.candidates)
+    whole = [*chain(*each), *work, *helper_commands.ending(plan.candidates, devices)]
+    if plan.target.kind == "device":
+        return (*whole, *helper_commands.leaving_wiped(devices, zoned=zoned))
+    images = [device.replace("DEVICE", "IMAGE") for device in devices]
+    planned = [command for names in zip(images, devices, plan.target.members) for command in _imaging(*names)]
+    planned += [
+        *whole,
+        PlannedCommand(("losetup", "--detach", *devices), as_root=True, text="detach"),
+        PlannedCommand(("rm", *images), text="remove the image"),
+    ]
+    return tuple(planned)
+
+
+def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
+    blocks = member.size_bytes // IMAGE_UNIT_BYTES
+    return (
+        PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
+        PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
+        PlannedCommand(("losetup", "--direct-io=on", device, image), as_root=True, text="attach"),
+    )

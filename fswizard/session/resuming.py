@@ -1,0 +1,184 @@
+"""Going on with a run that was killed, ended early, or ran out of time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fswizard import results
+from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.filesystems import availability, layout_availability, parse_candidate, require_members
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import MAXIMUM_ROUNDS, Member, Plan
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+from fswizard.model.units import binary_size_text
+from fswizard.results import Entry
+from fswizard.stats import decide, judge
+from fswizard.system import host
+from fswizard.system.commands import find
+from fswizard.targets import locations
+from fswizard.targets.choice import IMAGE_UNIT_BYTES, drive_under
+
+LONGEST_LIST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A run that can go on: `Session(plan, path, earlier=earlier)`."""
+
+    path: Path
+    plan: Plan
+    earlier: Result
+
+
+def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
+    """The run in a result file, ready to go on. Its time limit starts anew, or is `time_limit_s`.
+
+    Raises UsageError, or Missing, where it cannot go on: it was measured elsewhere, is complete, still runs, or what
+    it worked on is not there any more. The file is not trusted: candidates are made as this program knows them.
+    """
+    if results.is_being_written(path):
+        raise UsageError(f"The run of {safe(str(path))} still goes on.", "Wait for its end, or end it first.")
+    earlier = results.load(path)
+    _check_origin(earlier)
+    plan = earlier.plan
+    if not 1 <= plan.minimum_rounds <= plan.maximum_rounds <= MAXIMUM_ROUNDS:
+        raise UsageError("The rounds of this run's plan are none that can be run.", "Start a new run instead.")
+    _check_incomplete(earlier)
+    _check_target(plan)
+    _check_programs(plan)
+    plan = replace(plan, time_limit_s=plan.time_limit_s if time_limit_s is None else time_limit_s)
+    return Resumption(path, plan, earlier)
+
+
+def resumable() -> tuple[Entry, ...]:
+    """The newest of the runs that can go on, newest first; a few at most."""
+    found: list[Entry] = []
+    for entry in results.all_results():
+        if len(found) < LONGEST_LIST and (entry.ending is None or entry.ending.outcome != "finished"):
+            try:
+                take_up(entry.path)
+            except FswizardError:
+                continue
+            found.append(entry)
+    return tuple(found)
+
+
+def last_round(earlier: Result) -> int:
+    """Number of the last round that was begun."""
+    begun = (*(sample.round for sample in earlier.samples), *(failure.round for failure in earlier.failures))
+    return max((earlier.finished_rounds, *begun, *earlier.discarded_rounds))
+
+
+def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
+    """Rounds that were begun and not gone through whole, and are not discarded yet."""
+    begun = range(earlier.finished_rounds + 1, last_round(earlier) + 1)
+    return tuple(number for number in begun if number not in earlier.discarded_rounds)
+
+
+def candidates_left(earlier: Result) -> set[str]:
+    """Who takes part in the next round: all but those that failed, fell behind or were skipped in whole rounds."""
+    if earlier.survivors is None:
+        return {candidate.name for candidate in earlier.plan.candidates}
+    return set(earlier.survivors)
+
+
+def _check_origin(earlier: Result) -> None:
+    environment = earlier.environment
+    if environment.source:
+        raise UsageError("These figures were imported; there is no run to go on with.", "`fswizard run` starts one.")
+    here = host.environment(earlier.plan)
+    if (environment.host, environment.processor) != (here.host, here.processor):
+        raise UsageError(
+            "This run was begun on another machine; its rounds and those of this one do not mix.",
+            "Go on with it there, or start a new run here.",
+        )
+
+
+def _check_incomplete(earlier: Result) -> None:
+    counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
+    stop = decide(judge(counted), earlier.plan, candidates_left(earlier)).stop
+    if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
+        raise UsageError(
+            "This run is complete: more rounds would not settle more.", "`fswizard report` shows its result."
+        )
+
+
+def _check_target(plan: Plan) -> None:
+    """The same disk must be where it was."""
+    if plan.target.kind == "device":
+        raise UsageError(
+            "A run on a disk or partition of its own cannot go on: what is on it now is not known.",
+            "Start a new run on it; every check is made again then.",
+        )
+    if plan.target.kind == "directory":
+        for candidate in plan.candidates:
+            directory = locations.checked_directory(candidate.directory)
+            now = locations.filesystem_name(directory)
+            if now != candidate.filesystem.name:
+                raise UsageError(
+                    f"{safe(directory)} is on {now or 'something unknown'} now, not on {candidate.filesystem.name}.",
+                    "Mount what was there, or start a new run.",
+                )
+        return
+    for member in plan.target.members:
+        _check_image(member, plan)
+    drive = drive_under(plan.target)
+    then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
+    if then != now or any(m.host_filesystem != locations.filesystem_type(m.path) for m in plan.target.members):
+        places_named = safe(", ".join(dict.fromkeys(member.path for member in plan.target.members)))
+        raise UsageError(
+            f"{places_named} does not lie on the disk any more that this run was begun on.",
+            "Attach and mount that disk, or start a new run.",
+        )
+    for candidate in plan.candidates:
+        _check_candidate(candidate, plan)
+
+
+def _check_image(member: Member, plan: Plan) -> None:
+    directory, size_bytes = locations.checked_directory(member.path), member.size_bytes
+    needed_bytes = plan.recipe.image_bytes // len(plan.target.members)
+    if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
+        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
+    beside = sum(os.path.samefile(directory, other.path) for other in plan.target.members if os.path.isdir(other.path))
+    locations.check_room(directory, size_bytes * max(1, beside))
+
+
+def _check_candidate(candidate: Candidate, plan: Plan) -> None:
+    """Made exactly as it was: the parts of a run must be of the same thing."""
+    known = parse_candidate(candidate.name).on(len(plan.target.members))
+    if _as_made(known) != _as_made(candidate):
+        raise UsageError(
+            f"This version of fswizard makes {candidate.name} otherwise than that run did.", "Start a new run."
+        )
+    available = availability(known.filesystem)
+    if not available.usable:
+        raise Missing(f"{known.filesystem.title} cannot be made here any more: {available.reason}", available.hint)
+    if known.array and not (layout := layout_availability(known.array.layout)).usable:
+        raise Missing(f"{known.name} cannot be made here any more: {layout.reason}", layout.hint)
+    require_members(known.name, known.array, len(plan.target.members))
+
+
+def _as_made(candidate: Candidate) -> tuple[object, ...]:
+    filesystem = candidate.filesystem
+    return (
+        filesystem.name,
+        filesystem.mkfs_program,
+        filesystem.mount_type,
+        candidate.mkfs_arguments(scratch=True),
+        candidate.array,
+        candidate.mount_options,
+        candidate.directory,
+    )
+
+
+def _check_programs(plan: Plan) -> None:
+    for command in plan.commands:
+        program = command.argv[0] if command.argv else ""
+        if not program.startswith("python") and find(program) is None:
+            raise Missing(
+                f"{safe(program)} is not installed any more, and the run needs it.",
+                "`fswizard doctor` shows the command that installs it.",
+            )

@@ -1,0 +1,246 @@
+"""One run of a plan, told as events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.events import (
+    DoubtRaised,
+    Event,
+    RoundDiscarded,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    SeriesRecorded,
+    StepFailed,
+)
+from fswizard.model.metrics import RATE_IN_MEMORY
+from fswizard.model.plan import Plan
+from fswizard.model.result import Outcome, Result
+from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
+from fswizard.progress.eta import Eta
+from fswizard.results import ResultWriter, state_directory
+from fswizard.session import doubts, resuming, schedule
+from fswizard.session.harness_ceiling import measure_limits
+from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, let_rest, wait_until_quiet
+from fswizard.session.trial import run_bare, run_trial
+from fswizard.stats import decide, judge, likely_trials
+from fswizard.system.host import environment
+from fswizard.targets.device import open_disk
+from fswizard.targets.directory import open_directories
+from fswizard.targets.image import make_images, open_images
+from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import PreparedTarget
+
+WHY_STOPPED = {
+    "one-left": "One candidate is proven ahead of all others.",
+    "all-tie": "All that are left are proven equal.",
+    "rounds": "The greatest number of rounds is reached.",
+    "none-left": "No candidate is left: each one failed or was skipped.",
+}
+
+
+class Session:
+    """One run of a plan. Iterate `events()`; leaving the loop undoes everything."""
+
+    def __init__(
+        self, plan: Plan, path: Path, *, idle_wait_s: float | None = None, earlier: Result | None = None
+    ) -> None:
+        """`idle_wait_s` is how long the run waits in all for a busy machine: a minute or a tenth of its time.
+
+        `earlier` is what the file at `path` holds of a run that this one goes on with (see `resuming`).
+        """
+        self.plan = plan
+        self.path = path
+        """The result file; it must not exist yet, unless the run is resumed."""
+        self.error: FswizardError | None = None
+        """Why the run failed, where it did."""
+        self._idle_wait_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
+        self._eta = Eta(plan)
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._earlier = earlier
+        known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
+        self._emitter = Emitter(self._emit, self._eta, known_doubts)
+        self._environment = environment(plan)
+        self._result = earlier or Result(self._environment, plan)
+        self._writer: ResultWriter | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._ended_by: Outcome | None = None
+        self._going = asyncio.Event()
+        self._going.set()
+        self._skipped: set[str] = set()
+        self._trial: asyncio.Task[bool] | None = None
+
+    @property
+    def result(self) -> Result:
+        """What has been measured so far."""
+        return self._result
+
+    def pause(self) -> None:
+        """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
+        self._going.clear()
+
+    def resume(self) -> None:
+        self._going.set()
+
+    @property
+    def paused(self) -> bool:
+        return not self._going.is_set()
+
+    def skip(self) -> None:
+        """Leave the candidate that is being tried out of the rest of the run."""
+        if self._trial is not None and self._emitter.trial.candidate:
+            self._skipped.add(self._emitter.trial.candidate)
+            self._trial.cancel()
+
+    def stop(self, outcome: Outcome = "stopped") -> None:
+        """End the run now, undo everything, and keep what was measured."""
+        self._ended_by = self._ended_by or outcome
+        if self._main is not None:
+            self._main.cancel()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Carry out the plan and tell what happens. The last event is RunEnded, unless the loop is left before."""
+        self._writer = ResultWriter(self.path, resumed_after_s=self._earlier.elapsed_s if self._earlier else None)
+        self._main = asyncio.create_task(self._run())
+        try:
+            while (event := await self._queue.get()) is not None:
+                yield event
+            await self._main
+        finally:
+            self.stop("cancelled")
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._main
+            self._writer.close()
+
+    def _emit(self, event: Event) -> None:
+        """Keep what is worth keeping, on disk first, then pass the event on."""
+        assert self._writer is not None
+        self._writer.write(event)
+        result = self._result
+        if isinstance(event, SampleTaken):
+            self._result = replace(result, samples=(*result.samples, event.sample))
+        elif isinstance(event, SeriesRecorded):
+            self._result = replace(result, throughput_series=(*result.throughput_series, event.series))
+        elif isinstance(event, StepFailed):
+            self._result = replace(result, failures=(*result.failures, event.failure))
+        elif isinstance(event, DoubtRaised):
+            self._result = replace(result, doubts=(*result.doubts, event.doubt))
+        elif isinstance(event, RoundDiscarded):
+            self._result = replace(result, discarded_rounds=(*result.discarded_rounds, event.round))
+        self._queue.put_nowait(event)
+
+    async def _run(self) -> None:
+        outcome: Outcome = "failed"
+        text = "It ended by a fault of this program."
+        try:
+            self._emit(RunStarted(self._emitter.now_s, self.plan, self._environment))
+            async with AsyncExitStack() as undo:
+                prepared = await self._prepare(undo)
+                outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
+        except asyncio.CancelledError:
+            outcome = self._ended_by or "cancelled"
+            text = "It was ended before it was complete; what was measured is kept."
+        except FswizardError as error:
+            self.error = error
+            outcome, text = "failed", error.message
+        except OSError as error:
+            self.error = RunFailed(
+                f"The machine did not let the run go on: {error}.", "Its disk may be full or failing."
+            )
+            outcome, text = "failed", self.error.message
+        finally:
+            with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
+                self._emit(RunEnded(self._emitter.now_s, outcome, text))
+            self._queue.put_nowait(None)
+
+    async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:
+        for doubt in doubts.before(self.plan):
+            self._emitter.doubt(doubt)
+        journal = Journal(self.path)
+        undo.callback(journal.close)
+        if self._earlier is None:
+            await measure_limits(self.plan, self._emitter, journal)
+        if self.plan.target.kind == "directory":
+            return await undo.enter_async_context(open_directories(self._emitter, journal, state_directory()))
+        if self.plan.target.kind == "device":
+            return await undo.enter_async_context(open_disk(self.plan, self._emitter, journal))
+        images = await make_images(self.plan, self._emitter, journal)
+        if not any(s.round == 0 and s.metric != RATE_IN_MEMORY.name for s in self._result.samples):
+            await run_bare(self.plan, images, self._emitter)
+        return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, images))
+
+    async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
+        plan, idle_wait_s = self.plan, self._idle_wait_s
+        number, survivors = self._take_up()
+        likely: int | None = None
+        while True:
+            round_s = len(survivors) * self._eta.trial_s
+            done = number - len(self._result.discarded_rounds)
+            if not schedule.another_round_fits(plan, done, self._emitter.now_s, round_s):
+                return "time-up", "The time is up."
+            number += 1
+            self._eta.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
+            in_the_round = frozenset(survivors)
+            idle_wait_s -= await wait_until_quiet(self._emitter, longest_s=max(idle_wait_s, 0.0))
+            clocks = Clocks(heartbeat)
+            for trial in schedule.order(plan, number, survivors):
+                await self._going.wait()
+                await let_rest(plan, prepared.devices, self._emitter)
+                self._emitter.trial = trial
+                if not await self._try(prepared):
+                    survivors.discard(trial.candidate)
+                self._emitter.trial = BEFORE_ROUNDS
+            if doubt := clocks.jumped():
+                self._emitter.doubt(doubt)
+                self._emitter.discarded(number, doubt.text)
+                survivors = set(in_the_round - self._skipped)
+            judgement = judge(self._result)
+            self._emitter.ratios(judgement)
+            decision = decide(judgement, plan, survivors)
+            survivors &= set(decision.survivors)
+            self._emitter.round_finished(number, survivors)
+            likely = likely_trials(judgement, plan, survivors)
+            if decision.stop:
+                return "finished", WHY_STOPPED[decision.stop]
+
+    def _take_up(self) -> tuple[int, set[str]]:
+        """The last round that was begun, and who takes part in the next one.
+
+        Of a resumed run: a round that was interrupted counts for nobody and against nobody, as its later half
+        would be measured on another machine than its first: warmer, emptier, or with another kernel.
+        """
+        earlier = self._earlier
+        if earlier is None:
+            return 0, {candidate.name for candidate in self.plan.candidates}
+        if doubt := doubts.since(earlier.environment, self._environment):
+            self._emitter.doubt(doubt)
+        for number in resuming.interrupted_rounds(earlier):
+            self._emitter.discarded(number, "the run was interrupted in it")
+        self._emitter.ratios(judge(self._result))
+        return resuming.last_round(earlier), resuming.candidates_left(earlier)
+
+    async def _try(self, prepared: PreparedTarget) -> bool:
+        """Carry out a trial; False when the candidate is out of the run."""
+        trial = self._emitter.trial
+        self._eta.trial_begins(self._emitter.now_s)
+        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter))
+        try:
+            return await self._trial
+        except asyncio.CancelledError:
+            if trial.candidate not in self._skipped or self._ended_by:
+                self._trial.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._trial
+                raise
+            self._emitter.skipped("skipped on request")
+            return False
+        finally:
+            self._trial = None
+            self._eta.trial_ends(self._emitter.now_s)

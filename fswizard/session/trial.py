@@ -1,0 +1,131 @@
+"""A trial: one candidate in one round, made afresh, measured by every workload, checked."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import aclosing
+
+from fswizard.engines import WorkloadFailed, run
+from fswizard.engines.context import WorkloadContext
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, USED
+from fswizard.model.plan import Plan, Trial
+from fswizard.model.recipe import FioJob, Workload
+from fswizard.model.result import Failure
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.throughput_series import SeriesRecorder
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran
+from fswizard.system import block_stats, clock
+from fswizard.targets.image import ScratchImages
+from fswizard.targets.prepared import CandidateFailed, PreparedTarget
+
+"""Room taken on the filesystem when the workload is done, with what workloads before it left behind."""
+DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
+"""Kinds of failures that a failing disk causes, too."""
+TELL_EVERY_S = 0.1
+"""Progress is told ten times a second at most."""
+
+
+async def run_trial(plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter) -> bool:
+    """Carry out `trial`; False when the candidate is out of the run.
+
+    A workload that fails is tried once more on a candidate made afresh; when it fails again,
+    the failure is the result. RunFailed where the device is at fault and not the candidate.
+    """
+    candidate = plan.candidate(trial.candidate)
+    left = list(plan.recipe.workloads)
+    tried_again = False
+    while True:
+        try:
+            async with prepared.open(candidate) as context:
+                while left:
+                    await _run_workload(plan, trial, left[0], context, emitter)
+                    left.pop(0)
+            return True
+        except (WorkloadFailed, CandidateFailed) as problem:
+            io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
+            await prepared.check_device(reading=io_error)
+            workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
+            if tried_again or problem.kind == "health":
+                emitter.failure(
+                    Failure(trial.round, trial.candidate, workload, problem.kind, problem.text, problem.details)
+                )
+                return False
+            emitter.skipped(f"{problem.text} It is tried once more on a fresh filesystem.")
+            tried_again = True
+        except FswizardError:
+            await prepared.check_device(reading=False)  # it names the cause, where the target is at fault
+            raise
+
+
+async def run_bare(plan: Plan, images: ScratchImages, emitter: Emitter) -> None:
+    """What the device does without a filesystem, for the same block sizes: the limit that nobody can beat.
+
+    RunFailed where it cannot be measured: then no candidate could be blamed for failing at the same work.
+    """
+    context = images.bare
+    if context is None:
+        return
+    for workload in plan.recipe.workloads:
+        if isinstance(workload.job, FioJob) and not workload.job.fsync:
+            emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
+                           expected_s=workload.seconds)  # fmt: skip
+            try:
+                await _tell_all(workload, context, emitter, seed=plan.seed, bare=True)
+            except WorkloadFailed as problem:
+                await images.check_device(reading=problem.kind in ("EIO", "EROFS"))
+                raise RunFailed(
+                    f"{workload.title} cannot be measured on this machine: {problem.text}",
+                    "It failed without any filesystem, so no candidate is to blame for it.",
+                    problem.details,
+                ) from problem
+
+
+async def _run_workload(
+    plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
+) -> None:
+    emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
+    before = await _tell_all(workload, context, emitter, seed=plan.seed + trial.round, bare=False)
+    used_bytes = await context.used_bytes()
+    after = _counters(context)
+    if before and after:
+        emitter.sample(DEVICE_WRITTEN, after.written_bytes - before.written_bytes, workload=workload.name)
+        emitter.sample(DEVICE_READ, after.read_bytes - before.read_bytes, workload=workload.name)
+    if used_bytes is not None:
+        emitter.sample(USED, used_bytes, workload=workload.name)
+
+
+def _counters(context: WorkloadContext) -> block_stats.Counters | None:
+    return block_stats.counters(*context.devices)
+
+
+async def _tell_all(
+    workload: Workload, context: WorkloadContext, emitter: Emitter, *, seed: int, bare: bool
+) -> block_stats.Counters | None:
+    """Run `workload` in `context` and turn what it tells into events.
+
+    What the device had counted when the preparation was over, where it counts.
+    """
+    text, told_at, counted, series = workload.title, 0.0, None, SeriesRecorder()
+    async with aclosing(run(workload.job, context, seed=seed, bare=bare)) as tellings:
+        async for telling in tellings:
+            if isinstance(telling, Doing):
+                if telling.measured:
+                    counted = counted or _counters(context)
+                    series.begin(clock.monotonic())
+                text = telling.text
+                emitter.progress(text, Progress(None))
+            elif isinstance(telling, Progress):
+                series.take(telling, clock.monotonic())
+                if clock.monotonic() - told_at >= TELL_EVERY_S:
+                    told_at = clock.monotonic()
+                    emitter.progress(text, telling)
+            elif isinstance(telling, Ran):
+                emitter.command_ended(telling.finished)
+            elif isinstance(telling, Measured):
+                primary = telling.metric.name == workload.metric.name
+                emitter.sample(telling.metric, telling.value, workload=workload.name, primary=primary)
+    if series.rates:
+        emitter.throughput(series.unit, series.rates, workload=workload.name)
+    return counted

@@ -1,0 +1,47 @@
+"""What the kernel counts about a block device."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+SECTOR_BYTES = 512
+"""Unit of /sys/block/*/stat, whatever the disk's own sectors are (kernel: Documentation/block/stat.rst)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Bytes that devices have read and written since they appeared, and requests under way."""
+
+    read_bytes: int
+    written_bytes: int
+    in_flight: int
+
+
+def counters(*names: str) -> Counters | None:
+    """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""
+    found = [_counters(name) for name in names]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return Counters(
+        sum(one.read_bytes for one in known),
+        sum(one.written_bytes for one in known),
+        sum(one.in_flight for one in known),
+    )
+
+
+def _counters(name: str) -> Counters | None:
+    try:
+        fields = Path(f"/sys/class/block/{name}/stat").read_text().split()
+        return Counters(int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES, int(fields[8]))
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def device_under(directory: str) -> str:
+    """Kernel name of the block device that the filesystem of `directory` lies on; empty where there is none."""
+    number = os.stat(directory).st_dev
+    link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    return link.resolve().name if link.exists() else ""

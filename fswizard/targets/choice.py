@@ -1,0 +1,145 @@
+"""Where to measure, as chosen: one place or several, looked at before anything is planned on it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from fswizard.drives import composed, details, place_of
+from fswizard.errors import Refused, UsageError
+from fswizard.model.drive import Drive
+from fswizard.model.plan import Member, Target
+from fswizard.model.recipe import FileServerJob, Recipe
+from fswizard.model.units import binary_size_text, parse_size
+from fswizard.targets import device_checks, locations
+
+DISK_ANSWERS_S = 5.0
+IMAGE_UNIT_BYTES = 4 << 20
+MOST_MEMBERS = 12
+HOW_TO_WRITE = (
+    "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that are spread over "
+    "several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or devices:PATH,PATH,…"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChoice:
+    """Where to measure, as chosen; empty fields are filled in by the plan."""
+
+    kind: str = "image"
+    path: str = ""
+    """Image: a directory. Directories: separated by commas. Device: its stable name."""
+    size_bytes: int = 0
+    """Of each image."""
+    serial: str | None = None
+    """Device: its serial number, typed to confirm that all on it may be lost; of several, with commas between."""
+    others: tuple[str, ...] = ()
+    """The paths of further devices, or the directories of further images."""
+
+
+def parse_target(text: str) -> TargetChoice:
+    """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `dir:PATH,PATH`, `device:PATH` or the like; UsageError otherwise."""
+    kind, _, rest = text.partition(":")
+    if kind == "image":
+        size, _, directory = rest.partition("@")
+        return TargetChoice("image", directory, _size(text, size, "image:2G@/some/directory"))
+    if kind == "images":
+        return _several_images(text, rest)
+    if kind == "dir" and rest:
+        return TargetChoice("directory", rest)
+    if kind == "device" and rest:
+        return TargetChoice("device", rest)
+    if kind == "devices":
+        first, *others = _list(rest)
+        _require_several(text, 1 + len(others), "devices:/dev/disk/by-id/A,/dev/disk/by-id/B")
+        return TargetChoice("device", first, others=tuple(others))
+    raise UsageError(f"'{text}' is no target.", HOW_TO_WRITE)
+
+
+def _several_images(text: str, rest: str) -> TargetChoice:
+    """`4x2G@DIR`, `4x2G`, or `2G@DIR,DIR,DIR` with one image in each."""
+    number, times, size = rest.partition("@")[0].rpartition("x")
+    directories = _list(rest.partition("@")[2])
+    how = "images:4x2G@/some/directory or images:2G@/one/directory,/another/directory"
+    if times and not re.fullmatch(r"\d{1,3}", number, re.ASCII):
+        raise UsageError(f"In the target '{text}': {number or 'nothing'} is no number of images.", f"Write {how}.")
+    count = int(number) if times else len(directories)
+    if len(directories) == 1:
+        directories *= count
+    _require_several(text, count, how)
+    if len(directories) != count:
+        raise UsageError(
+            f"The target '{text}' has {count} images and {len(directories)} directories.",
+            "Name one directory for all images, or one for each.",
+        )
+    return TargetChoice("image", directories[0], _size(text, size, how), others=tuple(directories[1:]))
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _size(text: str, size: str, how: str) -> int:
+    try:
+        return parse_size(size) if size else 0
+    except ValueError as error:
+        raise UsageError(f"In the target '{text}': {error}.", f"Write {how}.") from error
+
+
+def _require_several(text: str, count: int, how: str) -> None:
+    if not 2 <= count <= MOST_MEMBERS:
+        raise UsageError(f"The target '{text}' names {count}, and 2 to {MOST_MEMBERS} can be taken.", f"Write {how}.")
+
+
+def plan_target(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> tuple[Target, tuple[str, ...]]:
+    """The target, and what would be lost on it. `drive` is where an image goes whose directory is not named.
+
+    Raises UsageError where it cannot be, Refused where data could be lost.
+    """
+    if chosen.kind == "device":
+        return device_checks.plan_devices((chosen.path, *chosen.others), chosen.serial, recipe.image_bytes)
+    if chosen.kind == "directory":
+        _refuse_filling(recipe)
+        return Target("directory", ""), ()
+    return _plan_images(chosen, recipe, drive), ()
+
+
+def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> Target:
+    named = (chosen.path, *chosen.others)
+    directories = [locations.checked_directory(path or locations.default_directory(drive)) for path in named]
+    size_bytes = chosen.size_bytes or recipe.image_bytes
+    if size_bytes * len(directories) < recipe.image_bytes or (size_bytes < recipe.image_bytes and not chosen.others):
+        raise UsageError(
+            f"An image of {binary_size_text(size_bytes)} is too small for the recipe {recipe.name}.",
+            f"It needs {binary_size_text(recipe.image_bytes)} or more.",
+        )
+    sizes: dict[int, int] = {}
+    for directory in directories:
+        filesystem = os.stat(directory).st_dev
+        sizes[filesystem] = sizes.get(filesystem, 0) + size_bytes
+    for directory in directories:
+        locations.check_room(directory, sizes[os.stat(directory).st_dev])
+    size_bytes -= size_bytes % IMAGE_UNIT_BYTES
+    first, *others = (Member(directory, size_bytes, locations.filesystem_type(directory)) for directory in directories)
+    return Target("image", first.path, first.size_bytes, first.host_filesystem, others=tuple(others))
+
+
+def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
+    """The disk that a target lies on; several as one, None where it cannot be told.
+
+    `otherwise` is where to look for a target without a path of its own. With `asking` each disk is asked about itself,
+    shingles above all, as far as it answers soon.
+    """
+    paths = dict.fromkeys(member.path or otherwise for member in target.members)
+    found = {drive.name: drive for path in paths if (drive := place_of(path)) is not None}
+    drives = [details(drive, timeout_s=DISK_ANSWERS_S) if asking else drive for drive in found.values()]
+    return composed(drives) if len(drives) > 1 else next(iter(drives), None)
+
+
+def _refuse_filling(recipe: Recipe) -> None:
+    if any(isinstance(workload.job, FileServerJob) and workload.job.fill_percent for workload in recipe.workloads):
+        raise Refused(
+            f"The recipe {recipe.name} fills the filesystem, and yours has files of yours.",
+            "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
+        )

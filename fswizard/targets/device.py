@@ -1,0 +1,97 @@
+"""A run on devices that the user gave up: looked at again before anything is written, and left wiped."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fswizard.drives.contents import content
+from fswizard.drives.machine import HERE
+from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.model.plan import Member, Plan
+from fswizard.model.result import Doubt
+from fswizard.progress.emitter import Emitter
+from fswizard.results import state_directory
+from fswizard.system import clock
+from fswizard.targets import privilege
+from fswizard.targets.channel import HelperFailed
+from fswizard.targets.device_checks import require_confirmation, require_unchanged
+from fswizard.targets.disk_errors import require_no_errors
+from fswizard.targets.helper import Attached, Helper
+from fswizard.targets.image import PreparedImage
+from fswizard.targets.journal import Journal
+
+WIPE_LIMIT_S = 10.0
+"""So long is tried at the end of a run; then the user is told that the last filesystem is still there."""
+
+
+class PreparedDevices(PreparedImage):
+    """Candidates made one after the other on devices of the user's.
+
+    What a device does without a filesystem is not measured: that would take writing to it as root.
+    """
+
+    async def check_device(self, *, reading: bool) -> None:
+        """With `reading`, both ends are written and read: reading a whole disk would take hours."""
+        for name, member in zip(self.devices, self._plan.target.members):
+            _check_member(name, member)
+        handle = self._attached.handle
+        require_no_errors(await self._helper.disk_errors(handle))
+        if reading:
+            try:
+                with contextlib.suppress(Refused):  # it may still be mounted
+                    await self._helper.wipe(handle)
+            except HelperFailed as error:
+                require_no_errors([error.details, *await self._helper.disk_errors(handle)])
+
+
+def _check_member(name: str, member: Member) -> None:
+    block = f"/sys/dev/block/{member.number}"
+    disk = HERE.real(block)
+    disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
+    if HERE.number(f"{disk}/diskseq") != member.diskseq:
+        raise RunFailed(f"{name} is gone, or another disk by now.", "Was it unplugged?")
+    if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
+        raise RunFailed(f"{name} has turned read-only.", "It may be failing: look at its health first.")
+
+
+@asynccontextmanager
+async def open_disk(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
+    """Look once more, have the helper look and lock the devices; leaving wipes them, where anything was written."""
+    require_confirmation(plan)
+    shown = [content(properties).filesystem for properties in require_unchanged(plan)]
+    directory = journal.make_directory(state_directory())
+    scratch = directory / "scratch"
+    scratch.mkdir(mode=0o700)
+    emitter.begin("prepare", "having the device checked by the privileged helper")
+    async with Helper.start(privilege.purpose(plan)) as helper:
+        claimed = [
+            await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
+            for member, kind in zip(plan.target.members, shown)
+        ]
+        attached = await helper.joined(claimed)
+        if any(candidate.outlives_a_run for candidate in plan.candidates):
+            journal.note_pool(attached.pool)
+        require_unchanged(plan, held=True)
+        prepared = PreparedDevices(plan, emitter, helper, attached, str(scratch))
+        try:
+            yield prepared
+        finally:
+            if prepared.touched:
+                emitter.begin("clean", "wiping the device", expected_s=0.5)
+                await _leave_wiped(helper, attached, emitter)
+
+
+async def _leave_wiped(helper: Helper, attached: Attached, emitter: Emitter) -> None:
+    """A run that was stopped may have left something mounted, or an order that is still being carried out."""
+    deadline = clock.monotonic() + WIPE_LIMIT_S
+    while clock.monotonic() < deadline and helper.waits_for_disk is None:
+        with contextlib.suppress(FswizardError):
+            await helper.umount(attached.handle)
+        with contextlib.suppress(FswizardError):
+            await helper.wipe(attached.handle)
+            return
+        await clock.pause(0.1)
+    names = ", ".join(attached.names)
+    emitter.doubt(Doubt("not-wiped", f"{names} could not be wiped at the end: the last filesystem is still on it."))

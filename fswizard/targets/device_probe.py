@@ -1,0 +1,169 @@
+"""The probe as wizard and command line run it: on a scratch file as the user, on a device through the helper."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AsyncExitStack
+
+from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
+from fswizard.drives.probe_target import ProbeTarget
+from fswizard.drives.targets import DeviceTarget
+from fswizard.errors import RunFailed
+from fswizard.model.text import safe, safe_lines
+from fswizard.privileged import random_writes
+from fswizard.system import clock
+from fswizard.targets import privilege
+from fswizard.targets.helper import Helper
+
+_LAST_WRITE_S = 5.0
+"""So long a write that is under way is waited for when the probe ends."""
+
+
+def run_probe(
+    target: ProbeTarget, *, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[ProbeProgress | ProbeResult]:
+    """Carries out `target.plan` and tells how it goes: a ProbeProgress about twice a second, at last one ProbeResult.
+
+    It blocks between two of them, so a screen iterates it in a thread of its own. `stopped` is asked after each write
+    and at least twice a second, and may be, say, `threading.Event().is_set`: once it says True the probe ends, with the
+    result of what was written until then. Leaving the loop early ends it as well, without a result.
+
+    A device takes root, had directly or through sudo without a question: call `authorise` before (no full screen, or
+    inside `App.suspend()`). `target` comes from `drives.probe_target.find_target`, which writes nothing, says what
+    would be written in `target.plan`, and refuses what is in use, not empty, or not confirmed by its serial number.
+
+    Raises Missing without root's rights; Refused where the helper, looking again, finds anything against the device;
+    RunFailed where the disk fails.
+    """
+    opened = _on_device(target.device, target.serial) if target.device else _on_scratch_file(target)
+    try:
+        yield from probe(target.plan, opened, stopped=stopped, disturbed=target.watch())
+    except OSError as error:
+        raise _failed(target, error) from error
+
+
+def authorise(target: ProbeTarget) -> None:
+    """Let sudo ask for the password on the terminal, where the target needs that; Missing where root cannot be had."""
+    if target.device:
+        privilege.authorise(privilege.PROBE)
+
+
+def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
+    if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return RunFailed(
+            f"{safe(target.plan.path)} has no room left for the probe.", "Make room there and probe again."
+        )
+    reason = error.strerror or str(error)
+    return RunFailed(
+        f"{target.drive.name} failed while it was written to: {reason}.",
+        "Look at its health first, for example with `smartctl -a`.",
+    )
+
+
+@contextlib.contextmanager
+def _on_scratch_file(target: ProbeTarget) -> Iterator[Writer]:
+    with target.scratch_file() as descriptor:
+        yield FileWriter(descriptor)
+
+
+class FileWriter:
+    """Writes to an open file in a thread of its own: a disk that does not answer keeps nobody else waiting."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        answers: queue.SimpleQueue[float | OSError | None] = queue.SimpleQueue()
+        over, further = threading.Event(), threading.Semaphore(0)
+
+        def work() -> None:
+            try:
+                for latency_s in random_writes.write(self._descriptor, blocks, pause_s):
+                    answers.put(latency_s)
+                    further.acquire()  # nothing else runs here while a write is timed
+                    if over.is_set():
+                        break
+                answers.put(None)
+            except OSError as error:
+                answers.put(error)
+
+        writing = threading.Thread(target=work, daemon=True)
+        writing.start()
+        try:
+            while True:
+                for seconds in clock.turns(MOMENT_S):
+                    with contextlib.suppress(queue.Empty):
+                        answer = answers.get(timeout=seconds)
+                        break
+                else:
+                    yield None
+                    continue
+                if isinstance(answer, OSError):
+                    raise answer
+                if answer is None:
+                    return
+                yield answer
+                further.release()
+        finally:
+            over.set()
+            further.release()
+            for seconds in clock.turns(_LAST_WRITE_S):
+                writing.join(seconds)
+                if not writing.is_alive():
+                    break
+
+
+@contextlib.contextmanager
+def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
+    """The device in the helper's hands: checked as root, locked, and released afterwards.
+
+    The helper's client is asynchronous, and this is not: it has an event loop that runs while it is waited for.
+    """
+    loop = asyncio.new_event_loop()
+    undo = AsyncExitStack()
+    try:
+        helper = loop.run_until_complete(undo.enter_async_context(Helper.start(privilege.PROBE)))
+        claim = helper.claim(device.number, device.diskseq, device.size_bytes, serial, shown="")
+        attached = loop.run_until_complete(claim)
+        yield _DeviceWriter(loop, helper, attached.handle)
+    finally:
+        loop.run_until_complete(undo.aclose())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+class _DeviceWriter:
+    def __init__(self, loop: asyncio.AbstractEventLoop, helper: Helper, handle: int) -> None:
+        self._loop = loop
+        self._helper = helper
+        self._handle = handle
+
+    def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
+        run = self._loop.run_until_complete
+        job = run(self._helper.write(self._handle, blocks, pause_s))
+        chunks, pending = job.chunks(), b""
+        awaited: asyncio.Future[bytes] | None = None
+        try:
+            while True:
+                awaited = awaited or asyncio.ensure_future(anext(chunks, b""), loop=self._loop)
+                if not run(clock.ended(awaited, MOMENT_S)):
+                    yield None
+                    continue
+                if not (chunk := awaited.result()):
+                    break
+                awaited = None
+                *lines, pending = (pending + chunk).split(b"\n")
+                for line in lines:
+                    yield float(line)
+            finished = run(job.wait())
+            if finished.exit_code:
+                raise OSError(finished.exit_code, safe_lines(finished.stderr).strip())
+        finally:
+            if awaited is not None:
+                awaited.cancel()
+            run(job.kill())

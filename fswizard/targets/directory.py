@@ -1,0 +1,129 @@
+"""Directories on filesystems that are mounted already: nothing is formatted, no special rights are needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fswizard.engines.context import WorkloadContext, forget_cell
+from fswizard.errors import RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.model.result import Doubt
+from fswizard.model.text import safe
+from fswizard.privileged.disk_errors import DiskErrors
+from fswizard.progress.emitter import Emitter
+from fswizard.system import commands, timeouts
+from fswizard.system.block_stats import device_under
+from fswizard.system.process import Process
+from fswizard.targets.disk_errors import errors_under, require_no_errors
+from fswizard.targets.journal import Journal
+
+CACHES_KEPT = Doubt(
+    "caches-kept",
+    "A mounted filesystem keeps its directory entries cached between workloads; "
+    "figures for many small files are those of a warm cache. A scratch image measures them cold.",
+)
+USED_SPACE = Doubt(
+    "used-space",
+    "These filesystems differ in age, fill and place on their disks, so a difference may be theirs "
+    "and not the filesystem's. A scratch image compares on equal blocks.",
+)
+
+
+class DirectoryContext:
+    """A private directory on a mounted filesystem."""
+
+    def __init__(self, directory: str, scratch: str, laid_out: set[str]) -> None:
+        self.directory = directory
+        self.scratch = scratch
+        self.laid_out = laid_out
+        under = device_under(directory)
+        self.devices = (under,) if under else ()
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        done = await timeouts.finish(["sync", "--file-system", self.directory])
+        if done.exit_code:
+            raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
+        await asyncio.to_thread(_forget_pages, self.directory)
+
+    async def used_bytes(self) -> None:
+        return None
+
+
+class PreparedDirectories:
+    """Candidates that are directories."""
+
+    devices = ()
+
+    def __init__(self, emitter: Emitter, journal: Journal, scratch: str) -> None:
+        self._emitter = emitter
+        self._journal = journal
+        self._scratch = scratch
+        self._laid_out: set[str] = set()
+        self._errors: dict[str, DiskErrors] = {}
+        """Of the disk below each directory that a candidate has used."""
+
+    @asynccontextmanager
+    async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
+        if candidate.directory not in self._errors:
+            self._errors[candidate.directory] = errors_under(candidate.directory)
+        self._emitter.begin("mount", f"making a directory in {safe(candidate.directory)}")
+        directory = self._journal.make_directory(Path(candidate.directory))
+        try:
+            forget_cell(self._laid_out, self._scratch)
+            yield DirectoryContext(str(directory), self._scratch, self._laid_out)
+        except BaseException as error:
+            if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
+                await self._journal.remove_directory(directory)
+            raise
+        self._emitter.begin("check", "removing what was measured", expected_s=0.5)
+        await self._journal.remove_directory(directory)
+
+    async def check_device(self, *, reading: bool) -> None:
+        """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
+        if not os.path.isdir(self._scratch):
+            raise RunFailed(f"{self._scratch} is gone.", "Was a disk unplugged?")
+        reported = (line for errors in self._errors.values() for line in errors.of_disks(suspected=reading))
+        require_no_errors([safe(line) for line in reported])
+        if reading:
+            raise RunFailed(
+                "A directory cannot be read or written any more.",
+                "Its disk or its filesystem may be failing: look at `sudo dmesg` and at the disk's health, for example "
+                "with `smartctl -a`. What was measured is kept.",
+            )
+
+    def close(self) -> None:
+        for errors in self._errors.values():
+            errors.close()
+
+
+@asynccontextmanager
+async def open_directories(
+    emitter: Emitter, journal: Journal, scratch_parent: Path
+) -> AsyncIterator[PreparedDirectories]:
+    emitter.doubt(USED_SPACE)
+    emitter.doubt(CACHES_KEPT)
+    with contextlib.closing(
+        PreparedDirectories(emitter, journal, str(journal.make_directory(scratch_parent)))
+    ) as prepared:
+        yield prepared
+
+
+def _forget_pages(directory: str) -> None:
+    """Forget the contents of files below `directory`, all written back; only root could forget the names as well."""
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,196 @@
+"""The privileged helper's orders, each a typed method."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fswizard.model.layout import BITMAP, CHUNK, Array, chunk_kib
+from fswizard.model.text import safe
+from fswizard.system import timeouts
+from fswizard.system.process import Finished
+from fswizard.targets.channel import Channel, HelperFailed, HelperProcess
+
+JOB_LIMIT_S = timeouts.LIMIT_S
+"""For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
+Begun = Callable[[tuple[str, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """An image or a disk that the helper holds as a block device, or several as one."""
+
+    handle: int
+    direct_io: bool
+    """As read back from the kernel: the image is not cached a second time."""
+    pool: str
+    """What a ZFS pool or an array of it is called, if one is made."""
+    directory: str
+    """Where it is mounted, for programs that the helper starts."""
+    names: tuple[str, ...]
+    """Kernel name of each device, such as `loop0`."""
+    paths: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Kernel name of the device; of several, the first."""
+        return self.names[0]
+
+    @property
+    def path(self) -> str:
+        return self.paths[0]
+
+
+def _nobody(argv: tuple[str, ...]) -> None:
+    """Nobody wants to know that a command has begun."""
+
+
+class Helper(Channel):
+    """The running helper."""
+
+    async def attach(self, image: int) -> Attached:
+        """Make a loop device of a file of the user's that has no name any more; its descriptor is closed here."""
+        return _attached(await self.ask("attach", given=image))
+
+    async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
+        """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
+
+        `shown` is the type of the filesystem that the user was told lies there, empty for none.
+        """
+        answer = await self.ask(
+            "claim", number=number, diskseq=diskseq, size_bytes=size_bytes, serial=serial, shown=shown
+        )
+        return _attached(answer)
+
+    async def joined(self, parts: Sequence[Attached]) -> Attached:
+        """Several as one, which alone takes orders from then on; one alone stays what it is."""
+        if len(parts) == 1:
+            return parts[0]
+        answer = await self.ask("join", handles=[part.handle for part in parts])
+        return replace(
+            _attached(answer),
+            names=tuple(name for part in parts for name in part.names),
+            paths=tuple(path for part in parts for path in part.paths),
+        )
+
+    async def detach(self, handle: int) -> None:
+        await self.ask("detach", handle=handle)
+
+    async def wipe(self, handle: int) -> Finished:
+        """Take away every signature, and zero both ends; HelperFailed where that fails."""
+        return _succeeded(await self._work("wipe", handle=handle))
+
+    async def inspect(self, handle: int, *, reading: bool) -> Finished:
+        """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
+        return await self._work("inspect", handle=handle, reading=reading)
+
+    async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
+        """Start writing random data to blocks of 1 MiB of a claimed, empty device; a line of output tells each time.
+
+        Refused where anything was found on the device when it was claimed.
+        """
+        job: HelperProcess = await self.ask("write", handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6))
+        return job
+
+    async def mkfs(
+        self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun = _nobody,
+        limit_s: float | None = None,
+    ) -> Finished:  # fmt: skip
+        """Make `filesystem`; a failure is told by the exit code, as it is the candidate's.
+
+        `begun` is told the command once it runs.
+        """
+        fields = {"filesystem": filesystem, "arguments": list(arguments)}
+        return await self._work("mkfs", begun, limit_s, handle=handle, **fields)
+
+    async def array(self, handle: int, array: Array, *, begun: Begun = _nobody) -> Finished:
+        """Make an array of joined devices, on which mkfs then works; as `mkfs`."""
+        chunk = array.option(CHUNK)
+        level, bitmap, missing = array.layout.level, array.option(BITMAP), int(array.degraded)
+        return await self._work(
+            "array", begun, handle=handle, level=level, chunk_kib=chunk_kib(chunk) if chunk else 0, bitmap=bitmap,
+            missing=missing,
+        )  # fmt: skip
+
+    async def build(
+        self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, begun: Begun = _nobody,
+        limit_s: float | None = None,
+    ) -> Finished:  # fmt: skip
+        """Make `filesystem` on all joined devices; a degraded array loses one of them again. As `mkfs`."""
+        fields = {"filesystem": filesystem, "arguments": list(arguments)}
+        level, missing = array.layout.level, int(array.degraded)
+        return await self._work("build", begun, limit_s, handle=handle, level=level, missing=missing, **fields)
+
+    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
+        """Mount what was made on a device; the user owns the root of it. The host does not see it.
+
+        A failure is told by the exit code.
+        """
+        return await self._work("mount", handle=attached.handle, filesystem=mount_type, options=list(options))
+
+    async def umount(self, handle: int) -> Finished:
+        """Never lazily: while something is open, the exit code is not 0 and the output names what it is."""
+        return await self._work("umount", handle=handle)
+
+    async def sync(self, handle: int) -> Finished:
+        """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed.
+
+        The output is the bytes in use on the filesystem, its own structures included.
+        """
+        return _succeeded(await self._work("sync", handle=handle))
+
+    async def reclaim(self, pool: str) -> None:
+        """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""
+        await self.ask("reclaim", pool=pool)
+
+    async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
+        """Error counters above 0: those that the filesystem has, named by the catalogue, and the kernel's log.
+
+        `kernel_errors` counts the log's lines about the filesystem that was made last; `kernel_log` has them.
+        """
+        answer = await self.ask("health", handle=handle, counted=list(counted))
+        self.kernel_log = tuple(safe(line) for line in answer["lines"])
+        return {str(name): int(count) for name, count in answer["counters"].items() if count}
+
+    kernel_log: tuple[str, ...] = ()
+
+    async def disk_errors(self, handle: int) -> tuple[str, ...]:
+        """In words, every error that the disks below have reported since they came to the helper."""
+        answer = await self.ask("health", handle=handle, counted=[])
+        return tuple(safe(line) for line in answer["disks"])
+
+    async def run(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str] | None = None) -> HelperProcess:
+        """Start a program as the user, without capabilities, inside the namespaces."""
+        job: HelperProcess = await self.ask("run", argv=list(argv), cwd=cwd, env=dict(env or {}))
+        return job
+
+    async def _work(
+        self, verb: str, begun: Begun = _nobody, limit_s: float | None = None, /, **fields: Any
+    ) -> Finished:  # fmt: skip
+        """An order that takes time: whoever stops waiting for it ends it."""
+        limit_s = JOB_LIMIT_S if limit_s is None else limit_s
+        if self.waits_for_disk is not None:
+            raise self.waits_for_disk
+        job: HelperProcess = await self.ask(verb, **fields)
+        begun(job.argv)
+        try:
+            return await timeouts.within(limit_s, job.wait())
+        except asyncio.TimeoutError:
+            await job.kill()
+            raise HelperFailed(f"{job.argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
+        except asyncio.CancelledError:
+            await job.kill()
+            raise
+
+
+def _attached(answer: Mapping[str, Any]) -> Attached:
+    names, paths = (answer["name"],), (answer["path"],)
+    return Attached(answer["handle"], answer["direct_io"], answer["pool"], answer["directory"], names, paths)
+
+
+def _succeeded(finished: Finished) -> Finished:
+    if finished.exit_code:
+        raise HelperFailed(f"{finished.argv[0]} failed.", "The disk may be failing.", finished.output)
+    return finished

@@ -1,0 +1,337 @@
+"""The scratch image: a file that stands for a disk, on a filesystem that the user can write."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fswizard.engines.context import WorkloadContext, forget_cell
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import MD
+from fswizard.model.metrics import MKFS_TIME
+from fswizard.model.plan import Plan
+from fswizard.model.result import Doubt
+from fswizard.model.text import safe
+from fswizard.progress.emitter import Emitter
+from fswizard.system import clock, commands, host
+from fswizard.system.process import Finished, Process
+from fswizard.targets import scratch_file
+from fswizard.targets.channel import HelperFailed
+from fswizard.targets.disk_errors import require_no_errors
+from fswizard.targets.helper import Attached, Helper
+from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import CandidateFailed
+
+BUSY_ATTEMPTS = 4
+BUSY_PAUSE_S = 0.5
+NO_SPACE = "space allocation error"
+"""In the kernel's log: blocks that a filesystem discarded could not be had again (block/blk-core.c)."""
+
+
+class ImageContext:
+    """A candidate, mounted from the image inside the helper's namespaces."""
+
+    def __init__(
+        self, helper: Helper, attached: Attached, candidate: Candidate, scratch: str, laid_out: set[str]
+    ) -> None:
+        self._helper = helper
+        self._attached = attached
+        self._candidate = candidate
+        self.directory = attached.directory
+        self.scratch = scratch
+        self.devices = attached.names
+        self.laid_out = laid_out
+        self.mounted = False
+
+    @property
+    def candidate(self) -> Candidate:
+        return self._candidate
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await self._helper.run(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        await self.umount()
+        await self.mount()
+
+    async def used_bytes(self) -> int | None:
+        """The helper tells it after its sync, as the host does not see the mount; btrfs counts only what was synced."""
+        return int((await self.sync()).stdout)
+
+    async def sync(self) -> Finished:
+        """CandidateFailed where that, or an earlier write-back, failed: the kernel tells it once."""
+        with self._blamed_for_health():
+            return await self._helper.sync(self._attached.handle)
+
+    async def errors(self) -> dict[str, int]:
+        """What the candidate and the kernel have counted against it."""
+        with self._blamed_for_health():
+            return await self._helper.health(self._attached.handle, self._candidate.filesystem.error_counters)
+
+    @contextlib.contextmanager
+    def _blamed_for_health(self) -> Iterator[None]:
+        try:
+            yield
+        except HelperFailed as error:
+            text = f"{self._candidate.name} could not write everything back."
+            raise CandidateFailed("health", text, str(error)) from error
+
+    async def mount(self) -> Finished:
+        candidate = self._candidate
+        options = () if candidate.filesystem.pool else candidate.mount_options  # those of a pool lie on it already
+        finished = await self._helper.mount(self._attached, candidate.filesystem.mount_type, options)
+        if finished.exit_code:
+            raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
+        self.mounted = True
+        return finished
+
+    async def umount(self) -> Finished:
+        """RunFailed where something else uses it, as no candidate is to blame for that."""
+        finished = await self._helper.umount(self._attached.handle)
+        for _ in range(BUSY_ATTEMPTS):
+            if finished.exit_code and "busy" in finished.output:
+                await clock.pause(BUSY_PAUSE_S)
+                finished = await self._helper.umount(self._attached.handle)
+        if finished.exit_code and "busy" in finished.output:
+            raise RunFailed(
+                f"{self._candidate.name} cannot be unmounted: another program uses it.",
+                "Something looked into this run's own mounts; end it and run again.",
+                finished.output,
+            )
+        if finished.exit_code:
+            raise CandidateFailed("umount", f"{self._candidate.name} could not be unmounted.", finished.output)
+        self.mounted = False
+        return finished
+
+
+class BareContext:
+    """The image file itself, as the nearest thing to the bare device that the user may write."""
+
+    def __init__(self, image: str, scratch: str) -> None:
+        self.directory = str(Path(image).parent)
+        self.scratch = scratch
+        self.devices = ()
+        self.laid_out: set[str] = set()
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Process:
+        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+
+    async def remount(self) -> None:
+        return
+
+    async def used_bytes(self) -> None:
+        return None
+
+
+class ScratchImages:
+    """The files, whole and written once, as long as they are the user's."""
+
+    def __init__(self, plan: Plan, paths: tuple[str, ...], scratch: str) -> None:
+        self._plan = plan
+        self._paths = paths
+        self.scratch = scratch
+
+    @property
+    def bare(self) -> WorkloadContext | None:
+        """The image in place of the bare device; None for several, as one alone sets no limit for them all."""
+        return BareContext(self._paths[0], self.scratch) if len(self._paths) == 1 else None
+
+    async def check_device(self, *, reading: bool) -> None:
+        """As of PreparedTarget."""
+        _check_room(self._plan)
+        for path in self._paths if reading else ():
+            await scratch_file.read_whole(path)
+        if reading:
+            await scratch_file.write_beside(self.scratch)
+
+    async def hand_over(self, helper: Helper, emitter: Emitter) -> Attached:
+        """Let go of them: from here on nobody but the helper can reach them, and nothing is left of them after it."""
+        parts = []
+        for path in self._paths:
+            image = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            os.unlink(path)
+            scratch_file.require_whole(image)
+            parts.append(part := await helper.attach(image))
+            loop = ("losetup", "--direct-io=on", part.path, path)
+            emitter.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        return await helper.joined(parts)
+
+
+def _changed(details: str) -> RunFailed:
+    return RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.", details)
+
+
+def _check_room(plan: Plan) -> None:
+    for member in plan.target.members:
+        try:
+            free_bytes = host.this.room(member.path).free_bytes
+        except OSError as error:
+            raise RunFailed(
+                f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
+            ) from error
+        if free_bytes == 0:
+            raise _full(member.path)
+
+
+def _full(path: str) -> RunFailed:
+    return RunFailed(f"The filesystem under the image ({safe(path)}) is full.", "Make room there and run again.")
+
+
+class PreparedImage:
+    """Candidates made one after the other on the same image, or on the same several."""
+
+    def __init__(self, plan: Plan, emitter: Emitter, helper: Helper, attached: Attached, scratch: str) -> None:
+        self._plan = plan
+        self._emitter = emitter
+        self._helper = helper
+        self._attached = attached
+        self._scratch = scratch
+        self._laid_out: set[str] = set()
+        self._context: ImageContext | None = None
+        """The last candidate's."""
+        self.devices = attached.names
+        self.touched = False
+        """What lay on the devices is gone; until then the end of the run leaves them alone."""
+
+    @asynccontextmanager
+    async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
+        await self._clear(candidate)
+        await self._make(candidate)
+        forget_cell(self._laid_out, self._scratch)
+        context = self._context = ImageContext(self._helper, self._attached, candidate, self._scratch, self._laid_out)
+        self._emitter.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
+        self._emitter.command_ended(await context.mount(), as_root=True)
+        try:
+            yield context
+            await self._check(candidate, context)
+        except BaseException:
+            if context.mounted:
+                with contextlib.suppress(FswizardError, CandidateFailed):
+                    await context.umount()
+            raise
+
+    async def _clear(self, candidate: Candidate) -> None:
+        """Have nothing mounted of the candidate before, whose driver may have locked up.
+
+        CandidateFailed where it is the same one, and RunFailed where it stands in the way of another.
+        """
+        if self._context is None or not self._context.mounted:
+            return
+        before = self._context.candidate
+        try:
+            await self._context.umount()
+        except (HelperFailed, CandidateFailed) as error:
+            text = f"{before.name} could not be unmounted: its driver does not let go of it."
+            if before == candidate:
+                raise CandidateFailed("umount", text, error.details) from error
+            raise RunFailed(
+                f"{text} No other candidate can be made in its place.",
+                "What was measured is kept, and nothing stays mounted once the run has ended. Go on without it: "
+                "`fswizard run --resume FILE`, or a new run with other --candidates.",
+                error.details,
+            ) from error
+
+    async def check_device(self, *, reading: bool) -> None:
+        _check_room(self._plan)
+        handle = self._attached.handle
+        try:
+            same = await self._helper.inspect(handle, reading=False)
+        except HelperFailed as error:
+            raise _changed(str(error)) from error
+        if same.exit_code:
+            raise _changed(same.output)
+        reported = await self._helper.disk_errors(handle)
+        if any(NO_SPACE in line for line in reported):
+            raise _full(self._plan.target.path)
+        require_no_errors(reported)
+        if reading:
+            read = await self._helper.inspect(handle, reading=True)
+            if read.exit_code:
+                require_no_errors([read.output, *await self._helper.disk_errors(handle)])
+            await scratch_file.write_beside(self._scratch)
+
+    async def _make(self, candidate: Candidate) -> None:
+        self._emitter.begin("format", f"formatting with {candidate.filesystem.mkfs_program}", expected_s=1.0)
+        self.touched = True
+        self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
+        begun = functools.partial(self._emitter.command_begins, as_root=True)
+        took_s = 0.0
+        for order in self._orders(candidate):
+            finished = await order(begun=begun)
+            self._emitter.command_ended(finished, as_root=True)
+            if finished.exit_code:
+                raise CandidateFailed("mkfs", f"{finished.argv[0]} could not make {candidate.name}.", finished.output)
+            took_s += finished.wall_s
+        self._emitter.sample(MKFS_TIME, took_s)
+
+    def _orders(self, candidate: Candidate) -> Iterator[Callable[..., Awaitable[Finished]]]:
+        """What the helper is told, in order; taking a device away goes with building."""
+        handle, array = self._attached.handle, candidate.array
+        name, arguments = candidate.filesystem.name, candidate.mkfs_arguments(scratch=True)
+        if array is not None and array.layout.maker != MD:
+            yield functools.partial(self._helper.build, handle, name, arguments, array)
+            return
+        if array is not None:
+            yield functools.partial(self._helper.array, handle, array)
+        yield functools.partial(self._helper.mkfs, handle, name, arguments)
+
+    async def _check(self, candidate: Candidate, context: ImageContext) -> None:
+        self._emitter.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
+        await context.sync()
+        errors = await context.errors()
+        self._emitter.command_ended(await context.umount(), as_root=True)
+        if errors:
+            text = ", ".join(f"{name} {count}" for name, count in errors.items())
+            log = "\n".join(self._helper.kernel_log)
+            raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
+
+
+async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> ScratchImages:
+    """Make the image, or several, and write them once."""
+    members = plan.target.members
+    homes = {member.path: journal.make_directory(Path(member.path)) for member in members}
+    images = tuple(str(homes[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
+    scratch = homes[plan.target.path] / "scratch"
+    scratch.mkdir(mode=0o700)
+    for image, member in zip(images, members):
+        emitter.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
+        await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, emitter)
+        await scratch_file.fill(image, plan, emitter)
+    return ScratchImages(plan, images, str(scratch))
+
+
+@asynccontextmanager
+async def open_images(
+    plan: Plan, emitter: Emitter, journal: Journal, images: ScratchImages
+) -> AsyncIterator[PreparedImage]:
+    """Hand the images over to the helper; leaving takes everything away."""
+    emitter.begin("prepare", "starting the privileged helper")
+    async with Helper.start() as helper:
+        attached = await images.hand_over(helper, emitter)
+        if any(candidate.outlives_a_run for candidate in plan.candidates):
+            journal.note_pool(attached.pool)
+        if not attached.direct_io:
+            emitter.doubt(
+                Doubt(
+                    "image-cached",
+                    f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
+                    "is cached in memory and the figures are too good. Choose a directory on another filesystem.",
+                )
+            )
+        try:
+            yield PreparedImage(plan, emitter, helper, attached, images.scratch)
+        finally:
+            emitter.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
+
+
+def _image_name(number: int) -> str:
+    return "image" if number == 1 else f"image-{number}"

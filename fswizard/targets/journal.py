@@ -1,0 +1,225 @@
+"""What a run has put on disk, written down before it is put there, so that a killed run can be undone."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
+from fswizard.model.text import safe
+from fswizard.results import state_directory
+from fswizard.system import timeouts
+from fswizard.system.commands import query
+from fswizard.targets import own_directory
+from fswizard.targets.locations import changeable_by_others
+from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
+
+REMOVAL_S = 60.0
+"""For the little that is left of a run at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What a run that is no longer alive has left behind."""
+
+    entry: Path
+    directories: tuple[Path, ...]
+    result: Path | None
+    pools: tuple[str, ...] = ()
+    """Names of ZFS pools and arrays that the kernel may still hold."""
+    identities: Mapping[Path, Identity | None] = field(default_factory=dict)
+    """What each directory was; of one that was just being made, or in entries of earlier versions, it is not known."""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(_allocated_bytes(directory) for directory in self.found)
+
+    @property
+    def found(self) -> tuple[Path, ...]:
+        """The directories that are where they were made."""
+        return tuple(each for each in self.directories if own_directory.is_there(each, self.identities.get(each)))
+
+
+class Journal:
+    """The list of directories of one run, held under a lock while the run lives."""
+
+    def __init__(self, result: Path | None) -> None:
+        self._descriptor, self._entry = _new_entry()
+        self._result = result
+        self._directories: dict[Path, Identity | None] = {}
+        self._pools: list[str] = []
+        self._write()
+
+    def make_directory(self, parent: Path) -> Path:
+        """Make a private directory below `parent`, after it was written down."""
+        if others := changeable_by_others(parent):
+            raise Refused(f"Others than root can change {safe(others)} by now.", "Nothing was made there.")
+        name = parent / f"{PREFIX}{os.urandom(6).hex()}"
+        self._directories[name] = None
+        self._write()
+        try:
+            self._directories[name] = own_directory.make(name)
+        except OSError as error:
+            raise RunFailed(
+                f"No directory can be made in {parent}: {error.strerror}.", "Choose another directory with --target."
+            ) from error
+        self._write()
+        return name
+
+    async def remove_directory(self, directory: Path) -> None:
+        """Remove one that is not needed any more; what cannot be removed now stays written down."""
+        with contextlib.suppress(NotRemoved):
+            with contextlib.suppress(Gone), own_directory.removing(directory, self._directories[directory]) as held:
+                await timeouts.finish(EMPTY, cwd=held)
+            del self._directories[directory]
+            self._write()
+
+    def note_pool(self, name: str) -> None:
+        """Write down the name of a ZFS pool, or of an array, before it is made: the kernel would hold it for good."""
+        self._pools.append(name)
+        self._write()
+
+    def close(self) -> None:
+        """Remove everything that the run made, and the entry itself."""
+        problems = _remove(self._directories, REMOVAL_S)
+        self._directories = {each: self._directories[each] for each in _left(problems)}
+        if self._directories:
+            with contextlib.suppress(RunFailed):
+                self._write()
+        else:
+            self._entry.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+    def _write(self) -> None:
+        try:
+            _write(self._descriptor, self._directories, self._pools, self._result)
+        except OSError as error:
+            raise RunFailed(
+                f"What the run makes cannot be written down in {safe(str(self._entry.parent))}: {error.strerror}.",
+                "Make room there: without that a killed run could not be undone.",
+            ) from error
+
+
+def leftovers() -> tuple[Leftover, ...]:
+    """What killed runs have left behind; runs that are alive are passed over."""
+    return tuple(leftover for entry in sorted(_folder().glob("run-*.json")) for leftover in _dead(entry))
+
+
+def clean(leftover: Leftover, reclaim: Callable[[tuple[str, ...]], None]) -> tuple[str, ...]:
+    """Remove it. Only directories that a run made are touched, and no living run's.
+
+    `reclaim` is given its pools first, as they lie in what is then removed. The sentences name what is gone without
+    this. RunFailed where anything may still be there; it stays written down.
+    """
+    with _held(leftover.entry) as held:
+        if held is None:
+            return ()
+        reclaim(leftover.pools)
+        directories = {each: leftover.identities.get(each) for each in leftover.directories}
+        problems = _remove(directories, timeouts.LIMIT_S)
+        left = _left(problems)
+        known = {each: problem for each, problem in problems.items() if each in left or directories[each]}
+        sentences = tuple(problem.message for problem in known.values())
+        if not left:
+            leftover.entry.unlink(missing_ok=True)
+            return sentences
+        _write(held, {each: directories[each] for each in left}, (), leftover.result)
+        hints = filter(None, dict.fromkeys(problems[each].hint for each in left))
+        raise RunFailed(" ".join(sentences), " ".join((*hints, f"To forget it, delete {safe(str(leftover.entry))}.")))
+
+
+def _folder() -> Path:
+    return state_directory() / "unfinished"
+
+
+def _new_entry() -> tuple[int, Path]:
+    """A new entry, under a lock from its first moment on: one that was taken for a dead run's meanwhile is given up."""
+    folder = _folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        while True:
+            descriptor, name = tempfile.mkstemp(prefix="run-", suffix=".json", dir=folder)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor, Path(name)
+            os.close(descriptor)
+    except OSError as error:
+        hint = "Set XDG_STATE_HOME to a directory that you can write."
+        raise UsageError(f"{safe(str(folder))} cannot be written: {error.strerror}.", hint) from error
+
+
+@contextmanager
+def _held(entry: Path) -> Iterator[int | None]:
+    """Descriptor of an entry, under its lock; None where its run is alive, or somebody else has cleaned it up."""
+    held = None
+    with ExitStack() as undo:
+        try:
+            held = undo.enter_context(entry.open("r+b")).fileno()
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (FileNotFoundError, BlockingIOError):
+            held = None
+        except PermissionError as error:
+            raise RunFailed(f"{safe(str(entry))} belongs to somebody else.", "Clean up as that user.") from error
+        yield held if held is not None and os.fstat(held).st_nlink else None
+
+
+def _write(entry: int, directories: Mapping[Path, Identity | None], pools: Sequence[str], result: Path | None) -> None:
+    """One line: what a kill leaves of an earlier, longer one is another."""
+    noted = {str(path): identity for path, identity in directories.items()}
+    text = json.dumps({"directories": noted, "pools": pools, "result": str(result or "")}).encode() + b"\n"
+    os.pwrite(entry, text, 0)
+    os.ftruncate(entry, len(text))
+    os.fsync(entry)
+
+
+def _dead(entry: Path) -> Iterator[Leftover]:
+    try:
+        with entry.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            data = json.loads(file.readline() or b"{}")
+    except (BlockingIOError, PermissionError):
+        return  # alive, or somebody else's
+    except (OSError, ValueError):
+        data = {}
+    data = data if isinstance(data, dict) else {}
+    noted = data.get("directories", ())  # of earlier versions a list
+    identities = {Path(path): _identity(noted[path]) for path in noted} if isinstance(noted, dict) else {}
+    result = Path(data["result"]) if data.get("result") else None
+    yield Leftover(entry, tuple(map(Path, noted)), result, tuple(map(str, data.get("pools", ()))), identities)
+
+
+def _identity(data: Any) -> Identity | None:
+    return Identity(*data) if isinstance(data, list) and len(data) == len(Identity._fields) else None
+
+
+def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict[Path, FswizardError]:
+    """Remove directories that a run made; what speaks against it, for each where something does."""
+    problems: dict[Path, FswizardError] = {}
+    for path, identity in directories.items():
+        try:
+            with own_directory.removing(path, identity) as held:
+                query(EMPTY, timeout_s=limit_s, cwd=held)  # by itself: the disk may not answer any more
+        except NotRemoved as problem:
+            problems[path] = problem
+        except FswizardError as error:
+            problems[path] = NotRemoved(f"{safe(str(path))} could not be removed: {error.message}", error.hint)
+    return problems
+
+
+def _left(problems: Mapping[Path, FswizardError]) -> list[Path]:
+    """Those that may still be there."""
+    return [path for path, problem in problems.items() if not isinstance(problem, Gone)]
+
+
+def _allocated_bytes(directory: Path) -> int:
+    return sum(
+        path.lstat().st_blocks * 512 for path in directory.rglob("*") if path.is_file() and not path.is_symlink()
+    )

@@ -1,0 +1,145 @@
+"""A directory that a run made: found again by its inode, so that nothing else that bears its name is ever removed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from fswizard.drives.mounts import mounts
+from fswizard.errors import RunFailed
+from fswizard.model.text import safe
+from fswizard.targets.locations import IN_MEMORY, filesystem_type
+
+PREFIX = "fswizard-"
+"""Every directory that a run makes is named so; nothing else is ever removed."""
+EMPTY = ("find", ".", "-xdev", "-mindepth", "1", "-delete")
+"""Empties the directory that it is started in, by descriptors alone, and leaves its filesystem nowhere."""
+CONTENT = frozenset({"image", "scratch"})
+RENUMBERED = frozenset({"vfat", "msdos", "exfat", "overlay"})
+"""Filesystems that may give a directory another inode number each time they read it; so do those of FUSE."""
+
+
+class Identity(NamedTuple):
+    """What a directory was when it was made."""
+
+    device: int
+    """Says only whether the same filesystem is still there: the next mount or boot may give it another number."""
+    inode: int
+    kind: str
+    """Type of the filesystem, which says what its numbers are worth."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the inode's number is the same for good; otherwise the random name has to do."""
+        return self.kind not in RENUMBERED and not self.kind.startswith("fuse")
+
+
+class NotRemoved(RunFailed):
+    """It, or something else in its place, is still there, or may be once its disk is back."""
+
+
+class Gone(NotRemoved):
+    """It is nowhere to be looked for any more."""
+
+
+def make(path: Path) -> Identity:
+    """Make a private directory; OSError where that fails."""
+    kind = filesystem_type(str(path.parent))
+    with _opened(path.parent, os.O_PATH) as above:
+        os.mkdir(path.name, 0o700, dir_fd=above)
+        with _opened(path.name, os.O_NOFOLLOW, above) as made:
+            if os.listdir(made):  # somebody exchanged it for another one
+                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+            status = os.fstat(made)
+    return Identity(status.st_dev, status.st_ino, kind)
+
+
+@contextmanager
+def removing(path: Path, identity: Identity | None) -> Iterator[str]:
+    """The directory as one to start EMPTY in, which no other can take the place of; it is removed on leaving.
+
+    Of one without identity nothing is known but its name. Raises NotRemoved; on an error nothing is done on leaving, as
+    EMPTY may hang and hold the directory's lock.
+    """
+    with ExitStack() as undo:
+        above, held = _found(path, identity, undo)
+        below = os.readlink(f"/proc/self/fd/{held}").rstrip("/") + "/"
+        if any(mount.path.startswith(below) for mount in mounts()):
+            raise NotRemoved(f"Something is mounted below {safe(str(path))}.", "Unmount it, then clean up again.")
+        yield f"/proc/self/fd/{held}"
+        try:
+            if os.path.samestat(os.fstat(held), os.stat(path.name, dir_fd=above, follow_symlinks=False)):
+                os.rmdir(path.name, dir_fd=above)
+        except OSError as error:
+            raise NotRemoved(
+                f"{safe(str(path))} could not be removed whole: {error.strerror}.", "Look at it, and remove it by hand."
+            ) from error
+
+
+def is_there(path: Path, identity: Identity | None) -> bool:
+    with suppress(NotRemoved), ExitStack() as undo:
+        _found(path, identity, undo)
+        return True
+    return False
+
+
+def _found(path: Path, identity: Identity | None, undo: ExitStack) -> tuple[int, int]:
+    """Descriptors of the directory above it and of itself; NotRemoved where it is not there."""
+    name = safe(str(path))
+    try:
+        above = undo.enter_context(_opened(path.parent, os.O_PATH))
+        held = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, above))
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise NotRemoved(f"{name} cannot be opened: {error.strerror}.", "Its disk may be failing.") from error
+        if os.path.lexists(path):
+            raise _replaced(name) from error
+        raise _absent(path, identity) from error
+    status = os.fstat(held)
+    same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.getuid()
+    if not (same and path.name.startswith(PREFIX)):
+        raise _replaced(name)
+    return above, held
+
+
+def _replaced(name: str) -> NotRemoved:
+    return NotRemoved(
+        f"{name} is not what the run made: something else has its name now, and was left alone.",
+        "Move it away, then clean up again.",
+    )
+
+
+def _absent(path: Path, identity: Identity | None) -> NotRemoved:
+    """Why nothing has that name."""
+    name = safe(str(path))
+    device = next(above.stat().st_dev for above in path.parents if above.exists())
+    if identity and device != identity.device and identity.kind not in IN_MEMORY:
+        return NotRemoved(f"The disk with {name} is not mounted.", "Mount it where it was, then clean up again.")
+    if identity and identity.lasting and (other := _renamed(path, identity.inode)):
+        return Gone(f"{name} seems to be called {safe(other)} now, and was left alone. If so, delete it yourself.")
+    return Gone(f"{name} is gone. If you moved it elsewhere, delete it there.")
+
+
+def _renamed(path: Path, inode: int) -> str:
+    """A directory beside it that has its inode and what a run puts there; empty where none can be seen.
+
+    The inode alone does not say it: the next directory that somebody makes may well get it.
+    """
+    with suppress(OSError), os.scandir(path.parent) as beside:
+        for entry in beside:
+            if entry.inode() == inode and not CONTENT.isdisjoint(os.listdir(entry.path)):
+                return entry.name
+    return ""
+
+
+@contextmanager
+def _opened(path: str | Path, flags: int, above: int | None = None) -> Iterator[int]:
+    descriptor = os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,107 @@
+"""What the user has chosen so far. The screens read and replace it; nothing else is kept between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fswizard.model.drive import Drive
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import Recipe
+
+Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
+StepName = Literal["purpose", "drive", "filesystems", "workloads", "review", "run", "result"]
+
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
+TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
+
+
+def turned(values: tuple[float, ...], value: float, direction: int) -> float:
+    """The next value in a direction; the outermost stays."""
+    if direction > 0:
+        return next((other for other in values if other > value), values[-1])
+    return next((other for other in reversed(values) if other < value), values[0])
+
+
+@dataclass(frozen=True, slots=True)
+class WizardChoices:
+    """Choices on the way to a plan."""
+
+    purpose: Purpose = "archive-disk"
+    drive: Drive | None = None
+    directory: str = ""
+    """Where the scratch image goes; empty for the place that the program proposes."""
+    device: str = ""
+    """Stable name of the partition or whole disk that is given up for the measurement; empty for a scratch image."""
+    members: tuple[str, ...] = ()
+    """Stable names of several devices that are given up for candidates that are spread over them; else empty."""
+    images: int = 1
+    """Number of scratch images; more than one for candidates that are spread over them."""
+    member_bytes: int = 0
+    """Size of the smallest of several devices or images."""
+    elsewhere: bool = False
+    """The image goes onto another disk than the one chosen, as nothing on that can be written."""
+    places: tuple[str, ...] = ()
+    """For comparing what is there: mounted directories, in the order chosen."""
+    recipe: Recipe | None = None
+    candidates: tuple[str, ...] = ()
+    """Short names."""
+    baseline: str = ""
+    """What ratios are made against; empty for ext4 where it takes part, else the first."""
+    needs: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Weights that differ from the recipe's."""
+    time_limit_s: float | None = None
+    """None: the recipe's own."""
+    plan: Plan | None = None
+    """Made for the review from everything above."""
+
+    @property
+    def comparing(self) -> bool:
+        """Existing directories are compared; nothing is formatted."""
+        return self.purpose == "compare"
+
+    @property
+    def across(self) -> int:
+        """Number of devices or images that a candidate can be spread over."""
+        return len(self.members) or self.images
+
+    @property
+    def written_drive(self) -> Drive | None:
+        """The disk that the run writes to, where that is known before there is a plan."""
+        elsewhere = not self.device and (bool(self.directory) or self.elsewhere)
+        other = self.comparing or bool(self.members) or elsewhere
+        return None if other else self.drive
+
+    @property
+    def zoned(self) -> bool:
+        """What is formatted is a disk whose zones must be written in order."""
+        return bool(self.device) and self.drive is not None and self.drive.zone_model == "host-managed"
+
+    @property
+    def steps(self) -> tuple[StepName, ...]:
+        """The way through the wizard for this purpose."""
+        if self.comparing:
+            return ("purpose", "drive", "workloads", "review", "run", "result")
+        return ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
+
+    @property
+    def budget_s(self) -> float:
+        """Time that the run may take, in seconds."""
+        if self.time_limit_s is not None:
+            return self.time_limit_s
+        return self.recipe.minutes * 60 if self.recipe else 600.0
+
+    @property
+    def against(self) -> str:
+        """The candidate that the others are compared with."""
+        if self.baseline in self.candidates:
+            return self.baseline
+        return "ext4" if "ext4" in self.candidates else next(iter(self.candidates), "")
+
+    def weight(self, workload: str) -> float:
+        """Weight of a workload as it stands now."""
+        if workload in self.weights:
+            return self.weights[workload]
+        return self.recipe.workload(workload).weight if self.recipe else 1.0

@@ -1,0 +1,33 @@
+"""A context that is a directory of this machine: programs run here, as whoever runs the tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fswizard.system.commands import LocalProcess, start
+
+
+@dataclass
+class LocalContext:
+    directory: str
+    scratch: str
+    devices: tuple[str, ...] = ()
+    started: list[LocalProcess] = field(default_factory=list)
+    remounts: int = 0
+    laid_out: set[str] = field(default_factory=set)
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LocalProcess:
+        process = await start(argv, cwd=cwd or self.directory, env=env)
+        self.started.append(process)
+        return process
+
+    async def remount(self) -> None:
+        self.remounts += 1
+
+    async def used_bytes(self) -> int | None:
+        room = os.statvfs(self.directory)
+        return room.f_frsize * (room.f_blocks - room.f_bfree)

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fswizard.model.drive import SmrKind
+from fswizard.model.events import DoubtRaised, Event, StepStarted
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.session import idle_wait
+from fswizard.system import clock
+from fswizard.system.block_stats import Counters
+from tests.builders import make_drive, make_plan
+from tests.fakes.clock import SimulatedClock
+from tests.fakes.host import ModelHost
+
+
+@pytest.fixture(autouse=True)
+def time() -> Iterator[SimulatedClock]:
+    with clock.use(SimulatedClock()) as simulated:
+        yield simulated
+
+
+@pytest.mark.parametrize(
+    ("asleep_s", "set_s", "stopped_s", "code"),
+    [
+        (0, 0, 0, None),
+        (0.9, 0, 0.9, None),
+        (1.1, 0, 0, "suspended"),
+        (0, 0, 1.1, "stopped"),
+        (0, 3600, 0, "clock-jump"),
+        (0, -660, 0, "clock-jump"),
+    ],
+)
+def test_a_round_in_which_the_program_stood_still_or_a_clock_jumped_is_known(
+    time: SimulatedClock, asleep_s: float, set_s: float, stopped_s: float, code: str | None
+) -> None:
+    clocks = idle_wait.Clocks(idle_wait.Heartbeat(dict))
+    time.advance(stopped_s)
+    time.asleep_s += asleep_s
+    time.set_s += set_s
+    doubt = clocks.jumped()
+    assert (doubt.code if doubt else None) == code
+
+
+def test_what_was_before_a_round_does_not_concern_it(time: SimulatedClock) -> None:
+    heartbeat = idle_wait.Heartbeat(dict)
+    time.advance(60.0)
+    assert idle_wait.Clocks(heartbeat).jumped() is None
+
+
+def test_a_program_that_waits_for_a_processor_or_computes_is_not_stopped(time: SimulatedClock) -> None:
+    worked = {"main": 10.0, "heartbeat": 0.0, "ends": 5.0}
+    heartbeat = idle_wait.Heartbeat(lambda: dict(worked))
+    for thread in ("main", "heartbeat", "begins"):
+        worked[thread] = worked.get(thread, 0.0) + 3.0
+        time.advance(3.2)
+        assert heartbeat.stopped_s() == 0.0
+    del worked["ends"]
+    worked["main"] += 3.0
+    time.advance(4.5)
+    assert heartbeat.stopped_s() == pytest.approx(1.5), "both: starved for a while, then stopped"
+
+
+def test_many_moments_are_no_second(time: SimulatedClock) -> None:
+    heartbeat = idle_wait.Heartbeat(dict)
+    for _ in range(20):
+        time.advance(idle_wait.BEAT_S)
+        assert heartbeat.stopped_s() == 0.0
+
+
+def test_the_heart_beats_while_others_are_at_work(time: SimulatedClock) -> None:
+    beats: list[float] = []
+    beaten = threading.Event()
+
+    def worked() -> dict[str, float]:
+        beats.append(clock.monotonic())
+        beaten.set()
+        return {}
+
+    with idle_wait.Heartbeat(worked):
+        for _ in range(3):
+            beaten.clear()
+            time.advance(idle_wait.BEAT_S)
+            assert beaten.wait(60)
+    assert len({round(beat, 3) for beat in beats}) >= 3
+
+
+def test_what_each_thread_of_this_program_has_worked_is_known() -> None:
+    before = idle_wait.worked_s()
+    sum(range(1_000_000))
+    now = idle_wait.worked_s()
+    assert now[str(threading.get_native_id())] > before[str(threading.get_native_id())] > 0
+
+
+async def waiting(patch: pytest.MonkeyPatch, busy_s: float, longest_s: float) -> tuple[float, list[Event]]:
+    """Wait for a machine on which something waits for a processor all the time for `busy_s`."""
+    began_s = clock.monotonic()
+    patch.setattr(ModelHost, "pressure_total_s", lambda *_: min(busy_s, clock.monotonic() - began_s))
+    told: list[Event] = []
+    waited_s = await idle_wait.wait_until_quiet(Emitter(told.append, Eta(make_plan())), longest_s=longest_s)
+    return waited_s, told
+
+
+async def test_a_quiet_machine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited_s, told = await waiting(monkeypatch, busy_s=0.0, longest_s=5.0)
+    assert waited_s == idle_wait.WINDOW_S
+    assert told == []
+
+
+async def test_a_busy_machine_is_waited_for_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited_s, told = await waiting(monkeypatch, busy_s=30.0, longest_s=60.0)
+    assert 30.0 <= waited_s <= 30.0 + 2 * idle_wait.WINDOW_S
+    assert [event.step.stage for event in told if isinstance(event, StepStarted)] == ["wait"]
+    assert not any(isinstance(event, DoubtRaised) for event in told)
+
+
+async def test_a_machine_that_stays_busy_is_said_in_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited_s, told = await waiting(monkeypatch, busy_s=1000.0, longest_s=60.0)
+    assert 60.0 <= waited_s <= 60.0 + 2 * idle_wait.WINDOW_S
+    assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == ["busy-machine"]
+
+
+async def test_without_time_to_wait_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*_: object) -> float:
+        raise AssertionError("somebody looked")
+
+    monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
+    assert await idle_wait.wait_until_quiet(Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
+
+
+def busy_for(seconds: float) -> Callable[..., Counters]:
+    """Counters of a disk that has requests in flight for so long."""
+    began_s = clock.monotonic()
+    return lambda *names: Counters(0, 0, int(clock.monotonic() - began_s < seconds))
+
+
+@pytest.mark.parametrize(
+    ("smr", "busy_s", "rests_s"),
+    [
+        ("cmr", 30.0, 0.0),
+        ("drive-managed", 0.0, idle_wait.SHINGLED_REST_S),
+        ("host-aware", 30.0, 30.0 + idle_wait.SHINGLED_REST_S),
+        ("drive-managed", 1000.0, idle_wait.LONGEST_WAIT_S + idle_wait.SHINGLED_REST_S),
+    ],
+)
+async def test_a_shingled_disk_rests_once_nothing_is_under_way(
+    monkeypatch: pytest.MonkeyPatch, smr: SmrKind, busy_s: float, rests_s: float
+) -> None:
+    plan, began_s = make_plan(drive=make_drive(smr)), clock.monotonic()
+    monkeypatch.setattr(idle_wait, "counters", busy_for(busy_s))
+    await idle_wait.let_rest(plan, (), Emitter(lambda _: None, Eta(plan)))
+    assert clock.monotonic() - began_s == pytest.approx(rests_s, abs=0.3)

@@ -1,0 +1,230 @@
+"""A recipe of one's own files makes a tree like them, and gives nothing else away."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fswizard import recipes
+from fswizard.engines import tree_worker
+from fswizard.errors import UsageError
+from fswizard.model.codec import to_json
+from fswizard.model.recipe import Recipe, TreeJob
+from fswizard.recipes import tree_profile
+from tests.fakes.command_line import fswizard
+
+PLACES = ("/usr/share/doc", "/usr/lib/python3", "/etc", "/usr/share/perl", "/usr/include", "/usr/share/zoneinfo")
+REAL = [place for place in PLACES if os.path.isdir(place)][:3]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Some hundred files of all sizes in directories of several depths, in place of a real directory."""
+    dice, directory = random.Random(4), tmp_path / "collection"
+    directories = [directory]
+    for number in range(40):
+        directories.append(dice.choice(directories) / f"d{number}")
+    for path in directories:
+        path.mkdir()
+    for number in range(600):
+        path = dice.choice(directories) / f"f{number}"
+        path.write_bytes(dice.randbytes(int(dice.lognormvariate(7, 1.5))))
+    return directory
+
+
+def recipe_of(directory: str | Path) -> Recipe:
+    return recipes.parse(tree_profile.recipe_text(tree_profile.look(Path(directory))), "mine.toml")
+
+
+def job_of(recipe: Recipe) -> TreeJob:
+    job = recipe.workloads[0].job
+    assert isinstance(job, TreeJob)
+    return job
+
+
+def made(recipe: Recipe, directory: Path) -> Path:
+    """The tree that a recipe generates."""
+    job, shape = job_of(recipe), directory / "shape.json"
+    shape.write_text(json.dumps(to_json(job.own)))
+    tree_worker.make(str(shape), job.files, job.total_bytes, str(directory / "made"))
+    return directory / "made"
+
+
+def census(directory: str | Path) -> tuple[list[int], int]:
+    """Sizes of the regular files, and the number of directories, counted another way than the program does."""
+    found = subprocess.run(
+        ["find", directory, "-xdev", "-type", "f", "-printf", "%s\\n", "-o", "-type", "d", "-printf", "d\\n"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    return sorted(int(word) for word in found if word != "d"), found.count("d")
+
+
+def distance(one: Sequence[int], other: Sequence[int]) -> float:
+    """Kolmogorov–Smirnov distance of two sorted samples."""
+    return max(abs(bisect_right(one, x) / len(one) - bisect_right(other, x) / len(other)) for x in {*one, *other})
+
+
+def test_a_generated_tree_is_like_its_original(collection: Path, tmp_path: Path) -> None:
+    assert_alike(collection, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("directory", REAL)
+def test_a_generated_tree_is_like_a_real_directory(directory: str, tmp_path: Path) -> None:
+    assert_alike(directory, tmp_path)
+
+
+def assert_alike(directory: str | Path, tmp_path: Path) -> None:
+    sizes, directories = census(directory)
+    recipe = recipe_of(directory)
+    generated, made_directories = census(made(recipe, tmp_path))
+    scale = round(len(sizes) / job_of(recipe).files)
+    assert len(generated) == pytest.approx(len(sizes) / scale, rel=0.02)
+    assert made_directories == pytest.approx(directories / scale, rel=0.02)
+    assert sum(generated) == pytest.approx(sum(sizes) / scale, rel=0.02)
+    assert distance(generated, sizes) < 0.05
+
+
+def test_a_large_collection_is_scaled_down_and_stays_alike(tmp_path: Path) -> None:
+    dice = random.Random(1)
+    sizes = [int(dice.lognormvariate(9, 2)) for _ in range(100_000)]
+    seen = tree_profile.Look(sizes, Counter({0: 40_000, 1: 60_000}), Counter({0: 1, 1: 5_000}))
+    text = tree_profile.recipe_text(seen)
+    job = job_of(recipes.parse(text, "mine.toml"))
+    scale = round(100_000 / job.files)
+    assert job.files <= tree_profile.MOST_FILES
+    assert job.total_bytes <= tree_profile.MOST_BYTES
+    assert f"one in {scale}" in text
+    assert job.total_bytes == pytest.approx(sum(sizes) / scale, rel=0.02)
+    shape = tmp_path / "shape.json"
+    shape.write_text(json.dumps(to_json(job.own)))
+    generated = sorted(size for _, size in tree_worker.entries(str(shape), job.files, job.total_bytes))
+    assert distance(generated, sorted(sizes)) < 0.05
+    assert len(tree_worker.directories(str(shape), job.files, job.total_bytes)) == pytest.approx(5000 / scale, rel=0.02)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_generated_tree_compresses_as_the_original(share: float, tmp_path: Path) -> None:
+    dice, original = random.Random(2), tmp_path / "original"
+    original.mkdir()
+    for number in range(50):
+        random_writes = round(4096 * share)
+        (original / f"{number}").write_bytes(
+            b"".join(dice.randbytes(random_writes) + bytes(4096 - random_writes) for _ in range(20))
+        )
+    tree = made(recipe_of(original), tmp_path)
+    content = b"".join(path.read_bytes() for path in tree.rglob("*") if path.is_file())
+    blocks = [content[at : at + 4096] for at in range(0, len(content), 4096)]
+    left = sum(min(len(block), len(zlib.compress(block))) for block in blocks) / len(content)
+    assert left == pytest.approx(share, abs=0.05)
+
+
+def test_a_tree_made_twice_is_identical(collection: Path, tmp_path: Path) -> None:
+    recipe = recipe_of(collection)
+    trees = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        tree = made(recipe, tmp_path / name)
+        trees.append({str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()})
+    assert trees[0] == trees[1]
+
+
+def test_no_name_gets_into_the_recipe_and_no_link_is_followed(tmp_path: Path) -> None:
+    outside, mine = tmp_path / "outside", tmp_path / "Liebesbriefe"
+    (mine / "1998-Erika").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "large").write_bytes(bytes(1_000_000))
+    (mine / "1998-Erika" / "Steuer.odt").write_bytes(b"x" * 100)
+    (mine / "elsewhere").symlink_to(outside)
+    (mine / "large").symlink_to(outside / "large")
+    os.mkfifo(mine / "pipe")
+    text = tree_profile.recipe_text(tree_profile.look(mine))
+    assert not any(name in text for name in ("Liebesbriefe", "1998", "Erika", "Steuer", "odt", "elsewhere", "outside"))
+    job = job_of(recipes.parse(text, "mine.toml"))
+    assert (job.files, job.total_bytes) == (1, 100)
+
+
+def test_nothing_changes_in_the_directory(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 5000)
+    os.utime(path, (1_000_000_000, 1_000_000_001))
+    before = path.stat()
+    tree_profile.look(tmp_path)
+    assert path.stat() == before, "not even the access time"
+
+
+@pytest.mark.root
+def test_other_filesystems_are_not_entered(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "mount").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", tmp_path / "mount"], check=True)
+    try:
+        (tmp_path / "mount" / "other").write_bytes(b"xx")
+        assert tree_profile.look(tmp_path).sizes == [1]
+    finally:
+        subprocess.run(["umount", tmp_path / "mount"], check=True)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
+def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=name):
+        tree_profile.look(tmp_path / name)
+
+
+def test_the_command_writes_a_recipe_that_the_program_reads(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 5000)
+    output = tmp_path / "mine.toml"
+    words = ("recipes", "--from", str(tmp_path), "--output", str(output))
+    finished = fswizard(*words)
+    assert f"fswizard run {output}" in finished.stderr
+    assert [workload.name for workload in recipes.find(str(output)).workloads] == [
+        "copy", "delete", "tar", "find", "read",
+    ]  # fmt: skip
+    again = fswizard(*words)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+
+
+TREE = """
+[tree]
+random_share = 0.5
+files_at_depth = [2]
+directories_at_depth = [1]
+sizes = [1, 5]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("sizes = [1, 5]", "sizes = [5, 1]", "the smallest first"),
+        ("sizes = [1, 5]", "sizes = [-1, 5]", "whole numbers"),
+        ("[2]", "[3]", "'files'"),
+        ("[2]", "[2, 0]", "'files_at_depth'"),
+        ("[1]", "[0]", "'directories_at_depth'"),
+        ("[1]", "[1, 900000, 900000]", "at most 1,000,000"),
+        ("0.5", "1.5", "'random_share'"),
+        ("[tree]", '[tree]\npath = "/home"', "'path' is no known key"),
+        (TREE, "", "a table \\[tree\\]"),
+    ],
+)
+def test_what_is_wrong_with_the_table_is_told(old: str, new: str, words: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"x")
+    text = tree_profile.recipe_text(tree_profile.look(tmp_path)).split("\n[tree]")[0] + TREE
+    assert recipes.parse(text, "mine.toml")
+    with pytest.raises(UsageError, match=words):
+        recipes.parse(text.replace(old, new), "mine.toml")
