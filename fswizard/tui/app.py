@@ -45,7 +45,7 @@ SCREENS: dict[StepName, str] = {
     "result": "fswizard.tui.screens.result:ResultScreen",
 }
 """Imported when they are shown, so that the first picture comes quickly."""
-PLACES = "fswizard.tui.screens.locations:PlacesScreen"
+PLACES = "fswizard.tui.screens.locations:LocationsScreen"
 """What the second step is where existing directories are compared."""
 DEAF_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""

@@ -44,9 +44,9 @@ async def until(
 def _listens(app: App[Any]) -> bool:
     """Keys are taken; on a clock of the test's own, whoever waits has looked at the new screen for long enough."""
     clock = getattr(app, "clock", None)
-    if getattr(app, "deaf", False) and isinstance(clock, Clock):
+    if getattr(app, "in_input_grace", False) and isinstance(clock, Clock):
         clock.now_s += DEAF_S
-    return not getattr(app, "deaf", False) or app._exit
+    return not getattr(app, "in_input_grace", False) or app._exit
 
 
 async def idle(app: App[Any]) -> None:
