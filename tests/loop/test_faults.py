@@ -349,7 +349,7 @@ def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
 
 @fault("tools", "umount: EBUSY", "a process that enters the helper's mounts and stays there")
 def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> None:
-    at_once = "from fswizard.bench import image; image.BUSY_PAUSE_S = 0.0"
+    at_once = "from fswizard.targets import image; image.BUSY_PAUSE_S = 0.0"
     with tiny_run(tmp_path, "--rounds", "1..1", script=at_once, still_at=MEASURING) as run:
         run.await_words(STANDS_STILL)
         helper = helper_of(run)

@@ -191,7 +191,7 @@ def test_clean_itself_may_be_killed(place: Path) -> None:
     (kept.make_directory(place) / "image").write_bytes(bytes(4096))
     os.close(kept._descriptor)  # as if it had died
     dies = (
-        "import os, signal, sys; from fswizard.__main__ import main; from fswizard.bench import journal\n"
+        "import os, signal, sys; from fswizard.__main__ import main; from fswizard.targets import journal\n"
         "journal.query = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         "sys.argv = ['fswizard', 'clean']; main()"
     )

@@ -77,7 +77,7 @@ def test_who_may_use_images_alone_gets_no_disk(nobody: User, disk: Case) -> None
 
 def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: User) -> None:
     own = shlex.join([*HELPER[:-1], str(nobody.home / "fswizard" / "privileged" / "__main__.py")])
-    look = "from fswizard.bench import privilege\nprint(*map(privilege.state, privilege.PURPOSES))"
+    look = "from fswizard.targets import privilege\nprint(*map(privilege.state, privilege.PURPOSES))"
     with nobody.allowed(f"NOPASSWD: {own} images"):
         assert nobody.run(look).split() == ["sudo", "sudo-refuses", "sudo-refuses"]
     with nobody.allowed(f"NOPASSWD: {own} probe", f"NOPASSWD: {own} erase"):

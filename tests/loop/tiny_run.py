@@ -101,8 +101,8 @@ def standing_still(at: str, gate: Path) -> str:
     os.mkfifo(gate)
     return f"""
 import re, sys
-from fswizard.progress.emitter import Narrator
-begin, stood = Narrator.begin, []
+from fswizard.progress.emitter import Emitter
+begin, stood = Emitter.begin, []
 def still(self, stage, title, **more):
     step = begin(self, stage, title, **more)
     if not stood and re.search({at!r}, title):
@@ -110,7 +110,7 @@ def still(self, stage, title, **more):
         print({STANDS_STILL!r}, file=sys.stderr, flush=True)
         open({str(gate)!r}).close()
     return step
-Narrator.begin = still
+Emitter.begin = still
 """
 
 
