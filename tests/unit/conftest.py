@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from fswizard.session import doubts
+from fswizard.system import clock
 from fswizard.targets import choice
 from tests.builders import make_drive
+from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost, use
 
 
@@ -21,3 +23,9 @@ def _roomy_machine() -> Iterator[None]:
             patch.setattr(room, "place_of", lambda _: disk)
         patch.setattr(choice, "details", lambda drive, **_: drive)
         yield
+
+
+@pytest.fixture
+def time() -> Iterator[SimulatedClock]:
+    with clock.use(SimulatedClock()) as simulated:
+        yield simulated

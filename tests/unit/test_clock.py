@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
     r"|\bimport sleep|\.call_later\(\d"
 )
-
-
-@pytest.fixture
-def time() -> Iterator[SimulatedClock]:
-    with clock.use(SimulatedClock()) as simulated:
-        yield simulated
 
 
 def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,14 +13,8 @@ import psutil
 import pytest
 
 from fswizard.errors import Missing, RunFailed
-from fswizard.system import clock, commands
+from fswizard.system import commands
 from tests.fakes.clock import SimulatedClock
-
-
-@pytest.fixture
-def time() -> Iterator[SimulatedClock]:
-    with clock.use(SimulatedClock()) as simulated:
-        yield simulated
 
 
 def test_the_bytes_of_a_program_come_as_they_are() -> None:

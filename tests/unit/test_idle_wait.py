@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -16,11 +16,7 @@ from tests.builders import make_drive, make_plan
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost
 
-
-@pytest.fixture(autouse=True)
-def time() -> Iterator[SimulatedClock]:
-    with clock.use(SimulatedClock()) as simulated:
-        yield simulated
+pytestmark = pytest.mark.usefixtures("time")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -13,12 +12,6 @@ from fswizard.system import clock, timeouts
 from fswizard.system.process import Process
 from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
-
-
-@pytest.fixture
-def time() -> Iterator[SimulatedClock]:
-    with clock.use(SimulatedClock()) as simulated:
-        yield simulated
 
 
 async def test_what_the_work_gives_is_given() -> None:
