@@ -13,15 +13,10 @@ from fswizard.drives.smr import judge_smr
 from fswizard.drives.smr_facts import SmrFacts
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
-ROW = '[[model]]\npattern = "{}"\nclass = "{}"\nsource = "{}"\nstrength = "{}"\n'
 
 
 def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.org/x", strength: str = "press") -> str:
-    return ROW.format(pattern, kind, source, strength)
-
-
-def kind_of(model: str) -> str:
-    return judge_smr(SmrFacts("name", model=model)).kind
+    return f'[[model]]\npattern = "{pattern}"\nclass = "{kind}"\nsource = "{source}"\nstrength = "{strength}"\n'
 
 
 def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
@@ -63,68 +58,35 @@ def test_no_model_that_the_patterns_spell_out_is_two_things_at_once() -> None:
         assert len(kinds) <= 1, (model, kinds)
 
 
+WELL_KNOWN = {
+    "drive-managed": """
+        WDC WD40EFAX-68JH4N1; wd60efax; ST8000DM004-2CX188; ST8000AS0002; TOSHIBA HDWD240UZSVA;
+        TOSHIBA MQ04ABF100; WDC WD40EZAZ-00SF3B0; ST6000AS0012; ST2000DM008; TOSHIBA HDWD220UZSVA;
+        ST1000LX015-1U7172
+    """,
+    "cmr": """
+        WDC WD80EFAX-68LHPN0; WD101EFAX; WDC WD40EFZX-68AWUN0; ST8000DM0004-1ZC11G; TOSHIBA HDWD120;
+        WDC  WUH722020ALE6L4; Hitachi HDS721010CLA332; HTS541010A9E680; Maxtor 6Y080L0; WDC WD80EFZX-68UW8N0;
+        WDC WD40EZRZ-00GXCB0; WD6003FZBX; ST8000DM005; ST2000DM006; SAMSUNG HD103SJ; ST1000LM024 HN-M101MBB;
+        ST500DM005 HD502HJ; ST4000NM0033-9ZM170; ST16000NM001G-2KK103; ST30000NM004K; HGST HUH728080ALE604;
+        TOSHIBA MG08ACA16TE; TOSHIBA MQ01ABD100
+    """,
+    "unknown": """
+        ST4000DM000-1F2168; ST5000DM000-1FK178; ST4000VX007-2DT166; HGST HTS541010B7E610; HTS541010B7E610;
+        Maxtor M3 Portable; WD60EZZX; WD6004FZWX; ST2000LM003 HN-M201RAD; TOSHIBA MQ01ABD100H;
+        ST1000LM014-SSHD-8GB; ST1000LX001-1EM164; ASMT109x- Safe; a disk that nobody knows
+    """,
+    "host-managed": "HGST HSH721414ALE6M0; WDC  WSH722020ALE6L4; ST32000NM003K",
+    "not-a-hard-disk": "Samsung SSD 860 EVO 1TB; CT1000MX500SSD1; WDC WDS500G2B0A-00SM50",
+}
+
+
 @pytest.mark.parametrize(
     ("model", "kind"),
-    [
-        ("WDC WD40EFAX-68JH4N1", "drive-managed"),
-        ("WDC WD80EFAX-68LHPN0", "cmr"),
-        ("WD101EFAX", "cmr"),
-        ("WDC WD40EFZX-68AWUN0", "cmr"),
-        ("wd60efax", "drive-managed"),
-        ("ST8000DM004-2CX188", "drive-managed"),
-        ("ST8000DM0004-1ZC11G", "cmr"),
-        ("ST8000AS0002", "drive-managed"),
-        ("ST4000DM000-1F2168", "unknown"),
-        ("ST5000DM000-1FK178", "unknown"),
-        ("ST4000VX007-2DT166", "unknown"),
-        ("TOSHIBA HDWD120", "cmr"),
-        ("TOSHIBA HDWD240UZSVA", "drive-managed"),
-        ("TOSHIBA MQ04ABF100", "drive-managed"),
-        ("HGST HSH721414ALE6M0", "host-managed"),
-        ("WDC  WSH722020ALE6L4", "host-managed"),
-        ("WDC  WUH722020ALE6L4", "cmr"),
-        ("Hitachi HDS721010CLA332", "cmr"),
-        ("HGST HTS541010B7E610", "unknown"),
-        ("HTS541010B7E610", "unknown"),
-        ("HTS541010A9E680", "cmr"),
-        ("Maxtor 6Y080L0", "cmr"),
-        ("Maxtor M3 Portable", "unknown"),
-        ("WDC WD80EFZX-68UW8N0", "cmr"),
-        ("WD60EZZX", "unknown"),
-        ("WDC WD40EZAZ-00SF3B0", "drive-managed"),
-        ("WDC WD40EZRZ-00GXCB0", "cmr"),
-        ("WD6004FZWX", "unknown"),
-        ("WD6003FZBX", "cmr"),
-        ("ST6000AS0012", "drive-managed"),
-        ("ST8000DM005", "cmr"),
-        ("ST2000DM006", "cmr"),
-        ("ST2000DM008", "drive-managed"),
-        ("TOSHIBA HDWD220UZSVA", "drive-managed"),
-        ("SAMSUNG HD103SJ", "cmr"),
-        ("ST1000LM024 HN-M101MBB", "cmr"),
-        ("ST2000LM003 HN-M201RAD", "unknown"),
-        ("ST500DM005 HD502HJ", "cmr"),
-        ("ST4000NM0033-9ZM170", "cmr"),
-        ("ST16000NM001G-2KK103", "cmr"),
-        ("ST30000NM004K", "cmr"),
-        ("ST32000NM003K", "host-managed"),
-        ("HGST HUH728080ALE604", "cmr"),
-        ("TOSHIBA MG08ACA16TE", "cmr"),
-        ("TOSHIBA MQ01ABD100", "cmr"),
-        ("TOSHIBA MQ01ABD100H", "unknown"),
-        ("Samsung SSD 860 EVO 1TB", "not-a-hard-disk"),
-        ("CT1000MX500SSD1", "not-a-hard-disk"),
-        ("WDC WDS500G2B0A-00SM50", "not-a-hard-disk"),
-        ("ST1000LM014-SSHD-8GB", "unknown"),
-        ("ST1000LX001-1EM164", "unknown"),
-        ("ST1000LX015-1U7172", "drive-managed"),
-        ("ASMT109x- Safe", "unknown"),
-        ("a disk that nobody knows", "unknown"),
-        ("", "unknown"),
-    ],
+    [("", "unknown"), *((model.strip(), kind) for kind, models in WELL_KNOWN.items() for model in models.split(";"))],
 )
 def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
-    assert kind_of(model) == kind
+    assert judge_smr(SmrFacts("name", model=model)).kind == kind
 
 
 def test_names_are_stripped_to_what_rows_are_written_for() -> None:
@@ -135,17 +97,15 @@ def test_names_are_stripped_to_what_rows_are_written_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["ST1000DM010-2EP102", "WDC WD10EZEX-08WN4A0", "HGST HTS541010A9E680", "SAMSUNG HD204UI"]
+    ("models", "makers"),
+    [
+        ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HTS541010A9E680; SAMSUNG HD204UI", True),
+        ("ASMT109x- Safe; WD Elements 25A2; Generic-; LOGICAL VOLUME; WDC WDS500G2B0A SSD; ", False),
+    ],
 )
-def test_makers_names_are_told(model: str) -> None:
-    assert names_a_hard_disk(model)
-
-
-@pytest.mark.parametrize(
-    "model", ["ASMT109x- Safe", "WD Elements 25A2", "Generic-", "LOGICAL VOLUME", "WDC WDS500G2B0A SSD", ""]
-)
-def test_what_bridges_and_controllers_answer_is_told_apart(model: str) -> None:
-    assert not names_a_hard_disk(model)
+def test_makers_names_are_told_from_what_bridges_and_controllers_answer(models: str, makers: bool) -> None:
+    for model in models.split("; "):
+        assert names_a_hard_disk(model) == makers, model
 
 
 def test_the_shipped_table_is_read_once() -> None:
