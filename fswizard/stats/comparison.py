@@ -14,7 +14,7 @@ from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text
-from fswizard.stats.pairs import LEAST_DEVIATION, verdict
+from fswizard.stats.ratios import LEAST_DEVIATION, verdict
 
 FEWEST_ROUNDS = 3
 _STUDENT = (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fswizard.model.judgement import Judgement, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
 from fswizard.model.result import Doubt, Result
-from fswizard.stats.constants import FIRST_LOOK
-from fswizard.stats.drift import LEAST_DRIFT, drift
-from fswizard.stats.table import comparable, counted, workload_tables
+from fswizard.stats.ratios import FIRST_LOOK, all_rounds, fit
+from fswizard.stats.table import comparable, counted, failures, overall_table, without, workload_tables
 
 MOST_FALL = 0.3
 """So much slower at the end of a workload than at its beginning goes without saying."""
@@ -101,3 +102,43 @@ def _not_measured(result: Result) -> Iterator[Doubt]:
             "workloads-missing",
             f"Nothing was measured for {', '.join(missing)}: the overall ratios leave it out. Give it more time.",
         )
+
+
+LEAST_DRIFT = 0.05
+"""Change over the whole run from which on it is worth a word."""
+_T_99 = (9.92, 5.84, 4.60, 4.03, 3.71, 3.50, 3.36, 3.25, 3.17)
+"""Student's t, 99 % two-sided, for 2 to 10 degrees of freedom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A straight line through what the rounds had in common."""
+
+    change: float
+    """From the first round to the last, as a factor less 1: -0.1 is 10 % slower."""
+    proven: bool
+    """The slope differs from none at a level of 1 %."""
+
+
+def residuals(result: Result) -> Mapping[int, float]:
+    """For each round that counts, how much better its cells were than their candidates' levels: mean logarithms."""
+    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
+    table = without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
+    effects = fit(table, all_rounds(table)).round_effects
+    middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
+    return {number: effect - middle for number, effect in effects.items()}
+
+
+def drift(result: Result) -> Drift | None:
+    """The drift of a run; None under four rounds, which any line fits."""
+    rounds = residuals(result)
+    n = len(rounds)
+    if n < 4:
+        return None
+    centre = math.fsum(rounds) / n
+    spread = math.fsum((x - centre) ** 2 for x in rounds)
+    slope = math.fsum((x - centre) * y for x, y in rounds.items()) / spread
+    left = math.fsum((y - slope * (x - centre)) ** 2 for x, y in rounds.items())
+    change = math.expm1(slope * (max(rounds) - min(rounds)))
+    limit = _T_99[min(n - 4, len(_T_99) - 1)]
+    return Drift(change, slope * slope * spread * (n - 2) > limit * limit * left)

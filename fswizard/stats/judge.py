@@ -1,16 +1,17 @@
-"""From a result, finished or not, to all that can be said about who is faster."""
+"""From a result, finished or not, to who is faster, whether the run goes on, and how long it is likely to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.stats.constants import FIRST_LOOK
-from fswizard.stats.failures import Failures, failures
-from fswizard.stats.pairs import compare, compare_all, ranking
-from fswizard.stats.table import Table, overall_table, without, workload_tables
+from fswizard.stats.ratios import FIRST_LOOK, compare, compare_all, critical, ranking, verdict
+from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
 
 
 def judge(result: Result) -> Judgement:
@@ -81,3 +82,65 @@ def _itself(name: str, workload: str, rounds: int) -> Ratio:
     if rounds < FIRST_LOOK:
         return Ratio(name, name, workload, 1.0, rounds=rounds)
     return Ratio(name, name, workload, 1.0, 1.0, 1.0, rounds, "tie")
+
+
+Stop = Literal["", "one-left", "all-tie", "rounds", "none-left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the schedule does next."""
+
+    survivors: tuple[str, ...]
+    """Candidates worth another round, best estimate first."""
+    stop: Stop = ""
+    """Why the run is over; empty while it goes on."""
+
+
+def decide(judgement: Judgement, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
+    """Drop who is proven slower and stop when nothing is left to settle, but not before the minimum of rounds.
+
+    `candidates` are those still in the run, where some left it for other reasons; all by default. A candidate
+    with nobody left to compare it with still gets its minimum, so that its figures have a spread.
+    """
+    in_the_run = (*judgement.leaders, *judgement.dropped)
+    if candidates is not None:
+        in_the_run = tuple(name for name in in_the_run if name in candidates)
+    if not in_the_run:
+        return Decision((), "none-left")
+    if judgement.rounds < plan.minimum_rounds:
+        return Decision(in_the_run)
+    survivors = judgement.unbeaten(in_the_run)
+    if len(survivors) == 1:
+        return Decision(survivors, "one-left")
+    if judgement.all_tie(survivors):
+        return Decision(survivors, "all-tie")
+    return Decision(survivors, "rounds" if judgement.rounds >= plan.maximum_rounds else "")
+
+
+def likely_trials(judgement: Judgement, plan: Plan, candidates: Collection[str]) -> int | None:
+    """Trials until the decision to stop, of the `candidates` still in the run; None before there are intervals.
+
+    Each ratio and its noise are taken to stay as they are, so that intervals narrow with the number of rounds alone.
+    """
+    if judgement.rounds < max(FIRST_LOOK, plan.minimum_rounds):
+        return None
+    trials = 0
+    for rounds in range(judgement.rounds + 1, plan.maximum_rounds + 1):
+        trials += len(candidates)
+        pairs = tuple(_narrowed(pair, rounds, len(plan.candidates)) for pair in judgement.pairs)
+        decision = decide(replace(judgement, pairs=pairs, rounds=rounds), plan, candidates)
+        if decision.stop:
+            break
+        candidates = decision.survivors
+    return trials
+
+
+def _narrowed(pair: Ratio, rounds: int, started_with: int) -> Ratio:
+    """The interval of a pair after so many rounds; of one that is settled or has no interval, what it is."""
+    if pair.low is None or pair.high is None or pair.verdict != "undecided" or pair.rounds >= rounds:
+        return pair
+    narrower = critical(started_with, rounds) / critical(started_with, pair.rounds) * math.sqrt(pair.rounds / rounds)
+    middle, half = math.log(pair.low * pair.high) / 2, math.log(pair.high / pair.low) / 2 * narrower
+    low, high = math.exp(middle - half), math.exp(middle + half)
+    return replace(pair, low=low, high=high, rounds=rounds, verdict=verdict(low, high))

@@ -1,4 +1,4 @@
-"""Derives the constants of fswizard/stats/constants.py by simulation.
+"""Derives the constants of fswizard/stats/ratios.py by simulation.
 
     python -m tests.bench.derive_constants derive [--runs N]     the table, about ten minutes
     python -m tests.bench.derive_constants check [--runs N]      the errors that it gives, about fifteen minutes

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import Plan
-from fswizard.stats.decide import Decision, decide
-from fswizard.stats.judge import stand
+from fswizard.stats.judge import Decision, decide, stand
 from tests.builders import make_plan
 
 Noise = Callable[[random.Random, int, int], float]

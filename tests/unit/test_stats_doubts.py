@@ -10,7 +10,7 @@ import pytest
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats import doubts, judge, summarise
-from fswizard.stats.drift import drift, residuals
+from fswizard.stats.doubts import drift, residuals
 from tests.builders import make_plan, make_result, make_workload
 
 

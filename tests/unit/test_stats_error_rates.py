@@ -43,7 +43,7 @@ def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs
 
 def test_narrower_intervals_would_err_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     student = {3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 11: 2.23, 12: 2.20}
-    monkeypatch.setattr("fswizard.stats.pairs.critical", lambda _candidates, rounds: student[rounds])
+    monkeypatch.setattr("fswizard.stats.ratios.critical", lambda _candidates, rounds: student[rounds])
     missed, _ = errors(2, EQUAL, 200)
     assert missed > 0.12
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.stats.fit import fit
+from fswizard.stats.ratios import fit
 
 SCORES = st.floats(-20, 20)
 

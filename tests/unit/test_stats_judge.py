@@ -15,8 +15,7 @@ from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import judge
-from fswizard.stats.constants import CRITICAL, critical
-from fswizard.stats.pairs import verdict
+from fswizard.stats.ratios import CRITICAL, critical, verdict
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 FIGURES = st.floats(1.0, 1e9)
