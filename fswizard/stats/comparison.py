@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
@@ -14,9 +14,10 @@ from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text
-from fswizard.stats.ratios import LEAST_DEVIATION, verdict
+from fswizard.stats.ratios import FIRST_LOOK, LEAST_DEVIATION, verdict
+from fswizard.stats.summary import summarise
+from fswizard.stats.table import Table, overall_table, workload_tables
 
-FEWEST_ROUNDS = 3
 _STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
     2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074,
@@ -34,15 +35,19 @@ def compare(first: Result, second: Result) -> Comparison:
     left_out: list[str] = []
     workloads = [pair[0] for pair in _shared_workloads(first, second, left_out)]
     candidates = list(_shared_candidates(first, second, left_out))
-    values = (_values(first), _values(second))
+    weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
+    tables = (workload_tables(first), workload_tables(second))
+    medians = [{(s.candidate, s.workload): s.median for s in summarise(run) if s.primary} for run in (first, second)]
     changes: list[Change] = []
     for name in candidates:
-        overall = _overall(name, workloads, values)
+        overall = _overall(name, weights, tables)
         changes += [overall] if overall and len(workloads) > 1 else []
         for workload in workloads:
-            one, two = (found.get((name, workload.name), {}) for found in values)
-            if one and two:
-                changes.append(_change(name, workload, list(one.values()), list(two.values())))
+            before, after = (table[workload.name].get(name, {}) for table in tables)
+            if before and after:
+                one, other = (figures[name, workload.name] for figures in medians)
+                ratio = _ratio(name, workload.name, before, after)
+                changes.append(Change(name, workload.title, workload.metric.unit, one, other, ratio))
             else:
                 left_out.append(f"{name} at {workload.title}: no figures in both.")
     if not changes:
@@ -103,58 +108,21 @@ def _made(candidate: Candidate) -> tuple[object, ...]:
     return candidate.making_commands(*devices, scratch=True), candidate.mount_command(devices[0], "MOUNT")
 
 
-_Values = Mapping[tuple[str, str], Mapping[int, float]]
-"""(candidate, workload) to the primary figure of each round that counts."""
-
-
-def _values(result: Result) -> _Values:
-    values: dict[tuple[str, str], dict[int, float]] = {}
-    for s in result.samples:
-        if s.primary and s.candidate and s.status == "ok" and s.value > 0 and s.round not in result.discarded_rounds:
-            values.setdefault((s.candidate, s.workload), {})[s.round] = s.value
-    return values
-
-
-def _overall(name: str, workloads: Sequence[Workload], values: tuple[_Values, _Values]) -> Change | None:
+def _overall(name: str, weights: Mapping[str, float], tables: tuple[Mapping[str, Table], ...]) -> Change | None:
     """All shared workloads together, in the rounds that hold all of them, with the weights of the first result."""
-    weighed = [workload for workload in workloads if workload.weight > 0]
-    total = sum(workload.weight for workload in weighed)
-    scores = []
-    for found in values:
-        rounds = [set(found.get((name, workload.name), {})) for workload in weighed]
-        whole = sorted(set.intersection(*rounds)) if rounds else []
-        scores.append(
-            [
-                sum(w.weight * _sign(w) * math.log(found[name, w.name][number]) for w in weighed) / total
-                for number in whole
-            ]
-        )
-    if not all(scores):
+    shared = [{workload: table[workload] for workload in weights} for table in tables]
+    if not weights or not all(table.get(name) for tables in shared for table in tables.values()):
         return None
-    return Change(name, "", "1", 0.0, 0.0, _ratio(name, "", scores[0], scores[1]))
+    before, after = (overall_table(tables, weights)[name] for tables in shared)
+    return Change(name, "", "1", 0.0, 0.0, _ratio(name, "", before, after)) if before and after else None
 
 
-def _change(name: str, workload: Workload, before: Sequence[float], after: Sequence[float]) -> Change:
-    logs = [[_sign(workload) * math.log(value) for value in values] for values in (before, after)]
-    return Change(
-        name,
-        workload.title,
-        workload.metric.unit,
-        statistics.median(before),
-        statistics.median(after),
-        _ratio(name, workload.name, logs[0], logs[1]),
-    )
-
-
-def _sign(workload: Workload) -> int:
-    return 1 if workload.metric.better == "higher" else -1
-
-
-def _ratio(name: str, workload: str, before: Sequence[float], after: Sequence[float]) -> Ratio:
-    """Second over first from logs that grow with what is better, with Welch's interval."""
+def _ratio(name: str, workload: str, first: Mapping[int, float], second: Mapping[int, float]) -> Ratio:
+    """Second over first from each round's logarithm, with Welch's interval."""
+    before, after = tuple(first.values()), tuple(second.values())
     shift = statistics.fmean(after) - statistics.fmean(before)
     fewest = min(len(before), len(after))
-    if fewest < FEWEST_ROUNDS:
+    if fewest < FIRST_LOOK:
         return Ratio(name, name, workload, math.exp(shift), rounds=fewest)
     errors = [max(statistics.stdev(logs), LEAST_DEVIATION) ** 2 / len(logs) for logs in (before, after)]
     freedom = sum(errors) ** 2 / sum(error**2 / (len(logs) - 1) for error, logs in zip(errors, (before, after)))
