@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import commands, programs, waiting
+from fswizard.privileged import commands, processes, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.names import NAME
 from fswizard.privileged.protocol import Refusal
@@ -95,10 +95,10 @@ def stop(array: str, members: Sequence[str]) -> int:
         for path in members:
             _lock(path, undo)
         stopping, *forgetting = commands.stop_array(f"/dev/{array}", members)
-        code = waiting.let_go(partial(_run, stopping), HELD, BUSY_LIMIT_S)
+        code = processes.retry_while_busy(partial(_run, stopping), HELD, BUSY_LIMIT_S)
         if code == 0:
             for path, command in zip(members, forgetting):
-                waiting.until(partial(_held, path), operator.not_, BUSY_LIMIT_S)
+                processes.poll(partial(_held, path), operator.not_, BUSY_LIMIT_S)
                 _run(command)  # one that is missing has none
         return code
 

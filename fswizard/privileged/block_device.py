@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import stat
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,12 @@ from pathlib import Path
 from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
+BLKREPORTZONE = 0xC0101282
+ZONE_REPORT = struct.Struct("=QII")
+"""linux/blkzoned.h: first sector, number of zones, flags."""
+ZONE = struct.Struct("=QQQBBBB4xQ24x")
+"""Start, length and write pointer in sectors, type, condition, two flags, capacity."""
+CONVENTIONAL_ZONE = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +167,11 @@ def find(number: str, tree: Tree = HERE) -> Device:
     directory = tree.real(f"/sys/dev/block/{number}")
     partition = tree.path(f"{directory}/partition").exists()
     return Device(name, directory.split("/")[-2] if partition else name, number, tree)
+
+
+def is_conventional(descriptor: int, offset: int) -> bool:
+    """Whether the zone at byte `offset` of a zoned disk can be written anywhere. OSError where it cannot be asked."""
+    answer = bytearray(ZONE_REPORT.pack(offset // SECTOR_BYTES, 1, 0) + bytes(ZONE.size))
+    fcntl.ioctl(descriptor, BLKREPORTZONE, answer)
+    _, _, _, kind, *_ = ZONE.unpack_from(answer, ZONE_REPORT.size)
+    return bool(kind == CONVENTIONAL_ZONE)

@@ -12,14 +12,14 @@ from fswizard.privileged import grammar
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
 
-STAGE = "/run/fswizard"
+MOUNT_ROOT = "/run/fswizard"
 """Everything is mounted below it."""
 POOL_MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
 POOL_OPTIONS = ("failmode=continue",)
 POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "devices=off")
 """Nothing of a pool is mounted but by the helper."""
-APART = ("-R", STAGE, "-o", "cachefile=none")
+APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
 MISSING = "missing"
 """mdadm's word for a member that is left out (mdadm(8))."""

@@ -8,7 +8,7 @@ import os
 import stat
 from dataclasses import dataclass
 
-from fswizard.privileged import waiting
+from fswizard.privileged import processes
 from fswizard.privileged.identity import User
 from fswizard.privileged.protocol import Refusal
 
@@ -94,7 +94,7 @@ def _require_alone(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Refusal("busy", "the image is attached already") from None
-    told = waiting.until(lambda: _lease(descriptor), lambda told: told != errno.EAGAIN, LET_GO_S)
+    told = processes.poll(lambda: _lease(descriptor), lambda told: told != errno.EAGAIN, LET_GO_S)
     if told == errno.EAGAIN:
         raise Refusal("busy", "another program has the image open")
     if told:

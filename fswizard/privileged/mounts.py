@@ -1,4 +1,4 @@
-"""What is mounted, as the kernel tells (proc(5), mountinfo)."""
+"""What is mounted (mountinfo in proc(5)), and where the helper mounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fswizard.privileged import system_calls
+from fswizard.privileged import commands, system_calls
 from fswizard.privileged.block_device import HERE
 
 
@@ -46,9 +46,29 @@ def unescape(field: str) -> str:
     return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), field)
 
 
-def mounts() -> dict[int, Mount]:
+def current() -> dict[int, Mount]:
     """Of this namespace, by ID."""
     return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}
+
+
+def prepare(directory: str) -> None:
+    """Have an empty directory below `MOUNT_ROOT`, where a program that was killed may have left something mounted.
+
+    The helper's namespace alone has the tmpfs there, and root alone can write to it.
+    """
+    mounted = [mount.path for mount in current().values()]
+    if commands.MOUNT_ROOT not in mounted:
+        os.makedirs(commands.MOUNT_ROOT, 0o755, exist_ok=True)
+        system_calls.mount("fswizard", commands.MOUNT_ROOT, "tmpfs", 0, "mode=0755")
+    for _ in range(mounted.count(directory)):
+        system_calls.detach_mount(directory)
+    os.makedirs(directory, 0o700, exist_ok=True)
+
+
+def restrict(directory: str) -> None:
+    """Have what a FUSE program mounted there give neither programs nor device nodes any rights."""
+    flags = system_calls.MS_REMOUNT | system_calls.MS_BIND | system_calls.MS_NOSUID | system_calls.MS_NODEV
+    system_calls.mount("none", directory, "none", flags)
 
 
 def open_root(mount: Mount) -> int:

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged import commands, mounts, programs, waiting
+from fswizard.privileged import commands, mounts, processes, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.names import NAME
@@ -89,7 +89,7 @@ def export_pool(pool: Pool) -> int:
     def export() -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
 
-    return waiting.let_go(export, (b"busy",), BUSY_LIMIT_S)
+    return processes.retry_while_busy(export, (b"busy",), BUSY_LIMIT_S)
 
 
 def discard(pool: Pool) -> None:

@@ -48,7 +48,7 @@ def call(command: Sequence[str]) -> int:
 def check(path: str) -> None:
     """Refusal where others than root can change what `path` leads to, or where it was mounted since the start."""
     found = {entry: _looked_at(entry) for entry in _entries(path)}
-    now = mounts.mounts()
+    now = mounts.current()
     for entry, (status, mount_id) in found.items():
         writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
         if status.st_uid != 0 or (writable and not (entry == NIX_STORE and status.st_mode & stat.S_ISVTX)):
@@ -64,7 +64,7 @@ def mounted_at_start() -> frozenset[Mount]:
 
     Whole entries, as the kernel gives the ID of a mount that is gone to a new one.
     """
-    return frozenset(mounts.mounts().values())
+    return frozenset(mounts.current().values())
 
 
 def _looked_at(entry: str) -> tuple[os.stat_result, int]:

@@ -26,7 +26,6 @@ from fswizard.privileged import (
     programs,
     protocol,
     rights,
-    stage,
     volumes,
 )
 from fswizard.privileged.commands import Commands
@@ -191,8 +190,8 @@ class Verbs:
         if filesystem not in grammar.mount_types(volume.made):
             raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
         allowed = grammar.mount_options(filesystem, options, self._user.uid, self._user.gid)
-        stage.prepare(volume.directory)
-        known = mounts.mounts().keys()
+        mounts.prepare(volume.directory)
+        known = mounts.current().keys()
 
         def finish(ending: Ending) -> None:
             mounted = volumes.new_mount(volume, known)
@@ -213,7 +212,7 @@ class Verbs:
         volume.let_go()
 
         def finish(ending: Ending) -> None:
-            volume.hold(mounts.mounts().get(mounted.id))
+            volume.hold(mounts.current().get(mounted.id))
             if volume.mount is None and not volume.is_pool:
                 ending["exit_code"] = 0  # whoever was killed had done it by then
 

@@ -1,4 +1,8 @@
-"""A block device in the helper's hands, from attach to detach, and what may be done to it when."""
+"""A block device in the helper's hands, from attach to detach, and what may be done to it when.
+
+It is bare when it is attached or claimed, holds a filesystem once the helper made one, and is bare again when it was
+wiped. In between it may be mounted as often as needed. What it held before it came here is never mounted.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from fswizard.privileged import (
-    cleaner,
+    block_device,
     commands,
     disk_errors,
     grammar,
@@ -22,9 +27,7 @@ from fswizard.privileged import (
     processes,
     programs,
     random_writes,
-    stage,
     system_calls,
-    zones,
 )
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.exclusive_claim import ClaimedDevice
@@ -34,7 +37,31 @@ from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
-from fswizard.privileged.states import ALLOWED, WORDS, State
+
+State = Literal["bare", "array", "made", "mounted"]
+
+ALLOWED: Mapping[str, frozenset[State]] = {
+    "join": frozenset({"bare"}),
+    "write": frozenset({"bare"}),
+    "array": frozenset({"bare"}),
+    "build": frozenset({"bare"}),
+    "mkfs": frozenset({"bare", "array"}),
+    "mount": frozenset({"made"}),
+    "sync": frozenset({"mounted"}),
+    "health": frozenset({"bare", "array", "made", "mounted"}),
+    "umount": frozenset({"mounted"}),
+    "inspect": frozenset({"bare", "array", "made", "mounted"}),
+    "wipe": frozenset({"bare", "array", "made"}),
+    "detach": frozenset({"bare", "made"}),
+}
+"""By verb, in which states it is carried out."""
+
+WORDS: Mapping[State, str] = {
+    "bare": "holds no filesystem that was made in this run",
+    "array": "is an array without a filesystem",
+    "made": "holds a filesystem that is not mounted",
+    "mounted": "is mounted",
+}
 
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
@@ -64,7 +91,7 @@ class Volume:
     @property
     def directory(self) -> str:
         """Where it is mounted, seen by the helper and its programs alone."""
-        return f"{stage.DIRECTORY}/{self.handle}"
+        return f"{commands.MOUNT_ROOT}/{self.handle}"
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -159,7 +186,7 @@ def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
     if code == 0:
         size = os.lseek(device.descriptor, 0, os.SEEK_END)
         for offset in (0, size - EDGE_BYTES):
-            if not zoned or zones.is_conventional(device.descriptor, offset):
+            if not zoned or block_device.is_conventional(device.descriptor, offset):
                 os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
         os.fsync(device.descriptor)
         system_calls.drop_buffers(device.descriptor)
@@ -272,7 +299,7 @@ def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
 
 def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Work:
     """Mount it below /run/fswizard, and make its top directory the user's."""
-    directory, known = volume.directory, mounts.mounts().keys()
+    directory, known = volume.directory, mounts.current().keys()
     device = volume.pool.name if volume.is_pool else volume.device.path
     if isinstance(volume.device, Group):
         options = ",".join((options, *volume.device.mount_options))
@@ -283,7 +310,7 @@ def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Wor
         if mount_type in grammar.FUSE:
             code = programs.call(mounting)
             if code == 0:
-                stage.restrict(directory)
+                mounts.restrict(directory)
             return code
         if volume.is_pool and (code := pools.import_pool(volume.pool)):
             return code
@@ -296,7 +323,7 @@ def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Wor
         if code and volume.is_pool:
             pools.export_pool(volume.pool)
         if mounted and mount_type == commands.NILFS2:
-            code = next((code for command in after if (code := cleaner.start(command))), 0)
+            code = next((code for command in after if (code := processes.start_cleaner(command))), 0)
         return code
 
     return jobs.Work(orders, body)
@@ -304,14 +331,14 @@ def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Wor
 
 def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     """The mount of the volume that is not among the `known` IDs; None where there is none."""
-    new = (found for found in mounts.mounts().values() if found.id not in known)
+    new = (found for found in mounts.current().values() if found.id not in known)
     return next((found for found in new if found.source in volume.sources), None)
 
 
 def take_back(mounted: Mount) -> Mount | None:
     """Unmount what was mounted by a program that was killed before it was done; the mount where that fails."""
     mounts.unmount(mounted.path)
-    return mounts.mounts().get(mounted.id)
+    return mounts.current().get(mounted.id)
 
 
 def umount(volume: Volume, mounted: Mount) -> jobs.Work:
@@ -320,7 +347,7 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Work:
 
     def body() -> int:
         if mounted.kind == commands.NILFS2:
-            cleaner.end()
+            processes.end_cleaner()
         code = mounts.unmount(mounted.path) or (pools.export_pool(volume.pool) if volume.is_pool else 0)
         if code:
             print(*mounts.users(mounted), sep="\n", file=sys.stderr)

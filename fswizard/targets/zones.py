@@ -11,7 +11,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Target
-from fswizard.privileged import zones
+from fswizard.privileged import block_device
 
 
 def must_be_kept_to(target: Target) -> bool:
@@ -54,7 +54,7 @@ def _starts_conventionally(path: str) -> bool:
     except OSError:
         return True
     try:
-        return zones.is_conventional(descriptor, 0)
+        return block_device.is_conventional(descriptor, 0)
     except OSError:
         return True
     finally:

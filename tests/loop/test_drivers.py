@@ -140,17 +140,17 @@ async def test_a_killed_helper_leaves_neither_daemon_nor_mount_nor_loop_device(t
         assert (await helper.umount(attached.handle)).exit_code == 0
 
 
-STAGED = f"""
+PREPARED_TWICE = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from fswizard.privileged import mounts, stage, system_calls
-directory = f"{{stage.DIRECTORY}}/1"
-stage.prepare(directory)
+from fswizard.privileged import commands, mounts, system_calls
+directory = f"{{commands.MOUNT_ROOT}}/1"
+mounts.prepare(directory)
 system_calls.mount("leftover", directory, "tmpfs", 0)
-stage.prepare(directory)
-print(*(mount.source for mount in mounts.mounts().values() if mount.path.startswith(stage.DIRECTORY)))
+mounts.prepare(directory)
+print(*(mount.source for mount in mounts.current().values() if mount.path.startswith(commands.MOUNT_ROOT)))
 """
 
 
-def test_the_stage_is_cleared_of_what_a_killed_program_left_there() -> None:
-    assert output("unshare", "--mount", "--propagation", "slave", sys.executable, "-c", STAGED) == "fswizard"
+def test_the_directory_for_mounts_is_cleared_of_what_a_killed_program_left_there() -> None:
+    assert output("unshare", "--mount", "--propagation", "slave", sys.executable, "-c", PREPARED_TWICE) == "fswizard"

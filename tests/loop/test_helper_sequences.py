@@ -27,11 +27,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from fswizard.privileged import rights
+from fswizard.privileged.commands import MOUNT_ROOT
 from fswizard.privileged.images import MINIMUM_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
-from fswizard.privileged.stage import DIRECTORY
-from fswizard.privileged.states import ALLOWED, State
+from fswizard.privileged.volumes import ALLOWED, State
 from tests.loop.channel import Channel, children, make_image, nameless
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
@@ -508,8 +508,8 @@ class Sequences(RuleBasedStateMachine):
         at = self.sides[side]
         volume = at.volumes.get(self.choose(at, "umount", pick))
         mounted = volume is not None and volume.state == "mounted"
-        staged = at.uid == ROOT and volume is not None and volume.staged  # root's own directory, on the stage
-        directory = volume.directory if volume else f"{DIRECTORY}/{UNKNOWN}"
+        staged = at.uid == ROOT and volume is not None and volume.staged  # root's own directory, below MOUNT_ROOT
+        directory = volume.directory if volume else f"{MOUNT_ROOT}/{UNKNOWN}"
         job = self.run_program(at, argv, directory, mounted or staged)
         if job and volume and mounted:
             volume.programs.add(job)
@@ -619,11 +619,11 @@ class Sequences(RuleBasedStateMachine):
         assert made_here == self.own_mounts
         for side, pid, (before, made_before) in zip(self.sides, self.pids, self.at_start):
             now, made = mounts_of(pid)
-            assert all(path == DIRECTORY or path.startswith(f"{DIRECTORY}/") for path in made - made_before)
+            assert all(path == MOUNT_ROOT or path.startswith(f"{MOUNT_ROOT}/") for path in made - made_before)
             lost = {mount.path for mount in before} - {mount.path for mount in now}
             assert not lost & {mount.path for mount in everything}
             mounted = sorted(volume.directory for volume in side.volumes.values() if volume.state == "mounted")
-            assert sorted(path.path for path in now if path.path.startswith(f"{DIRECTORY}/")) == mounted
+            assert sorted(path.path for path in now if path.path.startswith(f"{MOUNT_ROOT}/")) == mounted
 
     def what_somebody_else_made_is_never_seen(self) -> None:
         for side, pid in zip(self.sides, self.pids):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import arrays, groups, programs, waiting
+from fswizard.privileged import arrays, groups, processes, programs
 from fswizard.privileged.images import Image
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -172,7 +172,7 @@ def test_members_are_joined_as_soon_as_udev_lets_go_of_them(
 ) -> None:
     udev = (tmp_path / "loop1").open("rb")
     fcntl.flock(udev, fcntl.LOCK_SH)
-    monkeypatch.setattr(waiting.time, "sleep", lambda seconds: udev.close())
+    monkeypatch.setattr(processes.time, "sleep", lambda seconds: udev.close())
     group = groups.join(loops)
     assert udev.closed
     assert not any(others_lock(tmp_path / member.name, fcntl.LOCK_SH) for member in loops), "udev would probe them"

@@ -9,8 +9,8 @@ from pathlib import Path
 from fswizard import privileged
 from fswizard.privileged import rights
 from fswizard.privileged.protocol import VERBS
-from fswizard.privileged.states import ALLOWED
 from fswizard.privileged.system_calls import CAPABILITIES
+from fswizard.privileged.volumes import ALLOWED
 
 ROOM = Path(privileged.__file__).parent
 README = (ROOM / "README.md").read_text()

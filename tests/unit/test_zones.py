@@ -12,7 +12,7 @@ from fswizard.drives.machine import Machine
 from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.plan import Target
-from fswizard.privileged import zones as report
+from fswizard.privileged import block_device
 from fswizard.privileged.grammar import ZONED, mkfs_command
 from fswizard.privileged.protocol import Refusal
 from fswizard.targets import zones
@@ -33,11 +33,11 @@ def first_zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Its type, as the kernel would report it."""
 
     def answer(descriptor: int, ask: int, buffer: bytearray) -> int:
-        assert ask == report.BLKREPORTZONE
+        assert ask == block_device.BLKREPORTZONE
         assert len(buffer) == 16 + 64
-        sector, count, _ = report.REPORT.unpack_from(buffer)
+        sector, count, _ = block_device.ZONE_REPORT.unpack_from(buffer)
         assert (sector, count) == (0, 1)
-        report.ZONE.pack_into(buffer, report.REPORT.size, 0, 131072, 0, request.param, 1, 0, 0, 131072)
+        block_device.ZONE.pack_into(buffer, block_device.ZONE_REPORT.size, 0, 131072, 0, request.param, 1, 0, 0, 131072)
         return 0
 
     monkeypatch.setattr(fcntl, "ioctl", answer)
@@ -61,7 +61,7 @@ def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
     candidate = parse_candidate("f2fs:noatime")
-    if first_zone == report.CONVENTIONAL:
+    if first_zone == block_device.CONVENTIONAL_ZONE:
         arguments = zones.made_for(candidate, DISK).mkfs_arguments(scratch=True)
         assert "-m" in arguments
         assert "-t" not in arguments, "mkfs.f2fs refuses to leave zones as they are"
@@ -72,7 +72,7 @@ def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
 
 def test_of_a_recipe_stays_what_fits_and_what_else_fits_joins(first_zone: int) -> None:
     tried = zones.worth_trying(("ext4", "xfs", "btrfs:noatime"), DISK)
-    assert tried == (("btrfs:noatime", "f2fs") if first_zone == report.CONVENTIONAL else ("btrfs:noatime",))
+    assert tried == (("btrfs:noatime", "f2fs") if first_zone == block_device.CONVENTIONAL_ZONE else ("btrfs:noatime",))
 
 
 def test_the_commands_for_copying_make_it_for_zones() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fswizard.privileged import processes, waiting
+from fswizard.privileged import processes
 from tests.fakes.clock import SimulatedClock
 
 BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
@@ -16,7 +16,7 @@ BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> SimulatedClock:
     simulated = SimulatedClock()
-    monkeypatch.setattr(waiting, "time", simulated)
+    monkeypatch.setattr(processes, "time", simulated)
     return simulated
 
 
@@ -29,19 +29,19 @@ def programs(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProces
 
 def test_it_is_asked_once_where_that_is_enough(time: SimulatedClock) -> None:
     began_s = time.monotonic()
-    assert waiting.until(lambda: "yes", bool, 10.0) == "yes"
+    assert processes.poll(lambda: "yes", bool, 10.0) == "yes"
     assert time.monotonic() == began_s
 
 
 @pytest.mark.usefixtures("time")
 def test_it_is_asked_until_it_is_over() -> None:
     answers = iter(range(100))
-    assert waiting.until(lambda: next(answers), lambda number: number == 7, 10.0) == 7
+    assert processes.poll(lambda: next(answers), lambda number: number == 7, 10.0) == 7
 
 
 def test_what_never_ends_is_given_up_with_the_last_answer(time: SimulatedClock) -> None:
     began_s = time.monotonic()
-    assert waiting.until(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
+    assert processes.poll(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
 
 
 @pytest.mark.usefixtures("time")
@@ -59,7 +59,7 @@ def test_a_program_runs_again_while_something_is_in_use(
     answers: tuple[tuple[int, bytes], ...], code: int, said: bytes, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     runs = programs(*answers)
-    assert waiting.let_go(lambda: next(runs), (b"busy",), 10.0) == code
+    assert processes.retry_while_busy(lambda: next(runs), (b"busy",), 10.0) == code
     assert capfdbinary.readouterr().err == said, "of its last run alone"
 
 
