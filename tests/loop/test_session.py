@@ -68,7 +68,7 @@ class TestAWholeRun:
         events, path = whole
         loaded = results.load(path)
         assert loaded.samples == tuple(e.sample for e in events if isinstance(e, SampleTaken))
-        assert loaded.throughput_series == tuple(e.course for e in events if isinstance(e, SeriesRecorded))
+        assert loaded.throughput_series == tuple(e.series for e in events if isinstance(e, SeriesRecorded))
         assert isinstance(events[0], RunStarted)
         assert loaded.plan.candidates == events[0].plan.candidates
         assert loaded.outcome == "finished"
@@ -113,8 +113,8 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
     assert shares == sorted(shares)
     assert any(event.rate for event in events if isinstance(event, StepProgressed))
     throughput_series = results.load(tmp_path / "result.jsonl").throughput_series
-    assert throughput_series == tuple(e.course for e in events if isinstance(e, SeriesRecorded))
-    assert {(course.candidate, course.workload) for course in throughput_series} >= {("ext4", "random-write")}
+    assert throughput_series == tuple(e.series for e in events if isinstance(e, SeriesRecorded))
+    assert {(series.candidate, series.workload) for series in throughput_series} >= {("ext4", "random-write")}
 
 
 async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_path: Path) -> None:
