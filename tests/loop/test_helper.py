@@ -422,17 +422,15 @@ async def test_a_job_that_was_killed_lasts_as_long_as_the_kernel_keeps_a_program
 
 
 def waiting_for_its_device(helper: Helper, program: str) -> psutil.Process:
-    """The helper's program of that name, once it waits for what it works on: on a busy machine it waits before, too."""
+    """The helper's program of that name, once the kernel flushes its device for it: a busy machine keeps it before."""
+    found: list[psutil.Process] = []
 
-    def found() -> list[psutil.Process]:
+    def waits() -> bool:
         below = psutil.Process(helper_pid(helper)).children(recursive=True)
-        return [each for each in below if each.name() == program and asks_its_device(each)]
+        found[:] = [
+            each for each in below if each.name() == program and "flush" in Path(f"/proc/{each.pid}/stack").read_text()
+        ]
+        return bool(found)
 
-    wait_until(lambda: bool(found()), LIMIT_S, f"{program} waits for the disk")
-    return found()[0]
-
-
-def asks_its_device(process: psutil.Process) -> bool:
-    """It is its last argument; before exec there is none."""
-    waiting = Path("/sys/class/block", Path(*process.cmdline()[-1:]).name, "inflight")
-    return waiting.is_file() and any(int(count) for count in waiting.read_text().split())
+    wait_until(waits, LIMIT_S, f"{program} waits for its disk")
+    return found[0]
