@@ -228,7 +228,7 @@ def python() -> str:
     """The interpreter for root: the system's where it is new enough, since a user's own is the user's to change."""
     for path in (SYSTEM_PYTHON, sys.executable):
         check = [path, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
-        if Path(path).exists() and commands.query(check).exit_code == 0:
+        if Path(path).exists() and commands.query(check, timeout_s=60).exit_code == 0:
             return path
     raise Missing("No Python 3.10 or later was found for the privileged helper.")
 
