@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fswizard.engines.fio import FioJob
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.metrics import THROUGHPUT, Metric
 from fswizard.model.plan import Plan, Target
-from fswizard.model.recipe import FioJob, Recipe, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
 
 

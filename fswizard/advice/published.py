@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Beside, Judgement, Published
-from fswizard.model.recipe import BackupJob, FileServerJob, TreeJob, Workload
+from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 
 WORK = {
@@ -48,17 +48,6 @@ def _kind(drive: Drive | None) -> str:
     return recorded.get(drive.smr.kind, "shingled") if drive.kind == "hdd" else ""
 
 
-def _work(workload: Workload) -> str:
-    match workload.job:
-        case FileServerJob(fill_percent=0):
-            return "file server"
-        case TreeJob(operation=operation, shape=shape):
-            return f"{operation} {shape}"
-        case BackupJob(archive=archive):
-            return f"backup {archive}"
-    return ""
-
-
 def _ratios(result: Result, judgement: Judgement, other: Result) -> Iterator[Beside]:
     for theirs in other.plan.recipe.workloads:
         alike = _alike(result, other, theirs)
@@ -77,7 +66,7 @@ def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
     """Names of our workloads that do the like of theirs; the one of the same name alone, where there is one."""
     work = WORK.get((other.plan.recipe.name, theirs.name), "")
     ours = result.plan.recipe.workloads
-    alike = {w.name for w in ours if work and _work(w) == work and w.metric == theirs.metric}
+    alike = {w.name for w in ours if work and w.job.work == work and w.metric == theirs.metric}
     return alike & {theirs.name} or alike
 
 

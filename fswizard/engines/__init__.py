@@ -1,74 +1,64 @@
-"""One file per way of measuring, each with `run(job, context, seed=...)`, an async generator of WorkloadEvents.
+"""Ways of measuring: each is one file of this directory, and what they share lies in `shared`.
 
-A way of measuring yields `Doing` and `Progress` while it goes on and `Measured` for each figure;
-it raises `WorkloadFailed` when the candidate could not do the work. Leaving the generator kills what it started.
+Add an engine
+=============
+
+Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`, or from
+`TimedEngine` where it is programs that are timed from cold caches until their work is on the disk. It says
+
+- its `engine`, which is its name in recipes, its `metrics`, and the `programs` that must be installed;
+- its fields, which are the keys of a workload in a recipe: `Literal` for a choice, `bool`, or `Annotated[int,
+  Within(low, high)]`; a field `block_bytes` is the key `block`, written as a size;
+- `words` for people, `cost` in seconds and bytes, and `leaves`, the room that it takes;
+- `commands` and `run`, or for a `TimedEngine` `timed` and `figures`.
+
+Nothing else needs to know it. A recipe uses it with `engine = "NAME"`, one of its metrics as `metric`, and its keys.
+Try it with `fswizard run mine.toml --target image:2G@/var/tmp`; `sqlite.py` is a short example to begin with.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any
+import pkgutil
+from collections.abc import AsyncGenerator
 
+from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed
+from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import (
-    BackupJob,
-    Engine,
-    FileServerJob,
-    FioJob,
-    Job,
-    OverflowJob,
-    RsyncJob,
-    SqliteJob,
-    TreeJob,
-)
+from fswizard.model.recipe import Job, Program
 from fswizard.progress.workload_events import WorkloadEvent
 
-if TYPE_CHECKING:
-    from fswizard.engines.context import WorkloadContext
+__all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "job", "programs", "run"]
 
 
-class WorkloadFailed(Exception):
-    """The candidate could not do the work."""
-
-    def __init__(self, kind: str, text: str, details: str = "") -> None:
-        super().__init__(text)
-        self.kind = kind
-        """`ENOSPC`, `EIO`, `EROFS`, `timed-out`, `program`."""
-        self.text = text
-        self.details = details
-
-
-ENGINES: Mapping[type[Job], Engine] = {
-    FioJob: "fio",
-    TreeJob: "tree",
-    FileServerJob: "fileserver",
-    BackupJob: "backup",
-    RsyncJob: "rsync",
-    SqliteJob: "sqlite",
-    OverflowJob: "overflow",
-}
-"""The module here that carries out each kind of job."""
+def job(engine: str, keys: Keys) -> Job:
+    """The job that a workload of a recipe describes."""
+    return _known(Job.kinds[engine]).read(keys)
 
 
 def run(job: Job, context: WorkloadContext, *, seed: int, bare: bool = False) -> AsyncGenerator[WorkloadEvent, None]:
-    """Carry out a job. What it works on is laid out first, and shared by the jobs of a cell that name it.
-
-    Caches are emptied by `context.remount()` right before the measured part, so nobody else needs to.
-    The same seed gives the same accesses; generated files are the same whatever the seed.
-    With `bare`, for fio's jobs alone, there is no filesystem but a file `image` that stands for its device.
-    """
-    told: AsyncGenerator[WorkloadEvent, None] = (
-        _engine(job).run(job, context, seed=seed, bare=True) if bare else _engine(job).run(job, context, seed=seed)
-    )
-    return told
+    """Carry out a job; see `Engine.run`."""
+    assert isinstance(job, Engine)
+    return job.run(context, seed=seed, bare=bare)
 
 
 def commands(job: Job) -> tuple[PlannedCommand, ...]:
-    """The programs that will run, in order; `MOUNT`, `SCRATCH` and `SEED` stand for what is known only then."""
-    planned: tuple[PlannedCommand, ...] = _engine(job).commands(job)
-    return planned
+    """The programs that will run; see `Engine.commands`."""
+    assert isinstance(job, Engine)
+    return job.commands()
 
 
-def _engine(job: Job) -> Any:
-    return importlib.import_module(f"{__name__}.{ENGINES[type(job)]}")
+def programs() -> tuple[Program, ...]:
+    """What all engines need, each program once."""
+    return tuple({program.name: program for kind in Job.kinds.values() for program in kind.programs}.values())
+
+
+def _known(kind: type[Job]) -> type[Engine]:
+    assert issubclass(kind, Engine)
+    return kind
+
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    for _kind in vars(importlib.import_module(_module.name)).values():
+        if isinstance(_kind, type) and issubclass(_kind, Job) and _kind.__module__ == _module.name:
+            Job.kinds[_kind.engine] = _kind

@@ -3,83 +3,87 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
-from fswizard.engines import WorkloadFailed, programs, timed
-from fswizard.engines.context import WorkloadContext
-from fswizard.engines.timed import LaidOut, Timed, Work, reading, writing
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import BackupJob
-from fswizard.progress.workload_events import Measured, WorkloadEvent
+from fswizard.engines.shared.engine import TIB, Within, WorkloadFailed
+from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading
+from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
+from fswizard.model.recipe import Cost, Job, Program
+from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
-WORKER = "tree_worker.py"
 CHANGED_EVERY = 20
 """Of so many files one has other content in the second copy."""
+BACKED_UP_BYTES_PER_S = 350e6
+"""borg cuts into pieces, hashes and compresses."""
+FILES_BACKED_UP_PER_S = 6_000
+START_S = 0.7
 
 
-async def run(job: BackupJob, context: WorkloadContext, *, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
-    """Lay out the source and the repository, empty the caches, and make an archive; the seed counts for nothing."""
-    programs.put(WORKER, context)
+@dataclass(frozen=True, slots=True)
+class BackupJob(TreeEngine):
+    """An archive made with borg, of a source that lies on the candidate, too: what is read there counts as well."""
 
-    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
-        duration_s = timed.duration_s(finished)
-        yield Measured(DURATION, duration_s)
-        yield Measured(FILE_RATE, job.files / duration_s)
-        yield Measured(BYTES_WRITTEN, _stored_bytes(finished[0]))
-        yield Measured(CPU, timed.cpu_s(finished))
+    engine = "backup"
+    programs = (Program("borg", "backup workloads", packages={"": "borgbackup", "arch": "borg"}),)
+    archive: Literal["first", "second"]
+    files: Annotated[int, Within(1, 10_000_000)]
+    total_bytes: Annotated[int, Within(1, 16 * TIB)]
 
-    async with aclosing(timed.run(_timed(job, context.directory, context.scratch), job, context, figures)) as told:
-        async for what in told:
-            yield what
+    @property
+    def words(self) -> str:
+        which = "a tree" if self.archive == "first" else "a second, mostly equal copy"
+        return f"borg create of {which}: {self.files:,} files, {size_text(self.total_bytes)} together"
 
+    @property
+    def work(self) -> str:
+        return f"backup {self.archive}"
 
-def commands(job: BackupJob) -> tuple[PlannedCommand, ...]:
-    """The programs of a job; what an earlier workload left in place is not made again."""
-    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
+    @property
+    def works_on(self) -> Job:
+        return replace(self, archive="first")
 
+    @property
+    def cost(self) -> Cost:
+        made_s, tree_bytes = self.made_s, self.tree_bytes
+        archived_s = START_S + self.files / FILES_BACKED_UP_PER_S + self.total_bytes / BACKED_UP_BYTES_PER_S
+        archive_bytes = int(self.total_bytes * LEFT_BY_COMPRESSION)
+        if self.archive == "first":
+            return Cost(made_s + START_S, archived_s, tree_bytes, archive_bytes, START_S)
+        before_s, before_bytes = 2 * made_s + START_S + archived_s, 2 * tree_bytes + archive_bytes
+        return Cost(before_s, archived_s, before_bytes, archive_bytes // CHANGED_EVERY, made_s, tree_bytes)
 
-def _timed(job: BackupJob, directory: str, scratch: str) -> Timed:
-    """The source lies on the candidate, too: what is read and what is written are both its own."""
-    base = f"{directory}/backup-{job.files}-{job.total_bytes}"
-    source, again, repository = f"{base}-source", f"{base}-source-again", f"{base}-repository"
-    first = _archive(job, source, repository, scratch)
+    @property
+    def parts(self) -> Sequence[str]:
+        return ("source", "repository") if self.archive == "first" else ("source", "second copy", "repository")
 
-    def tree(path: str, *changed: str) -> LaidOut:
-        return LaidOut(path, (_making(job, path, scratch, *changed),))
+    def written_bytes(self, finished: Sequence[Finished]) -> int:
+        """What borg has put into its repository, by its own account."""
+        try:
+            return int(json.loads(finished[0].stdout)["archive"]["stats"]["deduplicated_size"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise WorkloadFailed("program", "borg does not say what it has stored.", finished[0].output) from error
 
-    forget = Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories")
-    argv = ("borg", "init", "--encryption=none", repository)
-    make = (forget, Work(argv, "making a repository", env=_environment(scratch)))
-    if job.archive == "first":
-        return Timed(first.text, (first,), (tree(source), LaidOut(repository, make, anew=True)))
-    begun = LaidOut(repository, (*make, first))
-    second = _archive(job, again, repository, scratch)
-    return Timed(second.text, (second,), (tree(source), begun, tree(again, str(CHANGED_EVERY))))
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        base = f"{directory}/backup-{self.files}-{self.total_bytes}"
+        source, again, repository = f"{base}-source", f"{base}-source-again", f"{base}-repository"
+        # borg's settings, cache and list of known repositories are the run's own.
+        env = {"BORG_BASE_DIR": f"{scratch}/borg"}
 
+        def archiving(name: str, which: str, path: str) -> Work:
+            argv = ("borg", "create", "--json", f"{repository}::{name}", path)
+            return reading(argv, f"backing up the {which}, {self.files:,} files", self.total_bytes, env)
 
-def _archive(job: BackupJob, source: str, repository: str, scratch: str) -> Work:
-    which, name = ("second copy", "second-{now:%s%f}") if source.endswith("again") else ("source", "first")
-    argv = ("borg", "create", "--json", f"{repository}::{name}", source)
-    return reading(argv, f"backing up the {which}, {job.files:,} files", job.total_bytes, _environment(scratch))
-
-
-def _stored_bytes(created: Finished) -> int:
-    """What borg has put into its repository, by its own account."""
-    try:
-        return int(json.loads(created.stdout)["archive"]["stats"]["deduplicated_size"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise WorkloadFailed("program", "borg does not say what it has stored.", created.output) from error
-
-
-def _environment(scratch: str) -> dict[str, str]:
-    """Borg's settings, cache and list of known repositories are the run's own."""
-    return {"BORG_BASE_DIR": f"{scratch}/borg"}
-
-
-def _making(job: BackupJob, directory: str, scratch: str, *changed: str) -> Work:
-    arguments = ("make", "mixed", str(job.files), str(job.total_bytes), directory, *changed)
-    argv = programs.command(WORKER, *arguments, scratch=scratch)
-    return writing(argv, f"making {'the second copy' if changed else 'the source'}", job.total_bytes)
+        tree = LaidOut(source, (self.making("mixed", source, scratch, "making the source"),))
+        make = (
+            Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories"),
+            Work(("borg", "init", "--encryption=none", repository), "making a repository", env=env),
+        )
+        first = archiving("first", "source", source)
+        if self.archive == "first":
+            return Timed(first.text, (first,), (tree, LaidOut(repository, make, anew=True)))
+        copy = self.making("mixed", again, scratch, "making the second copy", str(CHANGED_EVERY))
+        second = archiving("second-{now:%s%f}", "second copy", again)
+        return Timed(second.text, (second,), (tree, LaidOut(repository, (*make, first)), LaidOut(again, (copy,))))

@@ -2,112 +2,227 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from fswizard.engines import WorkloadFailed, laid_out
-from fswizard.engines.context import WorkloadContext
-from fswizard.engines.running import failure, running, within
-from fswizard.importers.fio_output import DumpReader, Figures, figures
-from fswizard.model.estimates import FIO_START_S, expected_s, measured_s, preparation_s, writes_bytes
-from fswizard.model.metrics import (
-    BYTES_WRITTEN,
-    CPU,
-    IOPS,
-    LATE_RATE,
-    MEDIAN_LATENCY,
-    P99_LATENCY,
-    THROUGHPUT,
-    WORST_LATENCY,
-)
+from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
+from fswizard.engines.shared.running import failure, making, running, within
+from fswizard.model.estimates import FASTEST_BYTES_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.keys import Keys
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, THROUGHPUT
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import FioJob
+from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
 
-__all__ = ["commands", "expected_s", "run", "writes_bytes"]
-
-BARE_NAME = "image"
-
+START_S = 0.3
+"""fio needs so long to start and stop."""
+RANDOM_OPERATIONS_PER_S = 20_000
+FASTEST_OPERATIONS_PER_S = 100_000
 LEAST_FIGURES = 9
 """Figures of a job, four in a second, from which its rate over time can be told."""
 _DISTINCT_BLOCK_BYTES = 128 << 10
 """From this size on, fio's few buffers differ enough; smaller blocks repeat within what a filesystem compresses."""
 
 
-async def run(
-    job: FioJob, context: WorkloadContext, *, seed: int, bare: bool = False
-) -> AsyncGenerator[WorkloadEvent, None]:
-    """Lay out the file unless it is there, empty the caches, and let fio work on it.
+@dataclass(frozen=True, slots=True)
+class FioJob(Engine):
+    """A block workload that fio carries out on one file."""
 
-    With `bare` it works on `image` in the context's directory instead, which is there and stands for a device.
-    """
-    path = f"{context.directory}/{BARE_NAME}" if bare else _file(job, context.directory)
-    if job.makes_its_file and not bare:
-        async with laid_out.making(context, path), aclosing(_measure(job, context, path, seed, 0.0)) as told:
+    engine = "fio"
+    programs = (Program("fio", "block workloads", required=True, packages={"": "fio"}),)
+    metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
+    rw: Literal["read", "write", "randread", "randwrite", "randrw"]
+    block_bytes: Annotated[int, Within(512, 64 * MIB)]
+    size_bytes: Annotated[int, Within(MIB, 16 * TIB)]
+    """Size of the file, shared by all workloads of a recipe that name the same size."""
+    seconds: Annotated[float, Within(0, 86_400)] = 0.0
+    """Time-based when above 0; else the whole file once."""
+    jobs: Annotated[int, Within(1, 256)] = 1
+    depth: Annotated[int, Within(1, 1024)] = 1
+    io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
+    direct: bool = True
+    fsync: Annotated[int, Within(0, 1_000_000)] = 0
+    """fsync after so many writes; 0 means once at the end."""
+
+    def checked(self, keys: Keys) -> FioJob:
+        keys.size("block", 512, self.size_bytes)
+        return self
+
+    @property
+    def writes(self) -> bool:
+        return self.rw not in ("read", "randread")
+
+    @property
+    def random(self) -> bool:
+        return self.rw.startswith("rand")
+
+    @property
+    def makes_its_file(self) -> bool:
+        """It writes a new file instead of working on one that was laid out beforehand."""
+        return self.rw == "write" and not self.seconds and self.jobs == 1
+
+    @property
+    def runs_bare(self) -> bool:
+        return not self.fsync
+
+    @property
+    def words(self) -> str:
+        words = {"read": "reads in order", "write": "writes in order", "randread": "reads here and there"}
+        kind = words.get(self.rw, "writes here and there" if self.rw == "randwrite" else "reads and writes")
+        parallel = f", {self.jobs} programs" if self.jobs > 1 else ""
+        depth = f", {self.depth} requests at a time" if self.depth > 1 else ""
+        block, file = binary_size_text(self.block_bytes), binary_size_text(self.size_bytes)
+        return f"fio {kind}, blocks of {block}, file of {file}{parallel}{depth}"
+
+    @property
+    def cost(self) -> Cost:
+        rate = SEQUENTIAL_BYTES_PER_S if not self.random else RANDOM_OPERATIONS_PER_S * self.block_bytes
+        whole_bytes = self.size_bytes * self.jobs
+        measure_s = START_S + (self.seconds or whole_bytes / min(rate, SEQUENTIAL_BYTES_PER_S))
+        fastest = min(FASTEST_BYTES_PER_S, FASTEST_OPERATIONS_PER_S * self.block_bytes)
+        most_bytes = int(self.seconds * fastest * (0.5 if self.rw == "randrw" else 1)) or whole_bytes
+        measure_bytes = most_bytes if self.writes else 0
+        if self.makes_its_file:
+            return Cost(0.0, measure_s, 0, measure_bytes)
+        return Cost(self.size_bytes / SEQUENTIAL_BYTES_PER_S + START_S, measure_s, self.size_bytes, measure_bytes)
+
+    @property
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        return [(self.size_bytes, self.size_bytes)]
+
+    @property
+    def works_on(self) -> Job:
+        return FioJob("read", 1, self.size_bytes)
+
+    @property
+    def limit_s(self) -> float:
+        """Far beyond the worst stall of a shingled disk: more than a minute."""
+        return 180.0 + 20 * (self.cost.measure_s - START_S)
+
+    def commands(self) -> tuple[PlannedCommand, ...]:
+        path = self._file("MOUNT")
+        measured = PlannedCommand(self._command(path, "SEED"), text=self._text)
+        if self.makes_its_file:
+            return (measured,)
+        layout = self._layout._command(path, "SEED")
+        return (PlannedCommand(layout, text="laying out the file, unless it is there"), measured)
+
+    async def run(
+        self, context: WorkloadContext, *, seed: int, bare: bool = False
+    ) -> AsyncGenerator[WorkloadEvent, None]:
+        path = f"{context.directory}/image" if bare else self._file(context.directory)
+        if self.makes_its_file and not bare:
+            async with making(context, path), aclosing(self._measure(context, path, seed, 0.0)) as told:
+                async for what in told:
+                    yield what
+            return
+        share = 0.0
+        if not bare and path not in context.laid_out:
+            share = self.cost.prepare_share
+            yield Doing(f"laying out a file of {size_text(self.size_bytes)}")
+            async with making(context, path), aclosing(self._layout._fio(context, path, seed)) as told:
+                async for what in told:
+                    if not isinstance(what, Measured):
+                        yield within(what, 0.0, share)
+        async with aclosing(self._measure(context, path, seed, share)) as told:
             async for what in told:
                 yield what
-        return
-    share = 0.0
-    if not bare and path not in context.laid_out:
-        share = preparation_s(job) / (preparation_s(job) + measured_s(job))
-        yield Doing(f"laying out a file of {size_text(job.size_bytes)}")
-        async with laid_out.making(context, path), aclosing(_fio(_layout(job), context, path, seed)) as told:
+
+    async def _measure(
+        self, context: WorkloadContext, path: str, seed: int, share: float
+    ) -> AsyncGenerator[WorkloadEvent, None]:
+        """`share` of the workload is done already."""
+        await context.remount()
+        yield Doing(self._text, measured=True)
+        async with aclosing(self._fio(context, path, seed)) as told:
             async for what in told:
-                if not isinstance(what, Measured):
-                    yield within(what, 0.0, share)
-    async with aclosing(_measure(job, context, path, seed, share)) as told:
-        async for what in told:
-            yield what
+                yield within(what, share, 1 - share)
 
+    async def _fio(self, context: WorkloadContext, path: str, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
+        command = self._command(path, str(seed % (1 << 31)))
+        reader, history = DumpReader(), list[Figures]()
+        # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
+        async with running(context, command, limit_s=self.limit_s, env={"TMPDIR": context.scratch}) as program:
+            async for chunk in program.chunks():
+                for now in filter(None, map(figures, reader.feed(chunk))):
+                    yield self._progress(history[-1] if history else None, now)
+                    history.append(now)
+            finished = program.finished
+        assert finished is not None
+        yield Ran(finished)
+        last = history[-1] if history else None
+        if finished.exit_code != 0 or (last is not None and last.error):
+            raise failure(finished, last.error if last else 0)
+        if last is None or not last.operations:
+            raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
+        latencies = (last.median_s, last.p99_s, last.worst_s)
+        values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
+        for measured in map(Measured, self.metrics, values):
+            yield measured
+        # The last figures count the final fsync.
+        share = late_share(history[:-1]) if self.writes and self.direct else None
+        if share is not None:
+            yield Measured(LATE_RATE, share)
 
-def commands(job: FioJob) -> tuple[PlannedCommand, ...]:
-    """The programs of a job; a file that an earlier workload laid out is not laid out again."""
-    path = _file(job, "MOUNT")
-    if job.makes_its_file:
-        return (PlannedCommand(_command(job, path, "SEED"), text=_words(job)),)
-    layout = _command(_layout(job), path, "SEED")
-    return (
-        PlannedCommand(layout, text="laying out the file, unless it is there"),
-        PlannedCommand(_command(job, path, "SEED"), text=_words(job)),
-    )
+    def _progress(self, last: Figures | None, now: Figures) -> Progress:
+        passed_s = now.at_s - last.at_s if last else 0.0
+        fraction = now.io_bytes / (self.size_bytes * self.jobs)
+        if self.seconds:
+            fraction = (now.io_bytes / now.bytes_per_s if now.bytes_per_s else 0.0) / self.seconds
+        rate = None
+        if last and passed_s > 0.1:
+            done = now.operations - last.operations if self.random else now.io_bytes - last.io_bytes
+            rate = done / passed_s
+        unit: Literal["1/s", "B/s"] = "1/s" if self.random else "B/s"
+        return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
 
+    def _command(self, path: str, seed: str) -> tuple[str, ...]:
+        escaped = path.replace("\\", "\\\\").replace(":", "\\:")
+        options = [
+            f"--name={self.rw}",
+            f"--filename={escaped}",
+            f"--rw={self.rw}",
+            f"--bs={self.block_bytes}",
+            f"--size={self.size_bytes}",
+            f"--ioengine={self.io_engine}",
+            f"--iodepth={self.depth}",
+            f"--numjobs={self.jobs}",
+            f"--direct={int(self.direct)}",
+            "--randrepeat=0",  # without it the seed counts for nothing
+            f"--randseed={seed}",
+            "--fallocate=none",
+            "--thread",
+            "--group_reporting",
+            "--clat_percentiles=0",
+            "--lat_percentiles=1",
+            "--output-format=json",
+            "--status-interval=250ms",
+        ]
+        options += ["--time_based", f"--runtime={round(self.seconds * 1000)}ms"] if self.seconds else []
+        options += ["--end_fsync=1"] if self.writes else []
+        options += [f"--fsync={self.fsync}"] if self.fsync else []
+        if self.writes and not (self.direct and self.block_bytes >= _DISTINCT_BLOCK_BYTES):
+            options.append("--refill_buffers")
+        return ("fio", *options)
 
-async def _measure(
-    job: FioJob, context: WorkloadContext, path: str, seed: int, share: float
-) -> AsyncGenerator[WorkloadEvent, None]:
-    """`share` of the workload is done already."""
-    await context.remount()
-    yield Doing(_words(job), measured=True)
-    async with aclosing(_fio(job, context, path, seed)) as told:
-        async for what in told:
-            yield within(what, share, 1 - share)
+    @property
+    def _layout(self) -> FioJob:
+        """Written by fio too, so that no byte of it compresses."""
+        return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
 
+    def _file(self, directory: str) -> str:
+        return f"{directory}/fio-{binary_size_text(self.size_bytes)}"
 
-async def _fio(job: FioJob, context: WorkloadContext, path: str, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
-    command = _command(job, path, str(seed % (1 << 31)))
-    reader, last = DumpReader(), None
-    history: list[Figures] = []
-    # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
-    async with running(context, command, limit_s=_limit_s(job), env={"TMPDIR": context.scratch}) as program:
-        async for chunk in program.chunks():
-            for now in filter(None, map(figures, reader.feed(chunk))):
-                yield _progress(job, last, now)
-                history.append(now)
-                last = now
-        finished = program.finished
-    assert finished is not None
-    yield Ran(finished)
-    if finished.exit_code != 0 or (last is not None and last.error):
-        raise failure(finished, last.error if last else 0)
-    if last is None or not last.operations:
-        raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
-    for measured in _measured(last, finished.cpu_s):
-        yield measured
-    share = late_share(history[:-1]) if job.writes and job.direct else None  # the last one counts the final fsync
-    if share is not None:
-        yield Measured(LATE_RATE, share)
+    @property
+    def _text(self) -> str:
+        verbs = {"read": "reading", "write": "writing", "randread": "reading", "randwrite": "writing"}
+        what = verbs.get(self.rw, "reading and writing")
+        order = "at random" if self.random else "in sequence"
+        return f"{what} blocks of {binary_size_text(self.block_bytes)} {order}"
 
 
 def late_share(history: Sequence[Figures]) -> float | None:
@@ -122,80 +237,3 @@ def late_share(history: Sequence[Figures]) -> float | None:
 def _rate(one: Figures, other: Figures) -> float | None:
     passed_s = other.at_s - one.at_s
     return (other.io_bytes - one.io_bytes) / passed_s if passed_s > 0 else None
-
-
-def _command(job: FioJob, path: str, seed: str) -> tuple[str, ...]:
-    escaped = path.replace("\\", "\\\\").replace(":", "\\:")
-    options = [
-        f"--name={job.rw}",
-        f"--filename={escaped}",
-        f"--rw={job.rw}",
-        f"--bs={job.block_bytes}",
-        f"--size={job.size_bytes}",
-        f"--ioengine={job.io_engine}",
-        f"--iodepth={job.depth}",
-        f"--numjobs={job.jobs}",
-        f"--direct={int(job.direct)}",
-        "--randrepeat=0",  # without it the seed counts for nothing
-        f"--randseed={seed}",
-        "--fallocate=none",
-        "--thread",
-        "--group_reporting",
-        "--clat_percentiles=0",
-        "--lat_percentiles=1",
-        "--output-format=json",
-        "--status-interval=250ms",
-    ]
-    options += ["--time_based", f"--runtime={round(job.seconds * 1000)}ms"] if job.seconds else []
-    options += ["--end_fsync=1"] if job.writes else []
-    options += [f"--fsync={job.fsync}"] if job.fsync else []
-    if job.writes and not (job.direct and job.block_bytes >= _DISTINCT_BLOCK_BYTES):
-        options.append("--refill_buffers")
-    return ("fio", *options)
-
-
-def _layout(job: FioJob) -> FioJob:
-    """Written by fio too, so that no byte of it compresses."""
-    return FioJob("write", 1 << 20, job.size_bytes, depth=4, direct=job.direct)
-
-
-def _file(job: FioJob, directory: str) -> str:
-    return f"{directory}/fio-{binary_size_text(job.size_bytes)}"
-
-
-def _words(job: FioJob) -> str:
-    verbs = {"read": "reading", "write": "writing", "randread": "reading", "randwrite": "writing"}
-    what = verbs.get(job.rw, "reading and writing")
-    order = "at random" if job.random else "in sequence"
-    return f"{what} blocks of {binary_size_text(job.block_bytes)} {order}"
-
-
-def _limit_s(job: FioJob) -> float:
-    """Far beyond the worst stall of a shingled disk: more than a minute."""
-    return 180.0 + 20 * (measured_s(job) - FIO_START_S)
-
-
-def _progress(job: FioJob, last: Figures | None, now: Figures) -> Progress:
-    passed_s = now.at_s - last.at_s if last else 0.0
-    fraction = now.io_bytes / (job.size_bytes * job.jobs)
-    if job.seconds:
-        fraction = (now.io_bytes / now.bytes_per_s if now.bytes_per_s else 0.0) / job.seconds
-    rate = None
-    if last and passed_s > 0.1:
-        done = now.operations - last.operations if job.random else now.io_bytes - last.io_bytes
-        rate = done / passed_s
-    unit: Literal["1/s", "B/s"] = "1/s" if job.random else "B/s"
-    return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
-
-
-def _measured(now: Figures, cpu_s: float) -> tuple[Measured, ...]:
-    values = {
-        THROUGHPUT: now.bytes_per_s,
-        IOPS: now.iops,
-        MEDIAN_LATENCY: now.median_s,
-        P99_LATENCY: now.p99_s,
-        WORST_LATENCY: now.worst_s,
-        BYTES_WRITTEN: now.write.io_bytes,
-        CPU: cpu_s,
-    }
-    return tuple(Measured(metric, value) for metric, value in values.items())

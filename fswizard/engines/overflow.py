@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Annotated
 
-from fswizard.engines import fio
-from fswizard.engines.context import WorkloadContext
+from fswizard.engines.fio import FioJob
+from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext
 from fswizard.model.metrics import (
     BYTES_BEFORE_CLIFF,
     LATE_RATE,
@@ -20,12 +21,71 @@ from fswizard.model.metrics import (
     SUSTAINED_RATE,
 )
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import OverflowJob
+from fswizard.model.recipe import Cost, Job
+from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
 from fswizard.system import clock
 
 EDGE = 0.5
 """It is a cliff when less than this share of the rate is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowJob(Engine):
+    """Random writes for so long that a shingled disk's persistent cache overflows."""
+
+    engine = "overflow"
+    programs = FioJob.programs
+    metrics = (
+        *FioJob.metrics,
+        *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
+    )
+    working_set_bytes: Annotated[int, Within(MIB, 16 * TIB)]
+    """Beyond the cache, else it only fills it again and again."""
+    seconds: Annotated[float, Within(1, 604_800)]
+    block_bytes: Annotated[int, Within(512, MIB)] = 4096
+    depth: Annotated[int, Within(1, 1024)] = 32
+
+    @property
+    def fio(self) -> FioJob:
+        """What fio does."""
+        return FioJob("randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth)
+
+    @property
+    def words(self) -> str:
+        file = size_text(self.working_set_bytes)
+        return f"fio writes here and there in a file of {file} for {duration_text(self.seconds)}"
+
+    @property
+    def cost(self) -> Cost:
+        return self.fio.cost
+
+    @property
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        return self.fio.leaves
+
+    @property
+    def works_on(self) -> Job:
+        return self.fio.works_on
+
+    def commands(self) -> tuple[PlannedCommand, ...]:
+        return self.fio.commands()
+
+    async def run(
+        self, context: WorkloadContext, *, seed: int, bare: bool = False
+    ) -> AsyncGenerator[WorkloadEvent, None]:
+        seconds: defaultdict[int, list[float]] = defaultdict(list)
+        begun_s: float | None = None
+        async with aclosing(self.fio.run(context, seed=seed)) as told:
+            async for what in told:
+                if isinstance(what, Doing) and what.measured:
+                    begun_s = clock.monotonic()
+                elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
+                    seconds[int(clock.monotonic() - begun_s)].append(what.rate * self.block_bytes)
+                if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
+                    yield what
+        for measured in _measured([statistics.mean(seconds[second]) for second in sorted(seconds)]):
+            yield measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +98,6 @@ class Cliff:
     """Bytes per second from there on; the same where there is no cliff."""
     written_bytes: float
     """Up to there; in the whole run where there is no cliff."""
-
-
-async def run(job: OverflowJob, context: WorkloadContext, *, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
-    """Lay out the working set, empty the caches, let fio write here and there, and say what became of the rate."""
-    seconds: defaultdict[int, list[float]] = defaultdict(list)
-    begun_s: float | None = None
-    async with aclosing(fio.run(job.fio, context, seed=seed)) as told:
-        async for what in told:
-            if isinstance(what, Doing) and what.measured:
-                begun_s = clock.monotonic()
-            elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
-                seconds[int(clock.monotonic() - begun_s)].append(what.rate * job.block_bytes)
-            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
-                yield what
-    rates = [statistics.mean(seconds[second]) for second in sorted(seconds)]
-    for measured in _measured(rates):
-        yield measured
-
-
-def commands(job: OverflowJob) -> tuple[PlannedCommand, ...]:
-    """The programs of a job."""
-    return fio.commands(job.fio)
 
 
 def cliff(rates: Sequence[float]) -> Cliff:

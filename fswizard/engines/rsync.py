@@ -2,66 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from fswizard.engines import programs, timed
-from fswizard.engines.context import WorkloadContext
-from fswizard.engines.timed import LaidOut, Timed, Work, reading, writing
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import RsyncJob
-from fswizard.progress.workload_events import Measured, WorkloadEvent
+from fswizard.engines.shared.engine import GIB, Within
+from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, writing
+from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
+from fswizard.model.recipe import Cost, Program
+from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
-WORKER = "tree_worker.py"
+INODE_BYTES = 256
+"""What an access time rewrites, at least."""
 
 
-async def run(job: RsyncJob, context: WorkloadContext, *, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
-    """Lay out the tree, empty the candidate's caches, and copy; the seed counts for nothing.
+@dataclass(frozen=True, slots=True)
+class RsyncJob(TreeEngine):
+    """A generated tree that rsync copies onto the candidate, or from it.
 
     The other side is the scratch directory. Its tree is read into memory beforehand, and what comes out
     of the candidate is not synced there, so that its own disk hardly counts.
     """
-    programs.put(WORKER, context)
 
-    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
-        duration_s = timed.duration_s(finished)
-        yield Measured(DURATION, duration_s)
-        yield Measured(FILE_RATE, job.files / duration_s)
-        yield Measured(BYTES_WRITTEN, job.total_bytes if job.direction == "onto" else 0)
-        yield Measured(CPU, timed.cpu_s(finished))
+    engine = "rsync"
+    programs = (Program("rsync", "copy workloads", packages={"": "rsync"}),)
+    direction: Literal["onto", "from"]
+    shape: Literal["small-files", "mixed"]
+    files: Annotated[int, Within(1, 1_000_000)]
+    total_bytes: Annotated[int, Within(1, 16 * GIB)]
 
-    async with aclosing(timed.run(_timed(job, context.directory, context.scratch), job, context, figures)) as told:
-        async for what in told:
-            yield what
+    @property
+    def words(self) -> str:
+        return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} together"
 
+    @property
+    def cost(self) -> Cost:
+        made_s, tree_bytes = self.made_s, self.tree_bytes
+        if self.direction == "from":
+            return Cost(made_s, self.copied_s, tree_bytes, self.files * INODE_BYTES, made_s, tree_bytes)
+        return Cost(made_s, self.files_s(FILES_COPIED_PER_S), 0, tree_bytes)  # the source is made once in a run
 
-def commands(job: RsyncJob) -> tuple[PlannedCommand, ...]:
-    """The programs of a job; what an earlier one left in place is not made again."""
-    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
+    @property
+    def parts(self) -> Sequence[str]:
+        return (f"{self.shape} {self.direction}",)
 
+    def written_bytes(self, finished: Sequence[Finished]) -> int:
+        return self.total_bytes if self.direction == "onto" else 0
 
-def _timed(job: RsyncJob, directory: str, scratch: str) -> Timed:
-    """Nobody else reads the tree on the candidate: by default only the first access writes a time."""
-    name = f"rsync-{job.shape}-{job.files}-{job.total_bytes}"
-    here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
-    if job.direction == "from":
-        tree = LaidOut(f"{here}-source", (_making(job, f"{here}-source", scratch),), anew=True)
-        copying = _copying(job, tree.path, f"{elsewhere}-copy", "from")
-        return Timed(copying.text, (copying,), (tree,), removes=(f"{elsewhere}-copy",))
-    tree = LaidOut(elsewhere, (_making(job, elsewhere, scratch),))
-    argv = ("tar", "--create", "--file=/dev/zero", f"--directory={elsewhere}", ".")  # for /dev/null it would not read
-    copying = _copying(job, elsewhere, here, "onto")
-    warm_up = (reading(argv, "reading the source into memory", job.total_bytes),)
-    return Timed(copying.text, (copying,), (tree,), warm_up, makes=here, writes_bytes=job.total_bytes)
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        """Nobody else reads the tree on the candidate: by default only the first access writes a time."""
+        name = f"rsync-{self.shape}-{self.files}-{self.total_bytes}"
+        here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
+        if self.direction == "from":
+            source, copy = f"{here}-source", f"{elsewhere}-copy"
+            tree = LaidOut(source, (self.making(self.shape, source, scratch, "making the source"),), anew=True)
+            copying = self._copying(source, copy)
+            return Timed(copying.text, (copying,), (tree,), removes=(copy,))
+        tree = LaidOut(elsewhere, (self.making(self.shape, elsewhere, scratch, "making the source"),))
+        copying = self._copying(elsewhere, here)
+        # Into /dev/null tar would not read.
+        argv = ("tar", "--create", "--file=/dev/zero", f"--directory={elsewhere}", ".")
+        warm_up = (reading(argv, "reading the source into memory", self.total_bytes),)
+        return Timed(copying.text, (copying,), (tree,), warm_up, makes=here, writes_bytes=self.total_bytes)
 
-
-def _copying(job: RsyncJob, source: str, target: str, preposition: str) -> Work:
-    text = f"rsync of {job.files:,} files {preposition} the candidate"
-    return writing(("rsync", "--archive", f"{source}/", target), text, job.total_bytes)
-
-
-def _making(job: RsyncJob, directory: str, scratch: str) -> Work:
-    arguments = ("make", job.shape, str(job.files), str(job.total_bytes), directory)
-    return writing(programs.command(WORKER, *arguments, scratch=scratch), "making the source", job.total_bytes)
+    def _copying(self, source: str, target: str) -> Work:
+        text = f"rsync of {self.files:,} files {self.direction} the candidate"
+        return writing(("rsync", "--archive", f"{source}/", target), text, self.total_bytes)

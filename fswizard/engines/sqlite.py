@@ -4,61 +4,100 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from fswizard.engines import timed
-from fswizard.engines.context import WorkloadContext
-from fswizard.engines.timed import Timed, Work
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import SqliteJob
-from fswizard.progress.workload_events import Measured, WorkloadEvent
+from fswizard.engines.shared.engine import Within, WorkloadContext
+from fswizard.engines.shared.timed import Timed, TimedEngine, Work, cpu_s, duration_s
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
+from fswizard.model.recipe import Cost, Program
+from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
 ROWS = 2000
 """The table's first rows, of which each transaction changes one."""
 PAYLOAD_BYTES = 200
+TRANSACTIONS_PER_S = {"wal": 1_200, "delete": 500}
+TRANSACTION_BYTES = {"wal": 26_000, "delete": 80_000}
+"""With SQLite's journal and the filesystem's."""
 
 
-async def run(job: SqliteJob, context: WorkloadContext, *, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
-    """Write the statements into a file, empty the caches, and let sqlite3 read them; the same seed gives the same."""
-    Path(_script(job, context.scratch)).write_text("\n".join(_statements(job, seed)))
+@dataclass(frozen=True, slots=True)
+class SqliteJob(TimedEngine):
+    """Transactions of SQLite, each on the disk before the next one begins (`synchronous = FULL`)."""
 
-    def figures(finished: Sequence[Finished]) -> Iterator[Measured]:
-        duration_s = timed.duration_s(finished)
-        yield Measured(OPERATION_RATE, job.transactions / duration_s)
-        yield Measured(DURATION, duration_s)
+    engine = "sqlite"
+    programs = (
+        Program("sqlite3", "database workloads", packages={"": "sqlite3", "fedora": "sqlite", "arch": "sqlite"}),
+    )
+    metrics = (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL)
+    journal: Literal["wal", "delete"]
+    transactions: Annotated[int, Within(1, 1_000_000)]
+
+    @property
+    def words(self) -> str:
+        return f"sqlite3, {self.transactions:,} transactions, journal mode {self.journal.upper()}"
+
+    @property
+    def cost(self) -> Cost:
+        written_bytes = self.transactions * TRANSACTION_BYTES[self.journal]
+        return Cost(0.0, self.transactions / TRANSACTIONS_PER_S[self.journal], 0, written_bytes)
+
+    @property
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        return [(self, self.cost.measure_bytes)]
+
+    def bring(self, context: WorkloadContext, seed: int) -> None:
+        Path(self._script(context.scratch)).write_text("\n".join(self._statements(seed)))
+
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
+        script = self._script(scratch).replace("\\", "\\\\").replace('"', '\\"')
+        # In a directory of its own, for the journal stands beside the database and bears its name.
+        argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
+        text, read = f"{self.transactions:,} transactions of SQLite", share_read(self._script(scratch))
+        # The user's own settings stand in HOME.
+        working = Work(argv, text, read, self.transactions, "1/s", {"HOME": scratch})
+        return Timed(text, (Work(("mkdir", database), "a directory for the database"), working), makes=database)
+
+    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
+        yield Measured(OPERATION_RATE, self.transactions / duration_s(finished))
+        yield Measured(DURATION, duration_s(finished))
         # What is asked to be kept: what SQLite writes twice to keep it safe is amplification.
-        yield Measured(BYTES_WRITTEN, (ROWS + 2 * job.transactions) * PAYLOAD_BYTES)
-        yield Measured(CPU, timed.cpu_s(finished))
+        yield Measured(BYTES_WRITTEN, (ROWS + 2 * self.transactions) * PAYLOAD_BYTES)
+        yield Measured(CPU, cpu_s(finished))
 
-    async with aclosing(timed.run(_timed(job, context.directory, context.scratch), job, context, figures)) as told:
-        async for what in told:
-            yield what
+    def _script(self, scratch: str) -> str:
+        return f"{scratch}/sqlite-{self.journal}-{self.transactions}.sql"
+
+    def _statements(self, seed: int) -> Iterator[str]:
+        """Each transaction adds a row and changes another, as a browser's history or a mail program's index does."""
+        dice = random.Random(seed)
+
+        def payload() -> str:
+            return dice.getrandbits(4 * PAYLOAD_BYTES).to_bytes(PAYLOAD_BYTES // 2, "little").hex()
+
+        def insert(number: int) -> str:
+            return f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
+
+        yield f"PRAGMA journal_mode = {self.journal};"
+        yield "PRAGMA synchronous = FULL;"
+        yield "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);"
+        yield "CREATE INDEX entry_word ON entry (word);"
+        yield "BEGIN;"
+        yield from map(insert, range(ROWS))
+        yield "COMMIT;"
+        for number in range(ROWS, ROWS + self.transactions):
+            yield "BEGIN;"
+            yield insert(number)
+            yield f"UPDATE entry SET content = '{payload()}' WHERE number = {dice.randrange(number)};"
+            yield "COMMIT;"
 
 
-def commands(job: SqliteJob) -> tuple[PlannedCommand, ...]:
-    """The programs of a job."""
-    return timed.commands(_timed(job, "MOUNT", "SCRATCH"))
-
-
-def _timed(job: SqliteJob, directory: str, scratch: str) -> Timed:
-    database = f"{directory}/sqlite-{job.journal}-{job.transactions}"
-    script = _script(job, scratch).replace("\\", "\\\\").replace('"', '\\"')
-    # In a directory of its own, for the journal stands beside the database and bears its name.
-    inside = f"{database}/database"
-    text = f"{job.transactions:,} transactions of SQLite"
-    # The user's own settings stand in HOME.
-    argv = ("sqlite3", "-batch", "-bail", inside, f'.read "{script}"')
-    read = _share_read(_script(job, scratch))
-    working = Work(argv, text, read, job.transactions, "1/s", {"HOME": scratch})
-    making = Work(("mkdir", database), "a directory for the database")
-    return Timed(text, (making, working), makes=database)
-
-
-def _share_read(script: str) -> Callable[[int], float]:
+def share_read(script: str) -> Callable[[int], float]:
     """How far a process is in reading the statements; what it reads of its own database does not count."""
 
     def share_done(pid: int) -> float:
@@ -70,29 +109,3 @@ def _share_read(script: str) -> Callable[[int], float]:
         return 0.0
 
     return share_done
-
-
-def _script(job: SqliteJob, scratch: str) -> str:
-    return f"{scratch}/sqlite-{job.journal}-{job.transactions}.sql"
-
-
-def _statements(job: SqliteJob, seed: int) -> Iterator[str]:
-    """Each transaction adds a row and changes another, as a browser's history or a mail program's index does."""
-    dice = random.Random(seed)
-
-    def payload() -> str:
-        return dice.getrandbits(4 * PAYLOAD_BYTES).to_bytes(PAYLOAD_BYTES // 2, "little").hex()
-
-    yield f"PRAGMA journal_mode = {job.journal};"
-    yield "PRAGMA synchronous = FULL;"
-    yield "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);"
-    yield "CREATE INDEX entry_word ON entry (word);"
-    yield "BEGIN;"
-    for number in range(ROWS):
-        yield f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
-    yield "COMMIT;"
-    for number in range(ROWS, ROWS + job.transactions):
-        yield "BEGIN;"
-        yield f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
-        yield f"UPDATE entry SET content = '{payload()}' WHERE number = {dice.randrange(number)};"
-        yield "COMMIT;"

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fswizard.engines.fileserver import FileServerJob
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
 from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT, operation_metrics
-from fswizard.model.recipe import FileServerJob, Workload
+from fswizard.model.recipe import Workload
 
 ALL, APPEND = "operations", "random-append"
 
@@ -149,7 +150,7 @@ def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
         int(threads[1]) if threads else 1, number, mean_bytes, 16 << 10, float(took[1]) if took else 0.0
     )
     name = personality[1] if personality else "filebench"
-    yield Workload(ALL, f"{name}: all operations", "fileserver", job, OPERATION_RATE)
+    yield Workload(ALL, f"{name}: all operations", job.engine, job, OPERATION_RATE)
     if "append" in operations:
         # Told beside the overall figure, not part of it: it is contained in it already.
-        yield Workload(APPEND, f"{name}: latency of appends", "fileserver", job, operation_metrics("append")[1], 0.0)
+        yield Workload(APPEND, f"{name}: latency of appends", job.engine, job, operation_metrics("append")[1], 0.0)

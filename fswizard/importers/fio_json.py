@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.errors import UsageError
 from fswizard.importers.fio_names import describe, fault_kind
-from fswizard.importers.fio_output import DumpReader, Figures, figures
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
 from fswizard.model.recipe import Workload

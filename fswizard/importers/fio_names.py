@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Literal, cast
 
+from fswizard.engines.fio import FioJob
 from fswizard.importers.parsed_run import block_metric, slug, workload
-from fswizard.model.recipe import FioJob, Workload
+from fswizard.model.recipe import Workload
 
 _KINDS = ("read", "write", "randread", "randwrite", "randrw", "rw", "readwrite")
 _WORDS = {"read": "reading", "write": "writing", "randread": "reading at random", "randwrite": "writing at random"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from fswizard.engines.fio import FioJob
 from fswizard.importers.parsed_run import Figure, ParsedRun, block_metric, refuse, workload
 from fswizard.model.metrics import IOPS, MEAN_LATENCY, THROUGHPUT
-from fswizard.model.recipe import FioJob, Workload
+from fswizard.model.recipe import Workload
 
 _SECTION = re.compile(r"\s*\[(?P<name>\w+)[^\]]*\]\s*")
 _LINE = re.compile(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.metrics import IOPS, THROUGHPUT, Metric
-from fswizard.model.recipe import FioJob, Job, TreeJob, Workload
+from fswizard.model.recipe import Job, Workload
 from fswizard.model.text import safe
 
 ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
@@ -65,8 +65,7 @@ def slug(text: str) -> str:
 
 def workload(name: str, title: str, metric: Metric, *, job: Job = ELSEWHERE, weight: float = 1.0) -> Workload:
     """A workload that was carried out elsewhere."""
-    engine: Literal["fio", "tree", "fileserver"] = "fio" if isinstance(job, FioJob) else "tree"
-    return Workload(name, safe(title), engine, job, metric, weight)
+    return Workload(name, safe(title), job.engine, job, metric, weight)
 
 
 def block_metric(block_bytes: int) -> Metric:

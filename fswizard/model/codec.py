@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from fswizard.model.recipe import Job, Workload
+
 T = TypeVar("T")
 _Reader = Callable[[Any], Any]
 
@@ -61,7 +63,8 @@ def _reader(hint: Any) -> _Reader:
     """What turns data into a value of that type. The message of its ValueError begins with the place in the object."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _flat_reader(hint) or functools.partial(_read_dataclass, hint)
+        read = _read_workload if hint is Workload else functools.partial(_read_dataclass, hint)
+        return _flat_reader(hint) or read
     if origin in (typing.Union, types.UnionType):
         return functools.partial(_read_union, sorted(arguments, key=lambda kind: kind is type(None)))
     if origin is typing.Literal:
@@ -83,14 +86,22 @@ def _fields(kind: type) -> tuple[tuple[str, _Reader, bool], ...]:
     )
 
 
-def _read_dataclass(kind: type, data: Any) -> Any:
+def _read_workload(data: Any) -> Any:
+    """Its job is one of its engine."""
+    kind: Any = Job.kinds.get(str(data.get("engine"))) if isinstance(data, dict) else None
+    if kind is None:
+        raise ValueError(f": a workload of one of {', '.join(Job.kinds)} was expected")
+    return _read_dataclass(Workload, data, job=_reader(kind))
+
+
+def _read_dataclass(kind: type, data: Any, **readers: _Reader) -> Any:
     if not isinstance(data, dict):
         raise ValueError(": an object was expected")
     values = {}
     for name, read, required in _fields(kind):
         if name in data:
             try:
-                values[name] = read(data[name])
+                values[name] = readers.get(name, read)(data[name])
             except ValueError as error:
                 raise ValueError(f".{name}{error}") from None
         elif required:

@@ -1,8 +1,7 @@
-"""The figures that each way of measuring yields, and their names: the only place that defines one."""
+"""The figures that engines yield, and their names: the only place that defines one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,24 +78,3 @@ def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, M
         Metric(f"{operation}_p99_latency", "s", "lower"),
         Metric(f"{operation}_worst_latency", "s", "lower"),
     )
-
-
-ENGINE_METRICS: Mapping[str, tuple[Metric, ...]] = {
-    "fio": (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
-    "tree": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
-    "fileserver": (
-        OPERATION_RATE,
-        *LATENCIES,
-        BYTES_WRITTEN,
-        CPU,
-        *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
-    ),
-    "backup": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
-    "rsync": (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL),
-    "sqlite": (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL),
-    "overflow": (
-        *(THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU),
-        *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
-    ),
-}
-"""Every figure that an engine yields; a recipe names one of them as the workload's primary metric."""

@@ -2,168 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field
+from typing import Any, ClassVar
 
 from fswizard.model.metrics import Metric
-from fswizard.model.units import duration_text, size_text
-
-Engine = Literal["fio", "tree", "fileserver", "backup", "rsync", "sqlite", "overflow"]
-"""A way of measuring."""
 
 
 @dataclass(frozen=True, slots=True)
-class FioJob:
-    """A block workload that fio carries out on one file."""
+class Program:
+    """A program that something needs."""
 
-    rw: Literal["read", "write", "randread", "randwrite", "randrw"]
-    block_bytes: int
-    size_bytes: int
-    """Size of the file, shared by all workloads of a recipe that name the same size."""
-    seconds: float = 0.0
-    """Time-based when above 0; else the whole file once."""
-    jobs: int = 1
-    depth: int = 1
-    io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
-    direct: bool = True
-    fsync: int = 0
-    """fsync after so many writes; 0 means once at the end."""
-
-    @property
-    def writes(self) -> bool:
-        return self.rw not in ("read", "randread")
-
-    @property
-    def random(self) -> bool:
-        return self.rw.startswith("rand")
-
-    @property
-    def makes_its_file(self) -> bool:
-        """It writes a new file instead of working on one that was laid out beforehand."""
-        return self.rw == "write" and not self.seconds and self.jobs == 1
-
-
-TreeOperation = Literal["copy", "delete", "tar", "untar", "find", "du", "git-status", "install", "read"]
+    name: str
+    purpose: str
+    """What it is needed for, in words."""
+    required: bool = False
+    """The default run cannot do without it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Its package by distribution; `` (the empty name) stands for all others."""
 
 
 @dataclass(frozen=True, slots=True)
-class TreeShape:
-    """What a user's own tree looks like, without a name in it."""
+class Cost:
+    """Of a job: the seconds it takes and the bytes it writes, before and while it is measured."""
 
-    sizes: tuple[int, ...]
-    """Quantiles of the files' sizes in bytes at equal steps, the smallest and the largest included."""
-    files_at_depth: tuple[int, ...]
-    """How many files lie in the top directory, in directories below it, and so on."""
-    directories_at_depth: tuple[int, ...]
-    """How many directories there are so deep; the first is the top one alone."""
-    random_share: float
-    """So much of every block is random and does not compress."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeJob:
-    """Work on a generated directory tree with the everyday programs."""
-
-    operation: TreeOperation
-    """`install` writes every file with an fsync, as package managers do; `read` reads all in a random order."""
-    shape: Literal["small-files", "source", "mixed", "own"]
-    """Package recipes, a kernel's sources, a project with pictures and films, or the user's own."""
-    files: int
-    total_bytes: int
-    own: TreeShape | None = None
-    """Of the shape `own`, what it is."""
+    prepare_s: float
+    measure_s: float
+    prepare_bytes: int
+    measure_bytes: int
+    always_s: float = 0.0
+    """Of the preparation, what no earlier job does for it."""
+    always_bytes: int = 0
 
     @property
-    def program(self) -> str:
-        """What does it, for people."""
-        programs = {"copy": "cp -a", "delete": "rm -rf", "tar": "tar --create", "untar": "tar --extract"}
-        others = {"git-status": "git status", "install": "installation", "read": "reading"}
-        return {**programs, **others}.get(self.operation, self.operation)
-
-    @property
-    def writes(self) -> bool:
-        return self.operation in ("copy", "tar", "untar", "install")
+    def prepare_share(self) -> float:
+        """Of the whole duration, that of the preparation."""
+        return self.prepare_s / (self.prepare_s + self.measure_s)
 
 
-@dataclass(frozen=True, slots=True)
-class FileServerJob:
-    """The file-server mix of filebench: create and write, append, read whole, delete, stat."""
+class Job:
+    """What a workload asks of its engine: a frozen dataclass for each, in the engine's own file."""
 
-    threads: int
-    files: int
-    mean_file_bytes: int
-    mean_append_bytes: int
-    seconds: float
-    fill_percent: int = 0
-    """Of the filesystem, so much is filled with other files before; 0 leaves it as it is."""
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    kinds: ClassVar[dict[str, type[Job]]] = {}
+    """By the engine's name; `fswizard.engines` fills it."""
 
-
-@dataclass(frozen=True, slots=True)
-class BackupJob:
-    """An archive made with borg: the first one of a tree, or one of a second, mostly equal copy."""
-
-    archive: Literal["first", "second"]
-    files: int
-    total_bytes: int
+    engine: ClassVar[str]
+    metrics: ClassVar[tuple[Metric, ...]]
+    """Every figure that it yields; a recipe names one of them as the workload's primary metric."""
+    programs: ClassVar[tuple[Program, ...]] = ()
+    """What must be installed; their versions belong to the result."""
 
     @property
     def words(self) -> str:
         """What is done, for people."""
-        which = "a tree" if self.archive == "first" else "a second, mostly equal copy"
-        return f"borg create of {which}: {self.files:,} files, {size_text(self.total_bytes)} together"
-
-
-@dataclass(frozen=True, slots=True)
-class RsyncJob:
-    """A generated tree that rsync copies onto the candidate, or from it, where access times may be written."""
-
-    direction: Literal["onto", "from"]
-    shape: Literal["small-files", "mixed"]
-    files: int
-    total_bytes: int
+        raise NotImplementedError
 
     @property
-    def words(self) -> str:
-        """What is done, for people."""
-        return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} together"
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteJob:
-    """Transactions of SQLite, each on the disk before the next one begins (`synchronous = FULL`)."""
-
-    journal: Literal["wal", "delete"]
-    transactions: int
+    def cost(self) -> Cost:
+        """What is to be expected on an ordinary SATA SSD; at most so many bytes where time decides."""
+        raise NotImplementedError
 
     @property
-    def words(self) -> str:
-        """What is done, for people."""
-        return f"sqlite3, {self.transactions:,} transactions, journal mode {self.journal.upper()}"
-
-
-@dataclass(frozen=True, slots=True)
-class OverflowJob:
-    """Random writes for so long that a shingled disk's persistent cache overflows."""
-
-    working_set_bytes: int
-    """Beyond the cache, else it only fills it again and again."""
-    seconds: float
-    block_bytes: int = 4096
-    depth: int = 32
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        """Names and sizes of what it leaves behind; jobs that share it give the same name."""
+        raise NotImplementedError
 
     @property
-    def words(self) -> str:
-        """What is done, for people."""
-        file = size_text(self.working_set_bytes)
-        return f"fio writes here and there in a file of {file} for {duration_text(self.seconds)}"
+    def works_on(self) -> Job:
+        """The same for all jobs that share what they work on."""
+        return self
 
     @property
-    def fio(self) -> FioJob:
-        """What fio does."""
-        return FioJob("randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth)
+    def seconds(self) -> float:
+        """So long it takes on any disk; 0 where the work decides."""
+        return 0.0
 
+    @property
+    def fill_percent(self) -> int:
+        """Of the filesystem, so much is filled with other files before; 0 leaves it as it is."""
+        return 0
 
-Job = FioJob | TreeJob | FileServerJob | BackupJob | RsyncJob | SqliteJob | OverflowJob
+    @property
+    def direct(self) -> bool:
+        """It goes past the memory of the machine."""
+        return False
+
+    @property
+    def runs_bare(self) -> bool:
+        """It can be done on a device without a filesystem, too."""
+        return False
+
+    @property
+    def work(self) -> str:
+        """The kind of work, by which published figures are found; empty where nobody has published any."""
+        return ""
+
+    def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
+        """The same work with so many files for so long, and the bytes it takes; None where others' programs do it."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +111,7 @@ class Workload:
     name: str
     """Stable name within the recipe, such as `random-write`."""
     title: str
-    engine: Engine
+    engine: str
     job: Job
     metric: Metric
     """The primary metric: the one that ratios are made of."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.errors import FswizardError, UsageError
+from fswizard.model.keys import nearest
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.recipes.keys import nearest
 from fswizard.recipes.parsing import LONGEST_FILE_BYTES, parse
 from fswizard.system.files import read_file
 

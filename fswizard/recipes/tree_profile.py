@@ -11,13 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fswizard.engines.tree import DEEPEST, TreeJob, TreeOperation, TreeShape
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected_s, room, writes_bytes
 from fswizard.model.metrics import DURATION
-from fswizard.model.recipe import TreeJob, TreeOperation, TreeShape
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.recipes.parsing import DEEPEST
 
 STEPS = 128
 """Between the quantiles of the sizes: the distribution is kept to a 128th."""
@@ -121,7 +120,7 @@ def recipe_text(seen: Look) -> str:
             "[[workload]]",
             f'name = "{operation}"',
             f'title = "{title}"',
-            'engine = "tree"',
+            f'engine = "{TreeJob.engine}"',
             f'metric = "{DURATION.name}"',
             f'why = "{why}"',
             f'operation = "{operation}"',

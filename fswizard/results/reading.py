@@ -9,6 +9,7 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
+import fswizard.engines  # noqa: F401 - finds the kinds of jobs that plans consist of
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
 from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted

@@ -9,7 +9,6 @@ from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
 from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import FioJob
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import size_text
 from fswizard.system import host
@@ -111,7 +110,7 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
 
 
 def _cached(plan: Plan) -> Iterator[Doubt]:
-    buffered = [w for w in plan.recipe.workloads if not (isinstance(w.job, FioJob) and w.job.direct)]
+    buffered = [w for w in plan.recipe.workloads if not w.job.direct]
     memory = host.this.memory_bytes()
     rooms = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
     room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(rooms)

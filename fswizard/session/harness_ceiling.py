@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from fswizard.engines import WorkloadFailed, run
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import FileServerJob, Job, Recipe, TreeJob, Workload
+from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Measured
 from fswizard.system import host
@@ -55,19 +54,6 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
         return
     most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.room(MEMORY).free_bytes)
     for workload in recipe.workloads:
-        job, size_bytes = _smaller(workload.job)
-        if job is not None and size_bytes <= most_bytes:
-            yield workload, job
-
-
-def _smaller(job: Job) -> tuple[Job | None, float]:
-    """A job of the same kind that is over soon, and the room that it takes; None where others' programs do the work."""
-    if isinstance(job, FileServerJob):
-        files = min(job.files, max(FILES, 5 * job.threads))
-        seconds = min(job.seconds, SECONDS)
-        return replace(job, files=files, seconds=seconds, fill_percent=0), files * job.mean_file_bytes
-    if isinstance(job, TreeJob) and job.operation in ("install", "read") and job.own is None:
-        files = min(job.files, FILES)
-        total_bytes = job.total_bytes * files // job.files
-        return replace(job, files=files, total_bytes=total_bytes), 2 * total_bytes
-    return None, 0.0
+        small = workload.job.small(FILES, SECONDS)
+        if small is not None and small[1] <= most_bytes:
+            yield workload, small[0]

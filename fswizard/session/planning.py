@@ -14,7 +14,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Member, Plan, PlannedCommand, Target
-from fswizard.model.recipe import FioJob, Recipe
+from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.session import harness_ceiling
 from fswizard.system.commands import find
@@ -80,7 +80,7 @@ def estimated(plan: Plan) -> Plan:
     kind = plan.drive.kind if plan.drive else "unknown"
     recipe, target = _on_disk(plan.recipe, kind), plan.target
     alone = target.kind == "image" and not target.others
-    bare_s = sum(w.seconds for w in recipe.workloads if isinstance(w.job, FioJob)) if alone else 0.0
+    bare_s = sum(w.seconds for w in recipe.workloads if w.job.runs_bare) if alone else 0.0
     return replace(
         plan,
         recipe=recipe,

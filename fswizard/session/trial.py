@@ -6,12 +6,11 @@ import errno
 import os
 from contextlib import aclosing
 
-from fswizard.engines import WorkloadFailed, run
-from fswizard.engines.context import WorkloadContext
+from fswizard.engines import WorkloadContext, WorkloadFailed, run
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, USED
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.recipe import FioJob, Workload
+from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.throughput_series import SeriesRecorder
@@ -68,7 +67,7 @@ async def run_bare(plan: Plan, images: ScratchImages, emitter: Emitter) -> None:
     if context is None:
         return
     for workload in plan.recipe.workloads:
-        if isinstance(workload.job, FioJob) and not workload.job.fsync:
+        if workload.job.runs_bare:
             emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
                            expected_s=workload.seconds)  # fmt: skip
             try:

@@ -10,7 +10,7 @@ from fswizard.drives import composed, details, place_of
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Target
-from fswizard.model.recipe import FileServerJob, Recipe
+from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text, parse_size
 from fswizard.targets import device_checks, locations
 
@@ -138,7 +138,7 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
 
 
 def _refuse_filling(recipe: Recipe) -> None:
-    if any(isinstance(workload.job, FileServerJob) and workload.job.fill_percent for workload in recipe.workloads):
+    if any(workload.job.fill_percent for workload in recipe.workloads):
         raise Refused(
             f"The recipe {recipe.name} fills the filesystem, and yours has files of yours.",
             "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",

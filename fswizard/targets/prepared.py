@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from fswizard.engines.context import WorkloadContext
+from fswizard.engines import WorkloadContext
 from fswizard.model.filesystem import Candidate
 
 

@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard import recipes
-from fswizard.engines import tree
+from fswizard.engines.fio import FioJob
+from fswizard.engines.shared import tree_worker
+from fswizard.engines.tree import TreeJob
 from fswizard.model import events
 from fswizard.model.codec import from_json
 from fswizard.model.events import CommandFinished, Event, StepStarted
-from fswizard.model.recipe import FioJob, Recipe, TreeJob
+from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text
 from tests.bench.pairs import Pairs, spread
 from tests.bench.table import Line, Size, at_most, not_measured, told
 
 TITLE = "The same comparison, by hand and through us"
 SCRIPT = Path(__file__).with_suffix(".sh")
-WORKER = Path(tree.__file__).with_name(tree.WORKER)
+WORKER = Path(tree_worker.__file__)
 FILESYSTEMS = ("ext4", "xfs", "btrfs")
 PAIRS_ROUNDS_AND_IMAGE: dict[Size, tuple[int, int, str]] = {
     "full": (2, 2, "3G"), "short": (1, 1, "3G"), "tiny": (1, 1, "512M")

@@ -14,14 +14,15 @@ from typing import Literal
 
 from fswizard import engines
 from fswizard.cli.narration import Narration
-from fswizard.engines.context import WorkloadContext
+from fswizard.engines import WorkloadContext
+from fswizard.engines.fio import FioJob
+from fswizard.engines.shared.fio_output import DumpReader, figures
 from fswizard.filesystems import parse_candidate
-from fswizard.importers.fio_output import DumpReader, figures
 from fswizard.model.events import Event, SampleTaken
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import CPU, IOPS, MEDIAN_LATENCY, P99_LATENCY
 from fswizard.model.plan import Plan, Target, Trial
-from fswizard.model.recipe import FioJob, Workload
+from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fswizard.engines import fileserver_worker, programs, tree_worker
+from fswizard.engines.shared import fileserver_worker, running, tree_worker
 from tests.bench.fio_jobs import MEMORY
 from tests.bench.pairs import Pairs
 from tests.bench.screens import children_cpu_s
@@ -76,7 +76,7 @@ def _settle(where: Path) -> None:
 
 
 def _ours(program: str, *arguments: object) -> str:
-    return _output(programs.interpreter(), "-I", "-S", program, *map(str, arguments))
+    return _output(running.interpreter(), "-I", "-S", program, *map(str, arguments))
 
 
 def _fileserver(ours: bool, loop: str, where: Path, seconds: float) -> Mapping[str, float]:

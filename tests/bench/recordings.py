@@ -25,9 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fswizard.engines.fio import FioJob
+from fswizard.engines.tree import TreeJob
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.metrics import DURATION, IOPS
-from fswizard.model.recipe import FioJob, Recipe, TreeJob, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.session.session import Session
 from fswizard.stats import Decision, decide, judge

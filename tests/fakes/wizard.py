@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.drives.probe_target import ProbeTarget
 from fswizard.engines import commands
-from fswizard.engines.running import failure
+from fswizard.engines.shared.running import failure
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fswizard.engines.fio import FioJob
+from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import Event
 from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import FioJob, Recipe, TreeJob, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.session.session import Session
 

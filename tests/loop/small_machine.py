@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fswizard.engines.fio import FioJob
 from fswizard.model.metrics import IOPS
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import FioJob, Recipe, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.tui.backend import ThisMachine
 from fswizard.tui.choices import WizardChoices
 

@@ -17,10 +17,10 @@ import pytest
 
 from fswizard import results
 from fswizard.drives.targets import find_device
-from fswizard.engines import fio
+from fswizard.engines.fio import FioJob
+from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import RoundDiscarded, RunEnded, SampleTaken, StepStarted
-from fswizard.model.recipe import FioJob, TreeJob
 from fswizard.model.result import Result
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
@@ -240,7 +240,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
                 return 0.5
             return 600.0
 
-        monkeypatch.setattr(fio, "_limit_s", limit_s)
+        monkeypatch.setattr(FioJob, "limit_s", property(limit_s))
         await watch(session)
         host.recover()
         assert_nothing_lives(host.directory, [])
@@ -403,7 +403,7 @@ async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypat
     fake.write_text('#!/bin/sh\n[ "$1" = --version ] || exec sleep 1000\n')
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(fio, "_limit_s", lambda job: 0.2)
+    monkeypatch.setattr(FioJob, "limit_s", property(lambda job: 0.2))
     recipe = replace(TINY, workloads=(RANDOM_WRITE,))
     plan = replace(
         make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path)))), minimum_rounds=1, maximum_rounds=1

@@ -20,7 +20,12 @@ from typing import Any
 import pytest
 
 from fswizard import engines
-from fswizard.model.recipe import BackupJob, FioJob, Job, RsyncJob, SqliteJob, TreeJob
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
+from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Measured
 from fswizard.system import block_stats
 from tests.loop.loop_context import LoopContext, loop_context, run

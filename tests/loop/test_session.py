@@ -12,6 +12,7 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
+from fswizard.engines.fio import FioJob
 from fswizard.model.events import (
     CommandFinished,
     Event,
@@ -25,7 +26,6 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
-from fswizard.model.recipe import FioJob
 from fswizard.session.session import Session
 from tests.loop.runs import COPY_TREE, RANDOM_WRITE, TINY, short_plan, watch
 

@@ -16,22 +16,16 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
-from fswizard.engines import ENGINES
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob, TreeShape
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
-from fswizard.model.metrics import DURATION, ENGINE_METRICS, IOPS
-from fswizard.model.recipe import (
-    BackupJob,
-    FileServerJob,
-    FioJob,
-    Job,
-    OverflowJob,
-    Recipe,
-    RsyncJob,
-    SqliteJob,
-    TreeJob,
-    TreeShape,
-    Workload,
-)
+from fswizard.model.metrics import DURATION, IOPS
+from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.session.session import Session
 from tests.conftest import NEEDS
 from tests.loop.runs import short_plan, watch
@@ -89,7 +83,7 @@ def all_workloads() -> Iterator[Workload]:
         if recipe.source == recipes.SHIPPED
         for workload in recipe.workloads
     ]
-    for recipe_name, workload in sorted(shipped, key=lambda item: getattr(item[1].job, "fill_percent", 0)):
+    for recipe_name, workload in sorted(shipped, key=lambda item: item[1].job.fill_percent):
         job = small(workload.job)
         if job not in seen:
             seen.add(job)
@@ -97,7 +91,7 @@ def all_workloads() -> Iterator[Workload]:
         if workload.name == "overflow":
             for name, unshipped in UNSHIPPED.items():
                 metric = IOPS if isinstance(unshipped, FioJob) else DURATION
-                yield Workload(name, name, ENGINES[type(unshipped)], unshipped, metric)
+                yield Workload(name, name, unshipped.engine, unshipped, metric)
 
 
 WORKLOADS = tuple(all_workloads())
@@ -169,11 +163,11 @@ def test_every_workload_of_every_recipe_yields_sane_figures(filesystem: str, whi
     matrix = measured(filesystem, which, tmp_path)
     assert matrix.failures == []
     workloads = workloads_of(which)
-    assert {w.name for w in workloads if isinstance(w.job, FioJob) and not w.job.fsync} <= matrix.bare
+    assert {w.name for w in workloads if w.job.runs_bare} <= matrix.bare
     for workload in workloads:
         cell, where = matrix.cells[filesystem, workload.name], (filesystem, workload.name)
         figures = cell.figures
-        expected = [metric.name for metric in ENGINE_METRICS[workload.engine]]
+        expected = [metric.name for metric in workload.job.metrics]
         assert [name for name in (*expected, *BESIDE) if name not in figures] == [], (*where, matrix.told)
         assert cell.primary == [workload.metric.name], where
         assert figures[workload.metric.name] > 0, where
@@ -201,7 +195,7 @@ def _bytes_are_sane(job: Job, figures: dict[str, float], where: Sequence[str]) -
         assert written == 0, where
     elif isinstance(job, (FioJob, FileServerJob, OverflowJob, SqliteJob)):
         assert written > 0, where
-    if isinstance(job, (FioJob, OverflowJob)) and written and getattr(job, "direct", True):
+    if isinstance(job, (FioJob, OverflowJob)) and written and job.direct:
         assert on_device >= 0.99 * written, where
     if written >= 16 * MIB and writes_each_byte_once(job):
         assert on_device < 1.5 * written, (*where, "what the preparation wrote does not count")

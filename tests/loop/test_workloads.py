@@ -13,16 +13,14 @@ import pytest
 
 from fswizard import engines
 from fswizard.engines import WorkloadFailed
-from fswizard.model.recipe import (
-    BackupJob,
-    FileServerJob,
-    FioJob,
-    Job,
-    OverflowJob,
-    RsyncJob,
-    SqliteJob,
-    TreeJob,
-)
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
+from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Measured
 from tests.conftest import NEEDS
 from tests.loop.loop_context import LoopContext, loop_context, run

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.drives.targets import find_device
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import IOPS
-from fswizard.model.recipe import FioJob, OverflowJob, Recipe, Workload
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.session.session import Session

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.engines.fio import late_share
-from fswizard.importers.fio_output import Direction, DumpReader, Figures, figures
+from fswizard.engines.shared.fio_output import Direction, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
 

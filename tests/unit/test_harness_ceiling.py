@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.tree import TreeJob
 from fswizard.model.events import Event, SampleTaken
 from fswizard.model.metrics import DURATION, OPERATION_RATE
-from fswizard.model.recipe import FileServerJob, TreeJob
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.session import harness_ceiling

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from fswizard import importers, results
 from fswizard.advice import conclude
+from fswizard.engines.fileserver import FileServerJob
 from fswizard.errors import FswizardError, UsageError
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
 from fswizard.importers.assemble import by_disk, sources_of
-from fswizard.model.recipe import FileServerJob
 from fswizard.model.result import Result, Sample
 from fswizard.report import render
 

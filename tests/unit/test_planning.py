@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import FioJob
 from fswizard.session.planning import Choices, TargetChoice, make_plan, parse_target
 from fswizard.targets import locations
 from fswizard.targets.journal import Journal

@@ -11,19 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fswizard import recipes
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.recipe import (
-    BackupJob,
-    FileServerJob,
-    FioJob,
-    OverflowJob,
-    Recipe,
-    RsyncJob,
-    SqliteJob,
-    TreeJob,
-    Workload,
-)
+from fswizard.model.recipe import Recipe, Workload
 from tests.fakes.command_line import fswizard
 
 MIB = 1 << 20

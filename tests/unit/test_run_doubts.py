@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from fswizard.cli.run import plan_text
+from fswizard.engines.fio import FioJob
+from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import FioJob, TreeJob
 from fswizard.session import doubts, idle_wait
 from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use

@@ -8,9 +8,11 @@ from random import Random
 import pytest
 
 from fswizard import recipes
-from fswizard.engines import fileserver_worker
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.shared import fileserver_worker
+from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidate, require_members
-from fswizard.model.recipe import FileServerJob, FioJob, TreeJob
 
 KIB, MIB = 1 << 10, 1 << 20
 

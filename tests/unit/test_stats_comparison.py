@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
+from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Target
-from fswizard.model.recipe import FioJob
 from fswizard.model.result import Result
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, cells

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from fswizard import recipes
-from fswizard.engines import tree_worker
+from fswizard.engines.shared import tree_worker
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
-from fswizard.model.recipe import Recipe, TreeJob
+from fswizard.model.recipe import Recipe
 from fswizard.recipes import tree_profile
 from tests.fakes.command_line import fswizard
 

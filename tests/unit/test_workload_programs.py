@@ -18,14 +18,22 @@ import psutil
 import pytest
 
 from fswizard import engines
-from fswizard.engines import WorkloadFailed, fileserver_worker, laid_out, rsync, sqlite, tree, tree_worker
-from fswizard.engines.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
-from fswizard.engines.running import failure, running, succeed
-from fswizard.engines.timed import Work
+from fswizard.engines import WorkloadFailed, sqlite, tree
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.shared import fileserver_worker, tree_worker
+from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
+from fswizard.engines.shared.running import failure, making, running, succeed
+from fswizard.engines.shared.timed import TimedEngine, Work
+from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import Refused
-from fswizard.model.estimates import LEFT_BY_COMPRESSION
-from fswizard.model.metrics import ENGINE_METRICS, OPERATIONS
-from fswizard.model.recipe import BackupJob, FileServerJob, FioJob, Job, OverflowJob, RsyncJob, SqliteJob, TreeJob
+from fswizard.model.metrics import OPERATIONS
+from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress
 from fswizard.system import clock
 from fswizard.system.process import Finished
@@ -123,7 +131,7 @@ def test_the_file_server_names_its_operations_as_the_metrics_do() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: str, context: LocalContext) -> None:
     measured = await figures_of(JOBS[engine], context)
-    assert list(measured) == [metric.name for metric in ENGINE_METRICS[engine]]
+    assert list(measured) == [metric.name for metric in JOBS[engine].metrics]
     ran = [process._argv for process in context.started]
     known = {"MOUNT": context.directory, "SCRATCH": context.scratch, "SEED": "7"}
     for command in engines.commands(JOBS[engine]):
@@ -177,7 +185,7 @@ async def test_what_is_measured_is_made_afresh_each_time_and_a_true_copy(context
 
 async def test_what_could_not_be_made_whole_is_taken_away_and_made_again(context: LocalContext) -> None:
     with pytest.raises(WorkloadFailed):
-        async with laid_out.making(context, f"{context.directory}/part"):
+        async with making(context, f"{context.directory}/part"):
             await succeed(context, ("mkdir", "part"), limit_s=60)
             await succeed(context, ("false",), limit_s=60)
     assert list(Path(context.directory).iterdir()) == []
@@ -211,7 +219,7 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, c
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
     job: Job, context: LocalContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.engines.running.POLL_S", 0.01)  # however quick this machine is
+    monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)  # however quick this machine is
     async with aclosing(engines.run(job, context, seed=1)) as told:
         seen = [what async for what in told if isinstance(what, Progress)]
     fractions = [progress.fraction for progress in seen if progress.fraction is not None]
@@ -224,7 +232,7 @@ async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a
 def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None:
     script = tmp_path / "statements.sql"
     script.write_bytes(bytes(1000))
-    share_read = sqlite._share_read(str(script))
+    share_read = sqlite.share_read(str(script))
     assert share_read(os.getpid()) == 0
     with script.open("rb", buffering=0) as file:
         file.read(250)
@@ -234,8 +242,8 @@ def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None
 def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"tree/part-{number}/below").mkdir(parents=True)
-    share_walked = tree._share_walked(str(tmp_path / "tree"))
-    checked = tree._share_walked(str(tmp_path / "tree"), begins=0.5)
+    share_walked = tree.share_walked(str(tmp_path / "tree"))
+    checked = tree.share_walked(str(tmp_path / "tree"), begins=0.5)
     for place, name in enumerate(os.listdir(tmp_path / "tree")):
         with (tmp_path / f"tree/{name}/below/file").open("w") as file:
             walker = subprocess.Popen(("sleep", "60"), cwd=tmp_path, stdin=file.fileno())
@@ -260,10 +268,8 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
 )
 async def test_a_program_that_is_done_has_told_that_it_is(job: Job, context: LocalContext) -> None:
     await figures_of(job, context)
-    timed = rsync._timed(job, context.directory, context.scratch) if isinstance(job, RsyncJob) else None
-    if isinstance(job, TreeJob):
-        timed = tree._timed(job, context.directory, context.scratch, "7")
-    assert timed is not None
+    assert isinstance(job, TimedEngine)
+    timed = job.timed(context.directory, context.scratch, "7")
     (work,) = timed.works
     assert work.share_done is not None
     # By its end what rsync's other half has written is its own, too.

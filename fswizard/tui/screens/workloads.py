@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 
-from fswizard.model.recipe import FileServerJob, FioJob, Recipe, TreeJob, Workload
-from fswizard.model.units import binary_size_text, duration_text, size_text
+from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.units import duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, turned
 from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.drives import wear_text
@@ -202,7 +202,7 @@ def _recipe_words(recipe: Recipe, brief: bool, comparing: bool) -> Drawing:
 def _workload_words(workload: Workload, weight: float, brief: bool) -> Drawing:
     better = "higher is better" if workload.metric.better == "higher" else "lower is better"
     pairs = [
-        ("Does", _job(workload)),
+        ("Does", workload.job.words),
         ("Figure", f"{workload.metric.name.replace('_', ' ')}, {better}"),
         ("Takes", f"about {duration_text(workload.seconds)} for each candidate in each round"),
         ("Writes", f"up to {size_text(workload.writes_bytes)}"),
@@ -216,19 +216,3 @@ def _workload_words(workload: Workload, weight: float, brief: bool) -> Drawing:
         return lines([*rows, Content(""), facts(pairs, width)])
 
     return draw
-
-
-def _job(workload: Workload) -> str:
-    job = workload.job
-    if isinstance(job, FioJob):
-        words = {"read": "reads in order", "write": "writes in order", "randread": "reads here and there"}
-        kind = words.get(job.rw, "writes here and there" if job.rw == "randwrite" else "reads and writes")
-        parallel = f", {job.jobs} programs" if job.jobs > 1 else ""
-        depth = f", {job.depth} requests at a time" if job.depth > 1 else ""
-        file = binary_size_text(job.size_bytes)
-        return f"fio {kind}, blocks of {binary_size_text(job.block_bytes)}, file of {file}{parallel}{depth}"
-    if isinstance(job, TreeJob):
-        return f"{job.program} of {job.files:,} files, {size_text(job.total_bytes)} together"
-    if isinstance(job, FileServerJob):
-        return f"{job.threads} programs create, append to, read and delete among {job.files:,} files"
-    return job.words

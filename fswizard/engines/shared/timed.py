@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from fswizard.engines import laid_out
-from fswizard.engines.context import WorkloadContext
-from fswizard.engines.running import check, running, within
-from fswizard.model.estimates import measured_s, preparation_s
+from fswizard.engines.shared.engine import Engine, WorkloadContext
+from fswizard.engines.shared.running import check, making, remove, running, within
 from fswizard.model.metrics import WORST_STALL
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
 from fswizard.system import clock
 from fswizard.system.block_stats import counters
@@ -67,48 +64,63 @@ class Timed:
     """What `works` make outside the candidate: removed before and afterwards."""
 
 
-async def run(
-    timed: Timed, job: Job, context: WorkloadContext, figures: Callable[[Sequence[Finished]], Iterator[Measured]]
-) -> AsyncGenerator[WorkloadEvent, None]:
-    """Lay out, warm up, empty the caches, do the work and sync; `figures` are those of the timed programs."""
-    missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
-    share = preparation_s(job) / (preparation_s(job) + measured_s(job)) if missing else 0.0
-    limit_s = _limit_s(job)
-    for number, wanted in enumerate(missing):
-        start, step = share * number / len(missing), share / len(missing)
-        async with laid_out.making(context, wanted.path), aclosing(_all(wanted.works, context, limit_s)) as told:
-            async for what in told:
-                yield within(what, start, step)
-    if timed.removes:
-        await laid_out.remove(context, *timed.removes)
-    async with aclosing(_all(timed.warm_up, context, limit_s)) as told:
-        async for what in told:
-            yield within(what, share, 0.0)
-    async with laid_out.making(context, timed.makes) if timed.makes else nullcontext():
-        await context.remount()
-        context.laid_out.discard(timed.takes_away)
-        yield Doing(timed.text, measured=True)
-        finished, stalls = [], _Stalls()
-        async with aclosing(_measure(timed, context, limit_s, stalls)) as told:
-            async for what in told:
-                yield within(what, share, 1 - share)
-                if isinstance(what, Ran):
-                    finished.append(what.finished)
-        for measured in figures(finished):
-            yield measured
-        yield Measured(WORST_STALL, stalls.worst_s)
-    if timed.removes:
-        await laid_out.remove(context, *timed.removes)
+class TimedEngine(Engine):
+    """A job that is a `Timed`."""
 
+    __slots__ = ()
 
-def commands(timed: Timed) -> tuple[PlannedCommand, ...]:
-    """The programs, in order."""
-    planned = []
-    for wanted in timed.lay_out:
-        unless = "" if wanted.anew else ", unless it is there"
-        planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
-    works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
-    return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        """What is done on the candidate at `directory`."""
+        raise NotImplementedError
+
+    def bring(self, context: WorkloadContext, seed: int) -> None:
+        """Put into `context.scratch` what the programs need."""
+
+    def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
+        """Those of the timed programs."""
+        raise NotImplementedError
+
+    def commands(self) -> tuple[PlannedCommand, ...]:
+        timed, planned = self.timed("MOUNT", "SCRATCH", "SEED"), list[PlannedCommand]()
+        for wanted in timed.lay_out:
+            unless = "" if wanted.anew else ", unless it is there"
+            planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
+        works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
+        return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
+
+    async def run(
+        self, context: WorkloadContext, *, seed: int, bare: bool = False
+    ) -> AsyncGenerator[WorkloadEvent, None]:
+        self.bring(context, seed)
+        timed, cost = self.timed(context.directory, context.scratch, str(seed)), self.cost
+        missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
+        share = cost.prepare_share if missing else 0.0
+        limit_s = 180.0 + 40 * (cost.measure_s + cost.prepare_s)
+        for number, wanted in enumerate(missing):
+            start, step = share * number / len(missing), share / len(missing)
+            async with making(context, wanted.path), aclosing(_all(wanted.works, context, limit_s)) as told:
+                async for what in told:
+                    yield within(what, start, step)
+        if timed.removes:
+            await remove(context, *timed.removes)
+        async with aclosing(_all(timed.warm_up, context, limit_s)) as told:
+            async for what in told:
+                yield within(what, share, 0.0)
+        async with making(context, timed.makes) if timed.makes else nullcontext():
+            await context.remount()
+            context.laid_out.discard(timed.takes_away)
+            yield Doing(timed.text, measured=True)
+            finished, stalls = [], _Stalls()
+            async with aclosing(_measure(timed, context, limit_s, stalls)) as told:
+                async for what in told:
+                    yield within(what, share, 1 - share)
+                    if isinstance(what, Ran):
+                        finished.append(what.finished)
+            for measured in self.figures(finished):
+                yield measured
+            yield Measured(WORST_STALL, stalls.worst_s)
+        if timed.removes:
+            await remove(context, *timed.removes)
 
 
 def writing(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
@@ -241,7 +253,3 @@ def _running_ns(pid: int) -> int | None:
     except OSError:  # a thread has just ended
         return None
     return sum(int(task.split()[0]) for task in tasks) if tasks else None
-
-
-def _limit_s(job: Job) -> float:
-    return 180.0 + 40 * (measured_s(job) + preparation_s(job))

@@ -1,4 +1,4 @@
-"""Programs of a workload: each has a time limit, and none outlives the workload."""
+"""Programs of a workload: each has a time limit, and none outlives the workload. What they make, jobs can share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import errno
 import os
+import shutil
+import sys
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path, PurePath
 from typing import TypeVar
 
-from fswizard.engines import WorkloadFailed, programs
-from fswizard.engines.context import WorkloadContext
+from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, WorkloadEvent
 from fswizard.system import clock, timeouts
@@ -33,6 +35,10 @@ OWN_WORDS = {
     "attempt to write a readonly database": errno.EROFS,
 }
 """What programs say for such an error that do not use the system's words."""
+REMOVAL_S = 300.0
+_SYSTEM_PYTHON = "/usr/bin/python3"
+_OPTIONS = ("-I", "-S")
+"""Without the user's own modules and settings."""
 
 
 class Running:
@@ -40,7 +46,7 @@ class Running:
 
     def __init__(self, process: Process, argv: Sequence[str], limit_s: float) -> None:
         self._process = process
-        self._program = programs.name(argv)
+        self._program = program_name(argv)
         self._limit_s = limit_s
         self._deadline = clock.monotonic() + limit_s
         self.finished: Finished | None = None
@@ -90,7 +96,7 @@ async def running(
             try:
                 await timeouts.within(KILL_S, process.kill())
             except asyncio.TimeoutError:  # not the filesystem's fault
-                raise timeouts.no_answer(programs.name(argv)) from None
+                raise timeouts.no_answer(program_name(argv)) from None
 
 
 async def finish(
@@ -122,7 +128,7 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     output = finished.output
     words = {**{os.strerror(number): number for number in BLAMED_ERRORS}, **OWN_WORDS}
     error = error or next((number for text, number in words.items() if text in output), 0)
-    program = programs.name(finished.argv)
+    program = program_name(finished.argv)
     kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
     reason = os.strerror(error) if error else f"exit code {finished.exit_code}"
     return WorkloadFailed(kind, f"{program} failed: {reason}.", output)
@@ -133,3 +139,52 @@ def within(what: WorkloadEvent, start: float, share: float) -> WorkloadEvent:
     if isinstance(what, Progress) and what.fraction is not None:
         return replace(what, fraction=start + share * what.fraction)
     return what
+
+
+@asynccontextmanager
+async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
+    """Make `path` afresh; at the end of the block it counts as laid out: asking would take a program for each.
+
+    When the work fails, what there is of it is deleted, so that it takes no room from later workloads.
+    """
+    if path in context.laid_out or not path.startswith(
+        f"{context.directory}/"
+    ):  # a candidate's own directory began empty
+        context.laid_out.discard(path)
+        await remove(context, path)
+    try:
+        yield
+    except WorkloadFailed:
+        with contextlib.suppress(WorkloadFailed):
+            await remove(context, path)
+        raise
+    context.laid_out.add(path)
+
+
+async def remove(context: WorkloadContext, *paths: str) -> None:
+    """Delete what is there of `paths`."""
+    await succeed(context, ("rm", "-rf", *paths), limit_s=REMOVAL_S)
+    context.laid_out.difference_update(paths)
+
+
+def interpreter() -> str:
+    """A Python that any user of the machine can start: ours may lie in somebody's home directory."""
+    return _SYSTEM_PYTHON if os.access(_SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
+
+
+def worker_command(program: str, *arguments: str, scratch: str) -> tuple[str, ...]:
+    """The command line of a program of our own that was put into `scratch`."""
+    return (interpreter(), *_OPTIONS, f"{scratch}/{program}", *arguments)
+
+
+def put_worker(program: str, context: WorkloadContext) -> None:
+    """Copy a program of this directory, of the standard library alone, to where the user may read."""
+    target = Path(context.scratch, program)
+    shutil.copyfile(Path(__file__).with_name(program), target)
+    target.chmod(0o644)
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """What to call a program before people: one of our own by its file, not by the interpreter."""
+    own = tuple(argv[1:3]) == _OPTIONS and len(argv) > 3
+    return PurePath(argv[3]).stem if own else PurePath(argv[0]).name

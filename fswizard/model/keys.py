@@ -15,9 +15,11 @@ from fswizard.model.units import binary_size_text, parse_size
 class Keys:
     """A table of a recipe, read key by key; `end` refuses what nobody asked for."""
 
-    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+    def __init__(self, table: Mapping[str, Any], where: str, outer: Keys | None = None) -> None:
         self._table = table
         self._where = where
+        self.outer = outer or self
+        """The table that this one stands in."""
         self._asked: list[str] = []
 
     def error(self, key: str, expected: str) -> UsageError:
@@ -72,9 +74,11 @@ class Keys:
 
         return tuple(self.get(key, f"a list of {fewest} to {most} whole numbers from 0 to {high}", fits))
 
-    def size(self, key: str, low: int, high: int) -> int:
+    def size(self, key: str, low: int, high: int, default: int | None = None) -> int:
         expected = f'a size from {binary_size_text(low)} to {binary_size_text(high)}, such as "64M"'
-        text = self.get(key, expected, lambda v: isinstance(v, str))
+        text = self.get(key, expected, lambda v: isinstance(v, str), default)
+        if isinstance(text, int):
+            return text
         try:
             value = parse_size(text)
         except ValueError as error:
@@ -101,7 +105,7 @@ class Keys:
         return list(self.get(key, f"1 to {most} tables [[{key}]]", fits))
 
     def inner(self, table: Mapping[str, Any], where: str) -> Keys:
-        return Keys(table, f"{self._where}: {where}")
+        return Keys(table, f"{self._where}: {where}", self)
 
     def end(self) -> None:
         for key in self._table:

@@ -1,0 +1,1 @@
+"""What engines share; each engine is a file beside this directory."""

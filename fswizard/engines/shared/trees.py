@@ -1,0 +1,76 @@
+"""What the engines share that work on generated trees of files; `tree_worker.py` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from fswizard.engines.shared.engine import WorkloadContext
+from fswizard.engines.shared.running import put_worker, worker_command
+from fswizard.engines.shared.timed import TimedEngine, Work, cpu_s, duration_s, writing
+from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, WORST_STALL, Metric
+from fswizard.progress.workload_events import Measured
+from fswizard.system.process import Finished
+
+WORKER = "tree_worker.py"
+BYTES_BESIDE_A_FILE = 6_144
+"""Half a block that stays empty, and what the filesystem notes about it, in its journal too."""
+FILES_COPIED_PER_S = 6_000
+LEFT_BY_COMPRESSION = 0.52
+"""Of generated files."""
+
+
+class TreeEngine(TimedEngine):
+    """A job on `files` files of `total_bytes` together, written as `files` and `total`."""
+
+    __slots__ = ()
+    metrics: ClassVar[tuple[Metric, ...]] = (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL)
+    files: int
+    total_bytes: int
+
+    def written_bytes(self, finished: Sequence[Finished]) -> int:
+        """What the timed programs have been asked to write."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """What there is of the tree when the job is done, each as large as the tree; jobs may share some."""
+        raise NotImplementedError
+
+    @property
+    def leaves(self) -> Iterator[tuple[object, int]]:
+        for part in self.parts:
+            yield (part, self.engine, self.files, self.total_bytes), self.tree_bytes
+
+    @property
+    def made_s(self) -> float:
+        """So long it takes to make the tree."""
+        return self.files_s(FILES_MADE_PER_S)
+
+    @property
+    def tree_bytes(self) -> int:
+        """What it takes on a disk."""
+        return self.total_bytes + self.files * BYTES_BESIDE_A_FILE
+
+    @property
+    def copied_s(self) -> float:
+        """What is copied is read as well."""
+        return self.files_s(FILES_COPIED_PER_S) + self.total_bytes / SEQUENTIAL_BYTES_PER_S
+
+    def files_s(self, files_per_s: float) -> float:
+        return self.total_bytes / SEQUENTIAL_BYTES_PER_S + self.files / files_per_s
+
+    def bring(self, context: WorkloadContext, seed: int) -> None:
+        put_worker(WORKER, context)
+
+    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
+        yield Measured(DURATION, duration_s(finished))
+        yield Measured(FILE_RATE, self.files / duration_s(finished))
+        yield Measured(BYTES_WRITTEN, self.written_bytes(finished))
+        yield Measured(CPU, cpu_s(finished))
+
+    def making(self, shape: str, directory: str, scratch: str, text: str, *more: str) -> Work:
+        """The program that makes a tree of a shape."""
+        arguments = ("make", shape, str(self.files), str(self.total_bytes), directory, *more)
+        return writing(worker_command(WORKER, *arguments, scratch=scratch), text, self.total_bytes)
