@@ -53,8 +53,7 @@ def _drift(result: Result) -> Iterator[Doubt]:
 
 
 def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    """Of fio's workloads: what the overflow workload does to a cache is its own subject."""
-    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads if workload.engine == "fio"}
+    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     throughput_series = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
     lowest = min(throughput_series, key=lambda summary: summary.median, default=None)
     if lowest is not None and lowest.median < 1 - MOST_FALL:

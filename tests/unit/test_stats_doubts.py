@@ -108,12 +108,6 @@ def test_one_slow_end_among_rounds_is_no_cache() -> None:
     assert codes(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == []
 
 
-def test_the_overflow_workload_is_meant_to_exhaust_the_cache() -> None:
-    result = with_metric("late_rate", {"ext4": (0.1, 0.1, 0.1)})
-    recipe = replace(result.plan.recipe, workloads=(replace(result.plan.recipe.workloads[0], engine="overflow"),))
-    assert codes(replace(result, plan=replace(result.plan, recipe=recipe))) == []
-
-
 @pytest.mark.parametrize(("reached", "said"), [(400.0, []), (600.0, ["harness-limited"])])
 def test_a_workload_as_fast_as_in_memory_tells_little_about_the_disk(reached: float, said: list[str]) -> None:
     limit = Sample(0, "", "write", "rate_in_memory", 1000.0, "1/s", "higher")
