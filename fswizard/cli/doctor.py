@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 from plumbum import cli
 
-from fswizard import filesystems
+from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
@@ -58,7 +58,7 @@ def _filesystems() -> Iterator[Checked]:
 
 def _programs(rights: privilege.State) -> Iterator[Checked]:
     system = host.this.distribution()
-    for program in programs.PROGRAMS:
+    for program in (*programs.PROGRAMS, *engines.programs()):
         found = commands.find(program.name) is not None
         required = program.required or (program.name == "sudo" and rights == "none")
         package = "" if found else programs.package_of(program.packages, system)

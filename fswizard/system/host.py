@@ -18,11 +18,6 @@ from fswizard.model.result import Environment
 from fswizard.model.text import safe
 from fswizard.system import clock, commands
 
-_LONG_VERSION_OPTION = frozenset({"fio", "sqlite3", "tar", "rsync", "git", "cp"})
-"""Programs that know `--version` alone; the others take `-V`."""
-_MEASURED = frozenset({"borg", "git", "rsync", "sqlite3", "tar"})
-"""Programs whose own speed counts in what is measured, so that their version belongs to the result."""
-
 _MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/lib/modules")
 """Where distributions keep the kernel's modules; the last is NixOS's place."""
 
@@ -148,8 +143,9 @@ def environment(plan: Plan) -> Environment:
     made = () if plan.target.kind == "directory" else plan.candidates
     programs = {candidate.filesystem.mkfs_program for candidate in made}
     programs |= {"mdadm" for candidate in made if candidate.array and candidate.array.layout.maker == MD}
-    engines = {workload.engine for workload in plan.recipe.workloads if workload.weight > 0}
-    measured = {command.argv[0] for command in plan.commands} & _MEASURED
+    # Their own speed counts in what is measured, so their version belongs to the result.
+    needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
+    programs |= needed & {command.argv[0] for command in plan.commands}
     return Environment(
         version=fswizard.__version__,
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -158,7 +154,7 @@ def environment(plan: Plan) -> Environment:
         host=safe(platform.node()),
         processor=this.processor(),
         memory_bytes=this.memory_bytes(),
-        tools=tool_versions(sorted(programs | measured | (engines & {"fio"}))),
+        tools=tool_versions(sorted(programs)),
     )
 
 
@@ -173,7 +169,7 @@ def tool_version(program: str) -> str:
     if commands.find(program) is None:
         return ""
     try:
-        option = "--version" if program in _LONG_VERSION_OPTION else "-V"
+        option = "-V" if program.startswith("mk") else "--version"  # some that make filesystems know no other
         output = commands.query([program, option], timeout_s=5).output
     except FswizardError:
         return ""

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from fswizard.model.recipe import Program
 from fswizard.system import commands, host
 from fswizard.system.host import Distribution
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that something needs."""
-
-    name: str
-    purpose: str
-    """What it is needed for, in words."""
-    required: bool = False
-    """The default run cannot do without it."""
-    packages: Mapping[str, str] = field(default_factory=dict)
-    """Its package by distribution; `` (the empty name) stands for all others."""
 
 
 def _program(name: str, purpose: str, package: str, *, required: bool = False, **elsewhere: str) -> Program:
@@ -28,24 +16,17 @@ def _program(name: str, purpose: str, package: str, *, required: bool = False, *
 
 
 PROGRAMS = (
-    _program("fio", "block workloads", "fio", required=True),
     _program("losetup", "scratch images", "util-linux", required=True, debian="mount"),
     _program("mount", "mounting candidates", "util-linux", required=True, debian="mount"),
     _program("blkid", "seeing what is on a disk", "util-linux", required=True),
     _program("wipefs", "wiping between candidates", "util-linux", required=True),
     _program("unshare", "mounts that vanish with the run", "util-linux", required=True),
     _program("setpriv", "workloads without root's rights", "util-linux", required=True),
-    _program("cp", "trees of files", "coreutils", required=True),
     _program("smartctl", "health, and whether a disk is shingled", "smartmontools"),
     _program("sudo", "formatting and mounting without being root", "sudo"),
     _program("mdadm", "RAID arrays of several disks", "mdadm"),
-    _program("sqlite3", "database workloads", "sqlite3", fedora="sqlite", arch="sqlite"),
-    _program("borg", "backup workloads", "borgbackup", arch="borg", opensuse="borgbackup"),
-    _program("rsync", "copy workloads", "rsync"),
-    _program("git", "workloads on a repository", "git"),
-    _program("tar", "archive workloads", "tar"),
-    _program("find", "workloads on trees", "findutils"),
 )
+"""Beside those of the engines."""
 
 _FAMILIES = {"rhel": "fedora", "centos": "fedora", "suse": "opensuse", "sles": "opensuse", "opensuse-leap": "opensuse"}
 """Names in os-release that stand for a distribution named in the package tables."""

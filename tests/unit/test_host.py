@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fswizard
 from fswizard.filesystems import catalogue
+from fswizard.model.plan import PlannedCommand
 from fswizard.system import host, programs
 from fswizard.system.host import Host
 from tests.builders import make_plan
@@ -140,7 +141,7 @@ def test_a_run_knows_what_it_ran_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     make_program(tmp_path, "mkfs.ext4", "echo mke2fs 1.47.0 >&2")
     make_program(tmp_path, "fio", "echo fio-3.33")
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = host.environment(make_plan(("ext4",)))
+    found = host.environment(make_plan(("ext4",), commands=(PlannedCommand(("fio", "--rw=write")),)))
     assert found.version == fswizard.__version__
     assert found.kernel == platform.release()
     assert (found.memory_bytes, found.processor) == (16 << 30, "Model processor")
