@@ -22,13 +22,13 @@ import importlib
 import pkgutil
 from collections.abc import AsyncGenerator
 
-from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed, forget_cell
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job, Program
 from fswizard.progress.workload_events import WorkloadEvent
 
-__all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "job", "programs", "run"]
+__all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "forget_cell", "job", "programs", "run"]
 
 
 def job(engine: str, keys: Keys) -> Job:

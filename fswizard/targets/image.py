@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines.shared.engine import WorkloadContext, forget_cell
+from fswizard.engines import WorkloadContext, forget_cell
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD

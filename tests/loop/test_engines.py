@@ -1,0 +1,141 @@
+"""One file and a recipe are enough for an engine: the one that is defined here is known to nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+
+from fswizard import engines, recipes, report, results
+from fswizard.advice import conclude
+from fswizard.cli import doctor
+from fswizard.engines.shared.engine import MIB, Within
+from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
+from fswizard.errors import UsageError
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.estimates import expected_s, room
+from fswizard.model.metrics import DURATION, WORST_STALL, Metric
+from fswizard.model.recipe import Cost, Job, Program, Recipe, Workload
+from fswizard.progress.workload_events import Measured
+from fswizard.session.session import Session
+from fswizard.system.process import Finished
+from tests.loop.runs import short_plan, watch
+
+COUNTED = Metric("files_counted", "1", "higher")
+RECIPE = """
+schema = 1
+name = "many-files"
+title = "Many files"
+why = "For tests."
+minutes = 3
+image = "64M"
+candidates = ["ext4", "ext2"]
+
+[[workload]]
+name = "count"
+title = "Counting files"
+engine = "counting"
+metric = "files_counted"
+files = 40
+each = "4K"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CountingJob(TimedEngine):
+    """Writes files and counts them."""
+
+    engine = "counting"
+    metrics = (COUNTED, DURATION, WORST_STALL)
+    programs = (Program("sh", "counting files", packages={"": "dash"}),)
+    files: Annotated[int, Within(1, 1000)]
+    each_bytes: Annotated[int, Within(1, MIB)]
+    order: Literal["up", "down"] = "up"
+
+    @property
+    def words(self) -> str:
+        return f"{self.files} files, counted"
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(0.0, self.files / 100, 0, self.files * self.each_bytes)
+
+    @property
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        return [(self, self.files * self.each_bytes)]
+
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        path = f"{directory}/counted"
+        script = (
+            f'mkdir "$0"; cd "$0"; for n in $(seq {self.files}); do head -c {self.each_bytes} /dev/zero >$n; done; ls'
+        )
+        return Timed("counting files", (Work(("sh", "-c", script, path), "counting files"),), makes=path)
+
+    def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
+        yield Measured(COUNTED, len(finished[0].stdout.split()))
+        yield Measured(DURATION, duration_s(finished))
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Job.kinds, CountingJob.engine, CountingJob)
+
+
+@pytest.fixture
+def recipe() -> Recipe:
+    return recipes.parse(RECIPE, "many-files.toml")
+
+
+def test_every_file_of_the_directory_is_an_engine_of_its_name() -> None:
+    files = {path.stem for path in Path(engines.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files | {CountingJob.engine} == set(Job.kinds)
+    assert all(kind.engine == name and kind.metrics for name, kind in Job.kinds.items())
+
+
+def test_its_keys_are_read_from_a_recipe_and_what_it_costs_is_known(recipe: Recipe) -> None:
+    (workload,) = recipe.workloads
+    assert workload.job == CountingJob(40, 4096)
+    assert workload.metric is COUNTED
+    assert workload.seconds == expected_s(workload.job) > 0.4
+    assert workload.writes_bytes == room([workload.job]) == 40 * 4096
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [("files = 4000", "a whole number from 1 to 1000"), ('files = 4\norder = "upp"', "did you mean 'up'")],
+)
+def test_its_keys_are_checked_as_those_of_others(keys: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        recipes.parse(RECIPE.replace("files = 40", keys), "many-files.toml")
+    assert words in caught.value.message
+
+
+def test_its_job_survives_a_result_file(recipe: Recipe) -> None:
+    data = json.loads(json.dumps(to_json(recipe)))
+    assert from_json(Recipe, data) == recipe
+    with pytest.raises(ValueError, match=r"a workload of one of .*counting was expected"):
+        from_json(Workload, {**data["workloads"][0], "engine": "countign"})
+
+
+def test_what_it_needs_is_looked_for() -> None:
+    assert "sh" in [item.name for item in doctor.examine()]
+
+
+@pytest.mark.root
+@pytest.mark.loop
+def test_it_runs_on_an_image_and_its_figure_is_in_the_report(recipe: Recipe, tmp_path: Path) -> None:
+    plan = short_plan(tmp_path, "ext4; ext2", recipe, minimum_rounds=1, maximum_rounds=1)
+    assert any(command.argv[0] == "sh" and "MOUNT/counted" in command.argv for command in plan.commands)
+    asyncio.run(watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)))
+    result = results.load(tmp_path / "result.jsonl")
+    counted = [s.value for s in result.samples if s.metric == COUNTED.name and s.primary and s.candidate]
+    assert counted == [40, 40]
+    findings = conclude(result)
+    assert "Counting files" in report.render(findings, "text")
+    assert COUNTED.name in report.render(findings, "csv")
+    assert COUNTED.name in report.render(findings, "json")
