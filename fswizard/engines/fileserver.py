@@ -32,7 +32,6 @@ from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Wo
 from fswizard.system.process import Finished
 
 WORKER = "fileserver_worker.py"
-FILLER = "fill_worker.py"
 SLOWEST_FILL_S = 86_400.0
 """Filling a large disk takes most of a day."""
 PRECREATED_SHARE = 0.8
@@ -139,7 +138,6 @@ class FileServerJob(Engine):
                 "This workload fills a whole filesystem, and the directory is only a part of one.",
                 "Measure it on a scratch image.",
             )
-        put_worker(FILLER, context)
         yield Doing(f"filling the filesystem to {self.fill_percent} %")
         try:
             async with aclosing(self._worker(context, self._filling(context.directory, context.scratch))) as told:
@@ -176,7 +174,7 @@ class FileServerJob(Engine):
         return worker_command(WORKER, what, *arguments, scratch=scratch)
 
     def _filling(self, directory: str, scratch: str) -> tuple[str, ...]:
-        return worker_command(FILLER, f"{directory}/filling", str(self.fill_percent), scratch=scratch)
+        return worker_command(WORKER, "fill", f"{directory}/filling", str(self.fill_percent), scratch=scratch)
 
     @property
     def _files(self) -> str:

@@ -15,8 +15,7 @@ from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
 
 ROOT = Path(fswizard.__file__).parent
-PROGRAMS_OF_THEIR_OWN = ("privileged/", "engines/shared/fileserver_worker.py",
-                         "engines/shared/tree_worker.py", "engines/shared/fill_worker.py")  # fmt: skip
+PROGRAMS_OF_THEIR_OWN = ("privileged/", "engines/shared/fileserver_worker.py", "engines/shared/tree_worker.py")
 WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
     r"|\bimport sleep|\.call_later\(\d"

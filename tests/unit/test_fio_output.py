@@ -102,7 +102,7 @@ def course(*rates: float) -> list[Figures]:
     told, written = [], 0.0
     for number, rate in enumerate(rates):
         written += rate / 4
-        told.append(Figures(number / 4, 0, Direction(), Direction(io_bytes=written)))
+        told.append(Figures(at_s=number / 4, error=0, read=Direction(), write=Direction(), io_bytes=written))
     return told
 
 

@@ -1,10 +1,12 @@
 """The file-server mix, worked by several processes: a program of the standard library alone, run where it is measured.
 
     fileserver_worker.py prepare|run DIRECTORY WORKERS FILES MEAN_FILE MEAN_APPEND SECONDS SEED
+    fileserver_worker.py fill DIRECTORY PERCENT
 
 Each loop of a worker creates a file and writes it whole, appends to another, reads one whole, deletes one and asks
 for the status of one: eleven operations, as in filebench's `fileserver`. Every worker has files of its own, spread
 over directories that all share. Standard output is one JSON object a line, four in a second, the last one the result.
+`fill` writes files into DIRECTORY until PERCENT of what its filesystem offers to users is taken, as `df` counts.
 
 Latencies are counted in buckets of a sixteenth of an octave, so percentiles are exact to 4.5 %; the worst is exact.
 Content is random and does not compress.
@@ -31,6 +33,8 @@ GAMMA = 1.5
 PRECREATED_FIFTHS = 4
 """Of five files, so many exist before the run."""
 TELL_S = 0.25
+FILLING_BYTES = 8 << 20
+FILLING_SEED = 8_000_003
 
 BUCKETS_IN_OCTAVE = 16
 BUCKETS = 40 * BUCKETS_IN_OCTAVE
@@ -95,6 +99,30 @@ def prepare(options: Options) -> None:
         if time.monotonic() - told > TELL_S:
             told = time.monotonic()
             tell(fraction=number / options.files)
+
+
+def taken(directory: str) -> tuple[int, int]:
+    """Bytes in use on the filesystem, and all that users could have."""
+    room = os.statvfs(directory)
+    used = (room.f_blocks - room.f_bfree) * room.f_frsize
+    return used, used + room.f_bavail * room.f_frsize
+
+
+def fill(directory: str, percent: int) -> None:
+    """Write files of 8 MiB and a last, smaller one."""
+    os.makedirs(directory, exist_ok=True)
+    dice, content = random.Random(FILLING_SEED), noise(FILLING_SEED)
+    begun, whole = taken(directory)
+    goal = whole * percent // 100
+    number = len(os.listdir(directory))
+    while (used := taken(directory)[0]) < goal:
+        size = min(FILLING_BYTES, max(4096, goal - used))
+        descriptor = os.open(f"{directory}/file-{number:06d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        write_whole(descriptor, size, content, dice.randrange(IO_BYTES))
+        os.fsync(descriptor)  # room is counted for good only when it is given out
+        os.close(descriptor)
+        number += 1
+        tell(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
 
 
 class Worker:
@@ -322,8 +350,11 @@ def percentile(buckets: list[int], share: float) -> float:
 
 
 def main() -> int:
-    options = Options(sys.argv[2:])
     try:
+        if sys.argv[1] == "fill":
+            fill(sys.argv[2], int(sys.argv[3]))
+            return 0
+        options = Options(sys.argv[2:])
         if sys.argv[1] == "run":
             return run(options)
         prepare(options)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 _LONGEST_OBJECT = 4 << 20
+LATENCIES = ("median_s", "p99_s", "worst_s")
 
 
 class DumpReader:
@@ -51,9 +52,12 @@ class Direction:
     worst_s: float = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """A dump of fio: all jobs together, because of `--group_reporting`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures(Direction):
+    """A dump of fio, reads and writes together: all jobs, because of `--group_reporting`.
+
+    Latencies are those of the slower direction, where both occur.
+    """
 
     at_s: float
     """fio's own clock."""
@@ -62,35 +66,6 @@ class Figures:
     read: Direction
     write: Direction
 
-    @property
-    def io_bytes(self) -> float:
-        return self.read.io_bytes + self.write.io_bytes
-
-    @property
-    def operations(self) -> float:
-        return self.read.operations + self.write.operations
-
-    @property
-    def bytes_per_s(self) -> float:
-        return self.read.bytes_per_s + self.write.bytes_per_s
-
-    @property
-    def iops(self) -> float:
-        return self.read.iops + self.write.iops
-
-    @property
-    def median_s(self) -> float:
-        """Of the slower direction, where both occur."""
-        return max(self.read.median_s, self.write.median_s)
-
-    @property
-    def p99_s(self) -> float:
-        return max(self.read.p99_s, self.write.p99_s)
-
-    @property
-    def worst_s(self) -> float:
-        return max(self.read.worst_s, self.write.worst_s)
-
 
 def figures(dump: Mapping[str, Any]) -> Figures | None:
     """The figures of one object of fio's output, versions 3.16 and later; None where it is no such object."""
@@ -98,12 +73,13 @@ def figures(dump: Mapping[str, Any]) -> Figures | None:
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         return None
     errors = (int(_number(job, "error")) for job in jobs)
-    return Figures(
-        at_s=_number(dump, "timestamp_ms") / 1e3,
-        error=next((error for error in errors if error), 0),
-        read=_direction(jobs[0].get("read")),
-        write=_direction(jobs[0].get("write")),
-    )
+    error = next((error for error in errors if error), 0)
+    read, write = (_direction(jobs[0].get(name)) for name in ("read", "write"))
+    both = {
+        field.name: (max if field.name in LATENCIES else sum)((getattr(read, field.name), getattr(write, field.name)))
+        for field in fields(Direction)
+    }
+    return Figures(at_s=_number(dump, "timestamp_ms") / 1e3, error=error, read=read, write=write, **both)
 
 
 def _direction(side: Any) -> Direction:
