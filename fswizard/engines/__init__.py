@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import AsyncGenerator
 
 from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed, forget_cell
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job, Program
-from fswizard.progress.workload_events import WorkloadEvent
+from fswizard.progress.workload_events import Tell
 
 __all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "forget_cell", "job", "programs", "run"]
 
@@ -36,10 +35,10 @@ def job(engine: str, keys: Keys) -> Job:
     return _known(Job.kinds[engine]).read(keys)
 
 
-def run(job: Job, context: WorkloadContext, *, seed: int, bare: bool = False) -> AsyncGenerator[WorkloadEvent, None]:
+async def run(job: Job, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
     """Carry out a job; see `Engine.run`."""
     assert isinstance(job, Engine)
-    return job.run(context, seed=seed, bare=bare)
+    await job.run(context, tell, seed=seed, bare=bare)
 
 
 def commands(job: Job) -> tuple[PlannedCommand, ...]:

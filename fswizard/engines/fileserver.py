@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -14,11 +14,11 @@ from fswizard.engines.shared.running import (
     failure,
     finish,
     making,
+    part,
     put_worker,
     remove,
     running,
     succeed,
-    within,
     worker_command,
 )
 from fswizard.errors import Refused
@@ -28,7 +28,7 @@ from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
 from fswizard.model.units import duration_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 from fswizard.system.process import Finished
 
 WORKER = "fileserver_worker.py"
@@ -91,9 +91,7 @@ class FileServerJob(Engine):
         filling = PlannedCommand(self._filling("MOUNT", "SCRATCH"), text=f"filling it to {self.fill_percent} %")
         return preparing, filling, serving, sync
 
-    async def run(
-        self, context: WorkloadContext, *, seed: int, bare: bool = False
-    ) -> AsyncGenerator[WorkloadEvent, None]:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
         """The files are made anew, as the mix changes them.
 
         The sync belongs to the measured time: what lies in memory only has not been served yet.
@@ -101,35 +99,24 @@ class FileServerJob(Engine):
         directory, scratch = context.directory, context.scratch
         share = self.cost.prepare_share
         put_worker(WORKER, context)
-        yield Doing(f"making {self._files}")
+        tell(Doing(f"making {self._files}"))
         async with making(context, _path(directory)):
-            preparing = self._command("prepare", directory, scratch, "0")
-            async with aclosing(self._worker(context, preparing)) as told:
-                async for what in told:
-                    if not isinstance(what, _Result):
-                        yield within(what, 0.0, share)
+            await self._worker(context, self._command("prepare", directory, scratch, "0"), part(tell, 0.0, share))
             await succeed(context, _syncing(directory), limit_s=self._limit_s)
         if self.fill_percent:
-            async with aclosing(self._fill(context)) as filling:
-                async for filled in filling:
-                    yield within(filled, share, 0.0)
+            await self._fill(context, part(tell, share, 0.0))
         await context.remount()
         workers, duration = f"{self.threads} workers", duration_text(self.seconds)
-        yield Doing(f"serving {self._files} with {workers} for {duration}", measured=True)
+        tell(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
         working = self._command("run", directory, scratch, str(seed % (1 << 31)))
-        async with aclosing(self._worker(context, working)) as told:
-            async for what in told:
-                if isinstance(what, _Result):
-                    result = what
-                else:
-                    yield within(what, share, 1 - share)
-        yield Doing("writing the rest to the disk", measured=True)
+        figures, worked = await self._worker(context, working, part(tell, share, 1 - share))
+        tell(Doing("writing the rest to the disk", measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
-        yield Ran(synced)
-        for measured in _measured(result, synced):
-            yield measured
+        tell(Ran(synced))
+        for measured in _measured(figures, worked, synced):
+            tell(measured)
 
-    async def _fill(self, context: WorkloadContext) -> AsyncGenerator[WorkloadEvent, None]:
+    async def _fill(self, context: WorkloadContext, tell: Tell) -> None:
         """Fill the candidate; Refused where others have their files on it, too."""
         directory = os.path.realpath(context.directory)
         found = await finish(context, ("stat", "--format=%m", directory), limit_s=self._limit_s)
@@ -138,20 +125,18 @@ class FileServerJob(Engine):
                 "This workload fills a whole filesystem, and the directory is only a part of one.",
                 "Measure it on a scratch image.",
             )
-        yield Doing(f"filling the filesystem to {self.fill_percent} %")
+        tell(Doing(f"filling the filesystem to {self.fill_percent} %"))
         try:
-            async with aclosing(self._worker(context, self._filling(context.directory, context.scratch))) as told:
-                async for what in told:
-                    if not isinstance(what, _Result):
-                        yield what
+            await self._worker(context, self._filling(context.directory, context.scratch), tell)
         except WorkloadFailed:
             with suppress(WorkloadFailed):
                 await remove(context, f"{context.directory}/filling")
             raise
 
     async def _worker(
-        self, context: WorkloadContext, argv: tuple[str, ...]
-    ) -> AsyncGenerator[Progress | Ran | _Result, None]:
+        self, context: WorkloadContext, argv: tuple[str, ...], tell: Tell
+    ) -> tuple[Mapping[str, Any], Finished]:
+        """The last line of the worker program, and how it ended."""
         last: Mapping[str, Any] = {}
         begun = b""
         async with running(context, argv, limit_s=self._limit_s) as program:
@@ -159,14 +144,12 @@ class FileServerJob(Engine):
                 *lines, begun = (begun + chunk).split(b"\n")
                 for now in map(json.loads, lines):
                     if "fraction" in now:
-                        yield Progress(now["fraction"], _rate(last, now), "1/s", None, now.get("worst_s"))
+                        tell(Progress(now["fraction"], _rate(last, now), "1/s", None, now.get("worst_s")))
                     last = now
-            finished = program.finished
-        assert finished is not None
-        yield Ran(finished)
-        if finished.exit_code != 0:
-            raise failure(finished, int(last.get("error") or 0))
-        yield _Result(last, finished)
+        tell(Ran(program.finished))
+        if program.finished.exit_code != 0:
+            raise failure(program.finished, int(last.get("error") or 0))
+        return last, program.finished
 
     def _command(self, what: str, directory: str, scratch: str, seed: str) -> tuple[str, ...]:
         sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
@@ -186,28 +169,19 @@ class FileServerJob(Engine):
         return 180.0 + 20 * (cost.prepare_s + cost.measure_s) + (SLOWEST_FILL_S if self.fill_percent else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """The last line of the worker program, and how it ended."""
-
-    figures: Mapping[str, Any]
-    finished: Finished
-
-
 def _rate(last: Mapping[str, Any], now: Mapping[str, Any]) -> float | None:
     if "operations" not in last or now["seconds"] <= last["seconds"]:
         return None
     return float((now["operations"] - last["operations"]) / (now["seconds"] - last["seconds"]))
 
 
-def _measured(result: _Result, synced: Finished) -> Iterator[Measured]:
-    figures = result.figures
+def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished) -> Iterator[Measured]:
     if not figures.get("operations"):
         raise WorkloadFailed("program", "The file-server mix ended without having done anything.")
     yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + synced.wall_s))
     yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
     yield Measured(BYTES_WRITTEN, figures["bytes_written"])
-    yield Measured(CPU, result.finished.cpu_s + synced.cpu_s)
+    yield Measured(CPU, worked.cpu_s + synced.cpu_s)
     for operation in OPERATIONS:
         one = figures["by_operation"][operation]
         if one["count"]:

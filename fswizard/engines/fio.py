@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
-from fswizard.engines.shared.running import failure, making, running, within
+from fswizard.engines.shared.running import failure, making, part, running
 from fswizard.model.estimates import FASTEST_BYTES_PER_S, SEQUENTIAL_BYTES_PER_S
 from fswizard.model.keys import Keys
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, THROUGHPUT
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 
 START_S = 0.3
 """fio needs so long to start and stop."""
@@ -111,62 +110,47 @@ class FioJob(Engine):
         layout = self._layout._command(path, "SEED")
         return (PlannedCommand(layout, text="laying out the file, unless it is there"), measured)
 
-    async def run(
-        self, context: WorkloadContext, *, seed: int, bare: bool = False
-    ) -> AsyncGenerator[WorkloadEvent, None]:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
         path = f"{context.directory}/image" if bare else self._file(context.directory)
         if self.makes_its_file and not bare:
-            async with making(context, path), aclosing(self._measure(context, path, seed, 0.0)) as told:
-                async for what in told:
-                    yield what
+            async with making(context, path):
+                await self._measure(context, path, seed, tell)
             return
         share = 0.0
         if not bare and path not in context.laid_out:
             share = self.cost.prepare_share
-            yield Doing(f"laying out a file of {size_text(self.size_bytes)}")
-            async with making(context, path), aclosing(self._layout._fio(context, path, seed)) as told:
-                async for what in told:
-                    if not isinstance(what, Measured):
-                        yield within(what, 0.0, share)
-        async with aclosing(self._measure(context, path, seed, share)) as told:
-            async for what in told:
-                yield what
+            tell(Doing(f"laying out a file of {size_text(self.size_bytes)}"))
+            async with making(context, path):
+                await self._layout._fio(context, path, seed, part(tell, 0.0, share))
+        await self._measure(context, path, seed, part(tell, share, 1 - share))
 
-    async def _measure(
-        self, context: WorkloadContext, path: str, seed: int, share: float
-    ) -> AsyncGenerator[WorkloadEvent, None]:
-        """`share` of the workload is done already."""
+    async def _measure(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> None:
         await context.remount()
-        yield Doing(self._text, measured=True)
-        async with aclosing(self._fio(context, path, seed)) as told:
-            async for what in told:
-                yield within(what, share, 1 - share)
+        tell(Doing(self._text, measured=True))
+        for measured in await self._fio(context, path, seed, tell):
+            tell(measured)
 
-    async def _fio(self, context: WorkloadContext, path: str, seed: int) -> AsyncGenerator[WorkloadEvent, None]:
+    async def _fio(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
         reader, history = DumpReader(), list[Figures]()
         # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
         async with running(context, command, limit_s=self.limit_s, env={"TMPDIR": context.scratch}) as program:
             async for chunk in program.chunks():
                 for now in filter(None, map(figures, reader.feed(chunk))):
-                    yield self._progress(history[-1] if history else None, now)
+                    tell(self._progress(history[-1] if history else None, now))
                     history.append(now)
-            finished = program.finished
-        assert finished is not None
-        yield Ran(finished)
-        last = history[-1] if history else None
+        finished, last = program.finished, history[-1] if history else None
+        tell(Ran(finished))
         if finished.exit_code != 0 or (last is not None and last.error):
             raise failure(finished, last.error if last else 0)
         if last is None or not last.operations:
             raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
         latencies = (last.median_s, last.p99_s, last.worst_s)
         values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
-        for measured in map(Measured, self.metrics, values):
-            yield measured
+        measured = list(map(Measured, self.metrics, values))
         # The last figures count the final fsync.
         share = late_share(history[:-1]) if self.writes and self.direct else None
-        if share is not None:
-            yield Measured(LATE_RATE, share)
+        return measured if share is None else [*measured, Measured(LATE_RATE, share)]
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:
         passed_s = now.at_s - last.at_s if last else 0.0

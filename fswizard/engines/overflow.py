@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,7 +22,7 @@ from fswizard.model.metrics import (
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
 from fswizard.model.units import duration_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
 from fswizard.system import clock
 
 EDGE = 0.5
@@ -71,21 +70,22 @@ class OverflowJob(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         return self.fio.commands()
 
-    async def run(
-        self, context: WorkloadContext, *, seed: int, bare: bool = False
-    ) -> AsyncGenerator[WorkloadEvent, None]:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
         seconds: defaultdict[int, list[float]] = defaultdict(list)
         begun_s: float | None = None
-        async with aclosing(self.fio.run(context, seed=seed)) as told:
-            async for what in told:
-                if isinstance(what, Doing) and what.measured:
-                    begun_s = clock.monotonic()
-                elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
-                    seconds[int(clock.monotonic() - begun_s)].append(what.rate * self.block_bytes)
-                if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
-                    yield what
+
+        def told(what: WorkloadEvent) -> None:
+            nonlocal begun_s
+            if isinstance(what, Doing) and what.measured:
+                begun_s = clock.monotonic()
+            elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
+                seconds[int(clock.monotonic() - begun_s)].append(what.rate * self.block_bytes)
+            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
+                tell(what)
+
+        await self.fio.run(context, told, seed=seed)
         for measured in _measured([statistics.mean(seconds[second]) for second in sorted(seconds)]):
-            yield measured
+            tell(measured)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,3 +48,4 @@ class Measured:
 
 
 WorkloadEvent = Doing | Progress | Ran | Measured
+Tell = Callable[[WorkloadEvent], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from fswizard.engines import WorkloadFailed, run
@@ -12,7 +12,7 @@ from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.workload_events import Measured
+from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.system import host
 from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.journal import Journal
@@ -41,10 +41,11 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
         (place / "files").mkdir()
         context = DirectoryContext(str(place / "files"), str(place), set())
         with suppress(WorkloadFailed):
-            async with aclosing(run(job, context, seed=plan.seed)) as tellings:
-                async for telling in tellings:
-                    if isinstance(telling, Measured) and telling.metric in BUILT_IN_RATES:
-                        emitter.sample(RATE_IN_MEMORY, telling.value, workload=workload.name)
+            told: list[WorkloadEvent] = []
+            await run(job, context, told.append, seed=plan.seed)
+            for what in told:
+                if isinstance(what, Measured) and what.metric in BUILT_IN_RATES:
+                    emitter.sample(RATE_IN_MEMORY, what.value, workload=workload.name)
         await journal.remove_directory(place)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import aclosing
 
 from fswizard.engines import WorkloadContext, WorkloadFailed, run
 from fswizard.errors import FswizardError, RunFailed
@@ -14,12 +13,11 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.throughput_series import SeriesRecorder
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran
+from fswizard.progress.workload_events import Doing, Progress, Ran, WorkloadEvent
 from fswizard.system import block_stats, clock
 from fswizard.targets.image import ScratchImages
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
 
-"""Room taken on the filesystem when the workload is done, with what workloads before it left behind."""
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""
 TELL_EVERY_S = 0.1
@@ -106,25 +104,29 @@ async def _tell_all(
 
     What the device had counted when the preparation was over, where it counts.
     """
-    text, told_at, counted, series = workload.title, 0.0, None, SeriesRecorder()
-    async with aclosing(run(workload.job, context, seed=seed, bare=bare)) as tellings:
-        async for telling in tellings:
-            if isinstance(telling, Doing):
-                if telling.measured:
-                    counted = counted or _counters(context)
-                    series.begin(clock.monotonic())
-                text = telling.text
-                emitter.progress(text, Progress(None))
-            elif isinstance(telling, Progress):
-                series.take(telling, clock.monotonic())
-                if clock.monotonic() - told_at >= TELL_EVERY_S:
-                    told_at = clock.monotonic()
-                    emitter.progress(text, telling)
-            elif isinstance(telling, Ran):
-                emitter.command_ended(telling.finished)
-            elif isinstance(telling, Measured):
-                primary = telling.metric.name == workload.metric.name
-                emitter.sample(telling.metric, telling.value, workload=workload.name, primary=primary)
+    text, told_at, series = workload.title, 0.0, SeriesRecorder()
+    counted: block_stats.Counters | None = None
+
+    def tell(what: WorkloadEvent) -> None:
+        nonlocal text, told_at, counted
+        if isinstance(what, Doing):
+            if what.measured:
+                counted = counted or _counters(context)
+                series.begin(clock.monotonic())
+            text = what.text
+            emitter.progress(text, Progress(None))
+        elif isinstance(what, Progress):
+            series.take(what, clock.monotonic())
+            if clock.monotonic() - told_at >= TELL_EVERY_S:
+                told_at = clock.monotonic()
+                emitter.progress(text, what)
+        elif isinstance(what, Ran):
+            emitter.command_ended(what.finished)
+        else:
+            primary = what.metric.name == workload.metric.name
+            emitter.sample(what.metric, what.value, workload=workload.name, primary=primary)
+
+    await run(workload.job, context, tell, seed=seed, bare=bare)
     if series.rates:
         emitter.throughput(series.unit, series.rates, workload=workload.name)
     return counted

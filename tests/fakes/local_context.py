@@ -6,7 +6,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fswizard import engines
+from fswizard.engines import WorkloadContext
+from fswizard.model.recipe import Job
+from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.system.commands import LocalProcess, start
+
+
+async def figures_of(job: Job, context: WorkloadContext, seed: int = 7) -> dict[str, float]:
+    """What a job measures, by metric."""
+    told: list[WorkloadEvent] = []
+    await engines.run(job, context, told.append, seed=seed)
+    return {what.metric.name: what.value for what in told if isinstance(what, Measured)}
 
 
 @dataclass

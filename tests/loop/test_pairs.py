@@ -12,22 +12,20 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fswizard import engines
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
-from fswizard.progress.workload_events import Measured
 from fswizard.system import block_stats
+from tests.fakes.local_context import figures_of
 from tests.loop.loop_context import LoopContext, loop_context, run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -155,9 +153,7 @@ ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in 
 
 
 async def ours(pair: Pair, context: LoopContext) -> float:
-    async with aclosing(engines.run(pair.job, context, seed=7)) as told:
-        figures = {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
-    return figures[pair.metric]
+    return (await figures_of(pair.job, context))[pair.metric]
 
 
 async def theirs(pair: Pair, context: LoopContext) -> float:

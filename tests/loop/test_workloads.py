@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, aclosing, suppress
+from contextlib import ExitStack, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
-from fswizard.progress.workload_events import Measured
 from tests.conftest import NEEDS
+from tests.fakes.local_context import figures_of
 from tests.loop.loop_context import LoopContext, loop_context, run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -50,11 +50,6 @@ def open_site(tmp_path: Path) -> Iterator[Open]:
             return undo.enter_context(loop_context(tmp_path, filesystem, str(size_bytes)))
 
         yield open_
-
-
-async def figures_of(job: Job, context: LoopContext, seed: int = 7) -> dict[str, float]:
-    async with aclosing(engines.run(job, context, seed=seed)) as told:
-        return {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
 
 
 async def failure_of(job: Job, context: LoopContext) -> WorkloadFailed:

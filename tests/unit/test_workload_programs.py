@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -34,11 +34,11 @@ from fswizard.engines.tree import TreeJob
 from fswizard.errors import Refused
 from fswizard.model.metrics import OPERATIONS
 from fswizard.model.recipe import Job
-from fswizard.progress.workload_events import Doing, Measured, Progress
+from fswizard.progress.workload_events import Doing, Progress, WorkloadEvent
 from fswizard.system import clock
 from fswizard.system.process import Finished
 from tests.fakes.clock import SimulatedClock
-from tests.fakes.local_context import LocalContext
+from tests.fakes.local_context import LocalContext, figures_of
 
 MIB = 1 << 20
 PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
@@ -63,11 +63,6 @@ def context(tmp_path: Path) -> LocalContext:
     (tmp_path / "there").mkdir()
     (tmp_path / "scratch").mkdir()
     return LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
-
-
-async def figures_of(job: Job, context: LocalContext) -> dict[str, float]:
-    async with aclosing(engines.run(job, context, seed=7)) as told:
-        return {what.metric.name: what.value async for what in told if isinstance(what, Measured)}
 
 
 def checksums(directory: Path) -> dict[str, str]:
@@ -197,12 +192,18 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, c
     job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
     if engine == "fileserver":
         job = FileServerJob(3, 60, 20_000, 1000, 60)
-    async with aclosing(engines.run(job, context, seed=1)) as told:
-        measuring = False
-        async for what in told:
-            measuring = measuring or (isinstance(what, Doing) and what.measured)
-            if measuring and isinstance(what, Progress):
-                break
+    told, under_way = list[WorkloadEvent](), asyncio.Event()
+
+    def tell(what: WorkloadEvent) -> None:
+        told.append(what)
+        if isinstance(what, Progress) and any(isinstance(before, Doing) and before.measured for before in told):
+            under_way.set()
+
+    task = asyncio.create_task(engines.run(job, context, tell, seed=1))
+    await under_way.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     group = context.started[-1].pid
     psutil.wait_procs(living(group), timeout=60)  # those that were killed take a moment to go
     assert living(group) == []
@@ -220,8 +221,9 @@ async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a
     job: Job, context: LocalContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)  # however quick this machine is
-    async with aclosing(engines.run(job, context, seed=1)) as told:
-        seen = [what async for what in told if isinstance(what, Progress)]
+    told: list[WorkloadEvent] = []
+    await engines.run(job, context, told.append, seed=1)
+    seen = [what for what in told if isinstance(what, Progress)]
     fractions = [progress.fraction for progress in seen if progress.fraction is not None]
     assert len(fractions) >= 2
     assert fractions == sorted(fractions)

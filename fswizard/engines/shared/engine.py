@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job
-from fswizard.progress.workload_events import WorkloadEvent
+from fswizard.progress.workload_events import Tell
 from fswizard.system.process import Process
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ class Engine(Job):
         """
         raise NotImplementedError
 
-    def run(self, context: WorkloadContext, *, seed: int, bare: bool = False) -> AsyncGenerator[WorkloadEvent, None]:
-        """Carry it out: `Doing` and `Progress` while it goes on, `Measured` for each figure.
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+        """Carry it out, and tell `Doing` and `Progress` while it goes on and `Measured` for each figure.
 
         What it works on is laid out first, and shared by the jobs of a cell that name it. Caches are emptied by
         `context.remount()` right before the measured part, so nobody else needs to. The same seed gives the same
         accesses; generated files are the same whatever the seed. With `bare`, which only a job that `runs_bare` is
         asked for, there is no filesystem but a file `image` that stands for its device.
-        WorkloadFailed where the candidate cannot do the work. Leaving the generator kills what it started.
+        WorkloadFailed where the candidate cannot do the work. When it is cancelled, what it started is killed.
         """
         raise NotImplementedError
 

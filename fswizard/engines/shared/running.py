@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
 from fswizard.model.units import duration_text
-from fswizard.progress.workload_events import Progress, WorkloadEvent
+from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
 from fswizard.system import clock, timeouts
 from fswizard.system.process import Finished, Process
 
@@ -49,7 +49,17 @@ class Running:
         self._program = program_name(argv)
         self._limit_s = limit_s
         self._deadline = clock.monotonic() + limit_s
-        self.finished: Finished | None = None
+        self._finished: Finished | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self._finished is not None
+
+    @property
+    def finished(self) -> Finished:
+        """How it ended, once `chunks` or `ticks` are at their end."""
+        assert self._finished is not None
+        return self._finished
 
     @property
     def pid(self) -> int:
@@ -60,7 +70,7 @@ class Running:
         source = self._process.chunks()
         while chunk := await self._in_time(anext(source, b"")):
             yield chunk
-        self.finished = await self._in_time(self._process.wait())
+        self._finished = await self._in_time(self._process.wait())
 
     async def ticks(self) -> AsyncIterator[None]:
         """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
@@ -68,7 +78,7 @@ class Running:
         try:
             while not await clock.ended(waiting, POLL_S):
                 yield
-            self.finished = waiting.result()
+            self._finished = waiting.result()
         finally:
             waiting.cancel()
             with contextlib.suppress(asyncio.CancelledError, WorkloadFailed):
@@ -92,7 +102,7 @@ async def running(
     try:
         yield watched
     finally:
-        if watched.finished is None:
+        if not watched.ended:
             try:
                 await timeouts.within(KILL_S, process.kill())
             except asyncio.TimeoutError:  # not the filesystem's fault
@@ -106,7 +116,6 @@ async def finish(
     async with running(context, argv, limit_s=limit_s, env=env) as program:
         async for _ in program.ticks():
             pass
-        assert program.finished is not None
         return program.finished
 
 
@@ -134,11 +143,15 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     return WorkloadFailed(kind, f"{program} failed: {reason}.", output)
 
 
-def within(what: WorkloadEvent, start: float, share: float) -> WorkloadEvent:
-    """The same, where progress is told of a part that begins at `start` and is `share` of the whole."""
-    if isinstance(what, Progress) and what.fraction is not None:
-        return replace(what, fraction=start + share * what.fraction)
-    return what
+def part(tell: Tell, start: float, share: float) -> Tell:
+    """Who tells of a part that begins at `start` and is `share` of the whole tells this."""
+
+    def told(what: WorkloadEvent) -> None:
+        if isinstance(what, Progress) and what.fraction is not None:
+            what = replace(what, fraction=start + share * what.fraction)
+        tell(what)
+
+    return told
 
 
 @asynccontextmanager

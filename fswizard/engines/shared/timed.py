@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import aclosing, nullcontext, suppress
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from fswizard.engines.shared.engine import Engine, WorkloadContext
-from fswizard.engines.shared.running import check, making, remove, running, within
+from fswizard.engines.shared.running import check, making, part, remove, running
 from fswizard.model.metrics import WORST_STALL
 from fswizard.model.plan import PlannedCommand
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell, WorkloadEvent
 from fswizard.system import clock
 from fswizard.system.block_stats import counters
 from fswizard.system.process import Finished
@@ -31,6 +32,8 @@ class Work:
     """What all of it amounts to, in the unit's bytes or files; 0 where the disk's rate tells more."""
     unit: Literal["B/s", "1/s"] = "B/s"
     env: Mapping[str, str] = field(default_factory=dict)
+    waits_for: tuple[str, ...] = ()
+    """Devices that tell whether it gets on, where it only waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +91,28 @@ class TimedEngine(Engine):
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
         return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 
-    async def run(
-        self, context: WorkloadContext, *, seed: int, bare: bool = False
-    ) -> AsyncGenerator[WorkloadEvent, None]:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
         self.bring(context, seed)
         timed, cost = self.timed(context.directory, context.scratch, str(seed)), self.cost
         missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
         share = cost.prepare_share if missing else 0.0
         limit_s = 180.0 + 40 * (cost.measure_s + cost.prepare_s)
         for number, wanted in enumerate(missing):
-            start, step = share * number / len(missing), share / len(missing)
-            async with making(context, wanted.path), aclosing(_all(wanted.works, context, limit_s)) as told:
-                async for what in told:
-                    yield within(what, start, step)
+            async with making(context, wanted.path):
+                step = part(tell, share * number / len(missing), share / len(missing))
+                await _all(wanted.works, context, limit_s, step)
         if timed.removes:
             await remove(context, *timed.removes)
-        async with aclosing(_all(timed.warm_up, context, limit_s)) as told:
-            async for what in told:
-                yield within(what, share, 0.0)
+        await _all(timed.warm_up, context, limit_s, part(tell, share, 0.0))
         async with making(context, timed.makes) if timed.makes else nullcontext():
             await context.remount()
             context.laid_out.discard(timed.takes_away)
-            yield Doing(timed.text, measured=True)
-            finished, stalls = [], _Stalls()
-            async with aclosing(_measure(timed, context, limit_s, stalls)) as told:
-                async for what in told:
-                    yield within(what, share, 1 - share)
-                    if isinstance(what, Ran):
-                        finished.append(what.finished)
+            tell(Doing(timed.text, measured=True))
+            stalls = _Stalls()
+            finished = await _measure(timed, context, limit_s, stalls, part(tell, share, 1 - share))
             for measured in self.figures(finished):
-                yield measured
-            yield Measured(WORST_STALL, stalls.worst_s)
+                tell(measured)
+            tell(Measured(WORST_STALL, stalls.worst_s))
         if timed.removes:
             await remove(context, *timed.removes)
 
@@ -151,8 +145,8 @@ def cpu_s(finished: Sequence[Finished]) -> float:
     return sum(program.cpu_s for program in finished)
 
 
-def _sync(directory: str) -> Work:
-    return Work(("sync", "--file-system", directory), "until it is on the disk")
+def _sync(directory: str, devices: tuple[str, ...] = ()) -> Work:
+    return Work(("sync", "--file-system", directory), "until it is on the disk", waits_for=devices)
 
 
 class _Stalls:
@@ -191,59 +185,51 @@ class _Disk:
 
 
 async def _measure(
-    timed: Timed, context: WorkloadContext, limit_s: float, stalls: _Stalls
-) -> AsyncGenerator[WorkloadEvent, None]:
+    timed: Timed, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell
+) -> Sequence[Finished]:
     """Do the work and sync. Where it writes, half of the progress is the programs' and half is the disk's."""
-    disk, sync = _Disk(context.devices), _sync(context.directory)
+    disk, sync = _Disk(context.devices), _sync(context.directory, context.devices)
     by_disk = 0.5 if timed.writes_bytes and disk.look() else 0.0
 
-    def seen(progress: Progress, work: Work) -> Progress:
-        written_bytes, rate = disk.look() or (0, None)
-        fraction = 1.0 if work is sync else progress.fraction
-        if fraction is not None and by_disk:
-            fraction = (1 - by_disk) * fraction + by_disk * min(1.0, written_bytes / timed.writes_bytes)
-        if not work.whole:
-            return replace(progress, fraction=fraction, rate=rate, rate_unit="B/s")
-        return replace(progress, fraction=fraction)
+    def seen(work: Work, what: WorkloadEvent) -> None:
+        if isinstance(what, Progress):
+            written_bytes, rate = disk.look() or (0, None)
+            fraction = 1.0 if work is sync else what.fraction
+            if fraction is not None and by_disk:
+                fraction = (1 - by_disk) * fraction + by_disk * min(1.0, written_bytes / timed.writes_bytes)
+            what = replace(what, fraction=fraction)
+            if not work.whole:
+                what = replace(what, rate=rate, rate_unit="B/s")
+        tell(what)
 
-    for work in (*timed.works, sync):
-        if work is sync:
-            yield Doing(work.text, measured=True)
-        waits_for = context.devices if work is sync else ()
-        async with aclosing(_watched(work, context, limit_s, stalls, waits_for)) as told:
-            async for what in told:
-                yield seen(what, work) if isinstance(what, Progress) else what
+    finished = [await _watched(work, context, limit_s, stalls, partial(seen, work)) for work in timed.works]
+    tell(Doing(sync.text, measured=True))
+    return [*finished, await _watched(sync, context, limit_s, stalls, partial(seen, sync))]
 
 
-async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float) -> AsyncGenerator[WorkloadEvent, None]:
+async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float, tell: Tell) -> None:
     """One after the other."""
     for number, work in enumerate(works):
-        yield Doing(work.text)
-        async with aclosing(_watched(work, context, limit_s, _Stalls())) as told:
-            async for what in told:
-                yield within(what, number / len(works), 1 / len(works))
+        tell(Doing(work.text))
+        await _watched(work, context, limit_s, _Stalls(), part(tell, number / len(works), 1 / len(works)))
 
 
-async def _watched(
-    work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, waits_for: Sequence[str] = ()
-) -> AsyncGenerator[Progress | Ran, None]:
-    """`waits_for` names devices that tell whether the program, which only waits for it, gets on."""
+async def _watched(work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell) -> Finished:
     fraction, at = 0.0, clock.monotonic()
     async with running(context, work.argv, limit_s=limit_s, env=work.env) as program:
         async for _ in program.ticks():
-            stalls.look(counters(*waits_for) if waits_for else _running_ns(program.pid))
+            stalls.look(counters(*work.waits_for) if work.waits_for else _running_ns(program.pid))
             before, before_at, at = fraction, at, clock.monotonic()
             if work.share_done is None:
-                yield Progress(None)
+                tell(Progress(None))
                 continue
             with suppress(OSError, ValueError):
                 fraction = min(1.0, max(fraction, work.share_done(program.pid)))
             rate = work.whole * (fraction - before) / (at - before_at)
-            yield Progress(fraction, rate if fraction > before and work.whole else None, work.unit)
-        finished = program.finished
-    assert finished is not None
-    yield Ran(finished)
-    check(finished)
+            tell(Progress(fraction, rate if fraction > before and work.whole else None, work.unit))
+    tell(Ran(program.finished))
+    check(program.finished)
+    return program.finished
 
 
 def _running_ns(pid: int) -> int | None:
