@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,14 @@ class BackupJob(TreeEngine):
     """An archive made with borg, of a source that lies on the candidate, too: what is read there counts as well."""
 
     engine = "backup"
-    programs = (Program("borg", "backup workloads", packages={"": "borgbackup", "arch": "borg"}),)
+    programs = (
+        Program(
+            "borg",
+            "backup workloads",
+            packages={"": "borgbackup", "arch": "borg"},
+            messages={"Insufficient free space to complete transaction": errno.ENOSPC},
+        ),
+    )
     archive: Literal["first", "second"]
     files: Annotated[int, Within(1, 10_000_000)]
     total_bytes: Annotated[int, Within(1, 16 * TIB)]

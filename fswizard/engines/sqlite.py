@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +32,16 @@ class SqliteJob(TimedEngine):
 
     engine = "sqlite"
     programs = (
-        Program("sqlite3", "database workloads", packages={"": "sqlite3", "fedora": "sqlite", "arch": "sqlite"}),
+        Program(
+            "sqlite3",
+            "database workloads",
+            packages={"": "sqlite3", "fedora": "sqlite", "arch": "sqlite"},
+            messages={
+                "database or disk is full": errno.ENOSPC,
+                "disk I/O error": errno.EIO,
+                "attempt to write a readonly database": errno.EROFS,
+            },
+        ),
     )
     metrics = (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL)
     journal: Literal["wal", "delete"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -63,7 +64,7 @@ class TreeJob(TreeEngine):
     programs = (
         Program("cp", "trees of files", required=True, packages={"": "coreutils"}),
         Program("git", "workloads on a repository", packages={"": "git"}),
-        Program("tar", "archive workloads", packages={"": "tar"}),
+        Program("tar", "archive workloads", packages={"": "tar"}, messages={"Wrote only ": errno.ENOSPC}),
         Program("find", "workloads on trees", packages={"": "findutils"}),
     )
     operation: TreeOperation

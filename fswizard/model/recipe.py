@@ -20,6 +20,8 @@ class Program:
     """The default run cannot do without it."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Its package by distribution; `` (the empty name) stands for all others."""
+    messages: Mapping[str, int] = field(default_factory=dict)
+    """What it says of an error of the system in its own words, with the error's number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
+from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
 from fswizard.system import clock, timeouts
@@ -27,14 +28,6 @@ KILL_S = timeouts.KILL_S + 5.0
 """The helper gives up before, and says more."""
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
-OWN_WORDS = {
-    "Wrote only ": errno.ENOSPC,  # tar, of a short write
-    "database or disk is full": errno.ENOSPC,
-    "Insufficient free space to complete transaction": errno.ENOSPC,  # borg
-    "disk I/O error": errno.EIO,
-    "attempt to write a readonly database": errno.EROFS,
-}
-"""What programs say for such an error that do not use the system's words."""
 REMOVAL_S = 300.0
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S")
@@ -135,7 +128,9 @@ def check(finished: Finished) -> None:
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     """What a failed program amounts to; `error` is its errno where it told one, else its messages are read."""
     output = finished.output
-    words = {**{os.strerror(number): number for number in BLAMED_ERRORS}, **OWN_WORDS}
+    words = {os.strerror(number): number for number in BLAMED_ERRORS}
+    for known in (program for kind in Job.kinds.values() for program in kind.programs):
+        words.update(known.messages)
     error = error or next((number for text, number in words.items() if text in output), 0)
     program = program_name(finished.argv)
     kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
