@@ -51,6 +51,10 @@ class OverflowJob(Engine):
         return FioJob("randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth)
 
     @property
+    def direct(self) -> bool:
+        return self.fio.direct
+
+    @property
     def words(self) -> str:
         file = size_text(self.working_set_bytes)
         return f"fio writes here and there in a file of {file} for {duration_text(self.seconds)}"

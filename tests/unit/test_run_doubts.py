@@ -10,6 +10,7 @@ import pytest
 
 from fswizard.cli.run import plan_text
 from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
@@ -19,6 +20,7 @@ from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use
 
 DIRECT = make_workload("write")
+OVERFLOW = make_workload("overflow", engine="overflow", job=OverflowJob(64 << 20, 60.0))
 BUFFERED = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "mixed", 100, 1 << 20))
 ON_DEVICE = Target("device", "/dev/disk/by-id/x", 64 << 30)
 
@@ -63,6 +65,7 @@ def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
     text = said(plan(DIRECT, BUFFERED, target=small))["fits-in-memory"]
     assert text.startswith("Copy: the data fit into") and "A larger image, or a longer recipe" in text
     assert "fits-in-memory" not in said(plan(DIRECT, target=small)), "direct access goes past the memory"
+    assert "fits-in-memory" not in said(plan(OVERFLOW, target=small)), "so does that of the overflow engine"
     assert "fits-in-memory" not in said(plan(BUFFERED, target=Target("image", "/var/tmp", 16 << 30, "ext4")))
 
 
