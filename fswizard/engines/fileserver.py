@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fswizard.engines.shared.engine import GIB, Engine, Within, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
+from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.running import (
     failure,
     finish,
@@ -24,7 +26,7 @@ from fswizard.engines.shared.running import (
 from fswizard.errors import Refused
 from fswizard.model.estimates import FASTEST_BYTES_PER_S, FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
 from fswizard.model.keys import Keys
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, OPERATIONS, operation_metrics
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
 from fswizard.model.units import duration_text, size_text
@@ -34,8 +36,17 @@ from fswizard.system.process import Finished
 WORKER = "fileserver_worker.py"
 SLOWEST_FILL_S = 86_400.0
 """Filling a large disk takes most of a day."""
-PRECREATED_SHARE = 0.8
-"""Of the files, what exists before it starts."""
+
+
+def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
+    """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
+    return (
+        Metric(f"{operation}_count", "1", "higher"),
+        Metric(f"{operation}_latency", "s", "lower"),
+        Metric(f"{operation}_median_latency", "s", "lower"),
+        Metric(f"{operation}_p99_latency", "s", "lower"),
+        Metric(f"{operation}_worst_latency", "s", "lower"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +79,9 @@ class FileServerJob(Engine):
 
     @property
     def cost(self) -> Cost:
-        prepare_bytes = int(self.files * PRECREATED_SHARE * self.mean_file_bytes)
-        prepare_s = prepare_bytes / SEQUENTIAL_BYTES_PER_S + self.files * PRECREATED_SHARE / FILES_MADE_PER_S
+        files = self.files * PRECREATED_FIFTHS / 5
+        prepare_bytes = int(files * self.mean_file_bytes)
+        prepare_s = prepare_bytes / SEQUENTIAL_BYTES_PER_S + files / FILES_MADE_PER_S
         # What was written in the given time goes to the disk afterwards.
         return Cost(prepare_s, self.seconds * 1.5, prepare_bytes, int(self.seconds * FASTEST_BYTES_PER_S / 2))
 

@@ -11,19 +11,20 @@ from typing import Annotated
 
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext
-from fswizard.model.metrics import (
-    BYTES_BEFORE_CLIFF,
-    LATE_RATE,
-    RATE_BEFORE_CLIFF,
-    RATE_IN_TENTH,
-    SLOWEST_SECOND,
-    SUSTAINED_RATE,
-)
+from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
 from fswizard.system import clock
+
+RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
+SUSTAINED_RATE = Metric("sustained_rate", "B/s", "higher")
+"""After the cliff; of the whole run where there is none."""
+BYTES_BEFORE_CLIFF = Metric("bytes_before_cliff", "B", "higher")
+SLOWEST_SECOND = Metric("slowest_second", "B/s", "higher")
+RATE_IN_TENTH = tuple(Metric(f"rate_in_tenth_{tenth}", "B/s", "higher") for tenth in range(1, 11))
+"""The course of a run, a tenth of its time each."""
 
 EDGE = 0.5
 """It is a cliff when less than this share of the rate is left."""

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fileserver import FileServerJob, operation_metrics
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
-from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT, operation_metrics
+from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT
 from fswizard.model.recipe import Workload
 
 ALL, APPEND = "operations", "random-append"

@@ -1,4 +1,4 @@
-"""The figures that engines yield, and their names: the only place that defines one."""
+"""The figures that several engines yield, or that others ask for; what one engine alone yields stands with it."""
 
 from __future__ import annotations
 
@@ -50,31 +50,9 @@ RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
 """What that is to be set against."""
 
-RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
-SUSTAINED_RATE = Metric("sustained_rate", "B/s", "higher")
-"""After the cliff; of the whole run where there is none."""
-BYTES_BEFORE_CLIFF = Metric("bytes_before_cliff", "B", "higher")
-SLOWEST_SECOND = Metric("slowest_second", "B/s", "higher")
-RATE_IN_TENTH = tuple(Metric(f"rate_in_tenth_{tenth}", "B/s", "higher") for tenth in range(1, 11))
-"""The course of a run, a tenth of its time each."""
-
-OPERATIONS = ("create", "write", "append", "read", "open", "close", "delete", "stat")
-"""What the file-server mix consists of."""
-
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 
 
 def is_stall(metric: str) -> bool:
     """Whether it is the longest wait of a program, of a disk, or of one kind of operation."""
     return metric.endswith((WORST_LATENCY.name, WORST_STALL.name))
-
-
-def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
-    """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
-    return (
-        Metric(f"{operation}_count", "1", "higher"),
-        Metric(f"{operation}_latency", "s", "lower"),
-        Metric(f"{operation}_median_latency", "s", "lower"),
-        Metric(f"{operation}_p99_latency", "s", "lower"),
-        Metric(f"{operation}_worst_latency", "s", "lower"),
-    )

@@ -24,7 +24,7 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.shared import fileserver_worker, tree_worker
+from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.running import failure, making, running, succeed
 from fswizard.engines.shared.timed import TimedEngine, Work
@@ -32,7 +32,6 @@ from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import Refused
-from fswizard.model.metrics import OPERATIONS
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Progress, WorkloadEvent
 from fswizard.system import clock
@@ -117,10 +116,6 @@ def test_percentiles_of_the_histogram_are_right_to_its_resolution() -> None:
     assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)
     assert told["p99_s"] == pytest.approx(latencies[9899] / 1e9, rel=0.045)
     assert told["mean_s"] == pytest.approx(statistics.mean(latencies) / 1e9, rel=1e-6)
-
-
-def test_the_file_server_names_its_operations_as_the_metrics_do() -> None:
-    assert fileserver_worker.NAMES == OPERATIONS
 
 
 @pytest.mark.parametrize("engine", ENGINES)
