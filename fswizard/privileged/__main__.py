@@ -66,7 +66,7 @@ def _enter_namespaces(right: str) -> None:
         unshare = programs.find("unshare")
     except Refusal as refusal:
         sys.exit(refusal.text)
-    said = {name: os.environ[name] for name in identity.SEEN if name in os.environ}
+    said = {name: os.environ[name] for name in identity.READ_VARIABLES if name in os.environ}
     again = (sys.executable, *PYTHON, os.path.abspath(__file__), right)
     os.execve(unshare, (unshare, *NAMESPACES, "--", *again), {**programs.ROOT_ENVIRONMENT, **said})
 

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import commands, processes, programs
+from fswizard.privileged import block_device, commands, names, processes, programs
 from fswizard.privileged.jobs import Work
-from fswizard.privileged.names import NAME
 from fswizard.privileged.protocol import Refusal
 
 CHUNKED = ("5", "6", "10")
@@ -53,8 +52,7 @@ def create_command(
         raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
     if bitmap not in BITMAPS:
         raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
-    if not NAME.fullmatch(name):
-        raise Refusal("refused", f"{name!r:.40} is no name of a run")
+    names.require(name)
     return commands.create_array(
         name, uuid_of(name), level, paths, chunk_kib=chunk_kib, bitmap=bitmap, degraded=degraded
     )
@@ -71,7 +69,7 @@ def create(command: commands.Command, directory: int) -> Work:
     return Work((command,), body)
 
 
-def made_of(names: Sequence[str], blocks: Path = BLOCKS) -> str:
+def find_by_members(names: Sequence[str], blocks: Path = BLOCKS) -> str:
     """Kernel name of the array that the devices `names` are members of; empty where they are of none.
 
     Refusal where it has a member that is none of them.
@@ -95,15 +93,15 @@ def stop(array: str, members: Sequence[str]) -> int:
         for path in members:
             _lock(path, undo)
         stopping, *forgetting = commands.stop_array(f"/dev/{array}", members)
-        code = processes.retry_while_busy(partial(_run, stopping), HELD, BUSY_LIMIT_S)
+        code = processes.retry_while_busy(partial(programs.run, stopping), HELD, BUSY_LIMIT_S)
         if code == 0:
             for path, command in zip(members, forgetting):
-                processes.poll(partial(_held, path), operator.not_, BUSY_LIMIT_S)
-                _run(command)  # one that is missing has none
+                processes.poll(partial(_is_held, path), operator.not_, BUSY_LIMIT_S)
+                programs.run(command)  # one that is missing has none
         return code
 
 
-def _held(path: str) -> bool:
+def _is_held(path: str) -> bool:
     """The kernel lets the members of a stopped array go a moment later."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
@@ -114,8 +112,7 @@ def _held(path: str) -> bool:
 
 def reclaim(name: str, blocks: Path = BLOCKS) -> None:
     """Stop the array of a killed run; Refusal where it may be another's."""
-    if not NAME.fullmatch(name):
-        raise Refusal("refused", f"{name!r:.40} is no array of a run")
+    names.require(name)
     for block in sorted(blocks.glob("md*")):
         members = _members(block)
         told = _detail(block.name) if members else {}
@@ -123,7 +120,7 @@ def reclaim(name: str, blocks: Path = BLOCKS) -> None:
             continue
         if told.get("MD_UUID") != uuid_of(name):
             raise Refusal("refused", f"{block.name} does not bear the mark of a run")
-        if stop(block.name, [f"/dev/{member.replace('!', '/')}" for member in members]):
+        if stop(block.name, [block_device.path_of(member) for member in members]):
             raise Refusal("failed", f"{block.name} cannot be stopped")
 
 
@@ -136,26 +133,16 @@ def _lock(path: str, undo: contextlib.ExitStack) -> None:
     directory = Path("/sys/class/block", path.removeprefix("/dev/").replace("/", "!")).resolve()
     disk = directory.parent.name if (directory / "partition").exists() else directory.name
     with contextlib.suppress(OSError):
-        lock = os.open(f"/dev/{disk.replace('!', '/')}", os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(block_device.path_of(disk), os.O_RDONLY | os.O_CLOEXEC)
         undo.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _detail(array: str) -> dict[str, str]:
-    argv = [programs.find("mdadm"), "--detail", commands.WITHOUT_CONFIGURATION, "--export", f"/dev/{array}"]
+    command = ("mdadm", "--detail", commands.WITHOUT_CONFIGURATION, "--export", f"/dev/{array}")
     try:
-        done = subprocess.run(
-            argv, env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, check=True,
-            timeout=ANSWER_LIMIT_S,
-        )  # fmt: skip
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        done = programs.run(command, ANSWER_LIMIT_S)
+    except subprocess.TimeoutExpired:
         return {}
-    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
+    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines() if done.returncode == 0 else []
     return dict(line.split("=", 1) for line in lines if "=" in line)
-
-
-def _run(command: commands.Command) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        programs.located(command), env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True,
-        check=False,
-    )  # fmt: skip

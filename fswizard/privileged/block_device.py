@@ -121,11 +121,11 @@ class Device:
 
     @property
     def path(self) -> str:
-        return f"/dev/{self.name.replace('!', '/')}"
+        return path_of(self.name)
 
     @property
     def disk_path(self) -> str:
-        return f"/dev/{self.disk.replace('!', '/')}"
+        return path_of(self.disk)
 
     @property
     def size_bytes(self) -> int:
@@ -157,6 +157,11 @@ class Device:
                 yield tree.text(f"{directory}/serial")
                 return
             directory = os.path.dirname(directory)
+
+
+def path_of(name: str) -> str:
+    """Of the device that the kernel calls `name`, in which `!` stands for a slash."""
+    return f"/dev/{name.replace('!', '/')}"
 
 
 def find(number: str, tree: Tree = HERE) -> Device:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fswizard.privileged import mounts
-from fswizard.privileged.block_device import Device
+from fswizard.privileged.block_device import Device, path_of
 from fswizard.privileged.in_use import MEMBERS, Finding, Probed, Usage, decoded, mounted_devices, read_usage, uses_of
 
 HOST_MANAGED = "host-managed"
@@ -117,7 +117,7 @@ def _named(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
     tree, words = device.tree, [(table, word) for table, word in _words(device) if word]
     leads = {word: tree.device_at(word) for _, word in words if word.startswith("/dev/")}
     for name, found in probed.items():
-        number, path = tree.text(f"/sys/class/block/{name}/dev"), f"/dev/{name.replace('!', '/')}"
+        number, path = tree.text(f"/sys/class/block/{name}/dev"), path_of(name)
         tags = {(tag, value) for tag, keys in TAGS.items() for value in found.values(*keys)}
         for table, word in words:
             if (

@@ -34,26 +34,27 @@ class DiskErrors:
         """
         self._tree = tree
         self._devices = devices
-        self._hosts = list(dict.fromkeys(name for host in hosts for name in below(host, tree)))
-        self._all = list(dict.fromkeys((*(name for device in devices() for name in below(device, tree)), *self._hosts)))
+        self._hosts = self._with_lower(hosts)
+        self._all = list(dict.fromkeys((*self._with_lower(devices()), *self._hosts)))
         self.log = _open_log()
         self.lines: list[str] = []
         """Of the kernel's log, naming one of the devices, since `forget`."""
         self._disk_lines: list[str] = []
         self._before = [*self._counted()]
-        self._before_vaguely = [*self._counted_vaguely()]
+        self._shared_before = [*self._shared_counts()]
+
+    def _with_lower(self, names: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys(lower for name in names for lower in lower_devices(name, self._tree)))
 
     def read(self) -> list[str]:
         """New lines of the kernel's log that are errors of the devices, or of what is below them."""
         names = self._devices()
-        own = re.compile(rf"\b({_any(names)})\b")
-        disk = re.compile(
-            rf"(?:error, dev |error on dev |\[|^)({_any([*names, *self._all])})\b|\b({_any(self._hosts)})\b"
-        )
+        own = rf"\b({_any_of(names)})\b"
+        disk = rf"(?:error, dev |error on dev |\[|^)({_any_of([*names, *self._all])})\b|\b({_any_of(self._hosts)})\b"
         found = []
         for line in self._errors():
             about = [(own, self.lines), (disk, self._disk_lines)]
-            kept = [lines for pattern, lines in about if pattern.search(line) and len(lines) < MAXIMUM_LINES]
+            kept = [lines for pattern, lines in about if re.search(pattern, line) and len(lines) < MAXIMUM_LINES]
             for lines in kept:
                 lines.append(line)
             if kept:
@@ -76,9 +77,9 @@ class DiskErrors:
         Where one is `suspected`, as after an I/O error, a count that others add to as well is enough.
         """
         self.read()
-        sure = [*self._disk_lines, *_grown(self._before, self._counted())]
-        vague = _grown(self._before_vaguely, self._counted_vaguely())
-        return [*sure, *vague] if sure or suspected else []
+        certain = [*self._disk_lines, *_grown(self._before, self._counted())]
+        shared = _grown(self._shared_before, self._shared_counts())
+        return [*certain, *shared] if certain or suspected else []
 
     def close(self) -> None:
         if self.log is not None:
@@ -106,15 +107,15 @@ class DiskErrors:
                 if member.startswith("dev-"):
                     yield f"{name}: errors of {member}", self._tree.number(f"/sys/block/{name}/md/{member}/errors")
 
-    def _counted_vaguely(self) -> Iterator[tuple[str, int]]:
-        """Of SCSI and SATA: whoever asks such a disk for its health adds to it, too."""
+    def _shared_counts(self) -> Iterator[tuple[str, int]]:
+        """Of SCSI and SATA: asking such a disk for its health adds to it, too."""
         for name in self._all:
             with contextlib.suppress(ValueError):
                 count = self._tree.text(f"/sys/block/{name}/device/ioerr_cnt")
                 yield f"{name}: ioerr_cnt", int(count or "0", 16)
 
 
-def under(descriptor: int, tree: Tree = HERE) -> tuple[str, ...]:
+def disks_of(descriptor: int, tree: Tree = HERE) -> tuple[str, ...]:
     """Kernel names of the block devices that an open file's filesystem lies on; none where that is on no disk."""
     number = os.fstat(descriptor).st_dev
     if name := tree.device_of(f"{os.major(number)}:{os.minor(number)}"):
@@ -126,14 +127,14 @@ def under(descriptor: int, tree: Tree = HERE) -> tuple[str, ...]:
     return ()
 
 
-def below(name: str, tree: Tree = HERE) -> Iterator[str]:
+def lower_devices(name: str, tree: Tree = HERE) -> Iterator[str]:
     """A block device, the disk that it is a part of, and everything that it is made of."""
     yield name
     directory = tree.real(f"/sys/class/block/{name}")
     if tree.path(f"{directory}/partition").exists():
-        yield from below(directory.split("/")[-2], tree)
+        yield from lower_devices(directory.split("/")[-2], tree)
     for member in tree.names(f"{directory}/slaves"):
-        yield from below(member, tree)
+        yield from lower_devices(member, tree)
 
 
 def _open_log() -> int | None:
@@ -146,7 +147,7 @@ def _open_log() -> int | None:
     return log
 
 
-def _any(names: Iterable[str]) -> str:
+def _any_of(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, names)) or "(?!)"
 
 

@@ -66,7 +66,7 @@ class ClaimedDevice:
 
         A mkfs that was ended may not have given back the lock.
         """
-        _take(self.lock, self.device)
+        _flock(self.lock, self.device)
         descriptor = _open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))
         try:
             _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
@@ -85,7 +85,7 @@ class ClaimedDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Claimable:
     """A device that could be claimed."""
 
     device: Device
@@ -94,7 +94,7 @@ class Seen:
     found: Probed
 
 
-def look(number: str) -> Seen:
+def inspect(number: str) -> Claimable:
     """The device `number` and what lies on it, not locked; Refusal where `claim` would find anything against it."""
     device = block_device.find(number)
     diskseq, size_bytes = device.tree.number(f"/sys/block/{device.disk}/diskseq"), device.size_bytes
@@ -103,11 +103,11 @@ def look(number: str) -> Seen:
     exclusive = _open(device, os.O_RDONLY | os.O_EXCL)
     try:
         _check_open(exclusive, device, diskseq, size_bytes)
-        probed = _all_probed(exclusive, device)
+        probed = _probe_all(exclusive, device)
         _refuse_used(device, probed)
     finally:
         os.close(exclusive)
-    return Seen(device, diskseq, size_bytes, probed[device.name])
+    return Claimable(device, diskseq, size_bytes, probed[device.name])
 
 
 def claim(
@@ -127,7 +127,7 @@ def claim(
         try:
             _check_open(exclusive, device, diskseq, size_bytes)
             check_identity(device, diskseq, size_bytes)
-            probed = _all_probed(exclusive, device)
+            probed = _probe_all(exclusive, device)
             found = probed[device.name]
             check_serial(device, serial, found)
             check_shown(device, shown, found)
@@ -146,9 +146,9 @@ def claim(
     return claimed
 
 
-def _all_probed(descriptor: int, device: Device) -> dict[str, Probed]:
+def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:
     """What lies on the open device, and on its disk."""
-    probed = {name: _probed(path) for name, path in zip(device.names, (device.path, device.disk_path))}
+    probed = {name: _probe(path) for name, path in zip(device.names, (device.path, device.disk_path))}
     found = probed[device.name]
     return {**probed, device.name: replace(found, devices=_devices(descriptor, found.type))}
 
@@ -191,14 +191,14 @@ def _lock(device: Device) -> int:
     except OSError as error:
         raise Refusal("refused", f"{device.disk} cannot be opened: {error.strerror}") from error
     try:
-        _take(lock, device)
+        _flock(lock, device)
     except Refusal:
         os.close(lock)
         raise
     return lock
 
 
-def _take(lock: int, device: Device) -> None:
+def _flock(lock: int, device: Device) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -219,13 +219,13 @@ def _open(device: Device, flags: int) -> int:
 
 
 def _check_open(descriptor: int, device: Device, diskseq: int, size_bytes: int) -> None:
-    if _asked(descriptor, BLKGETDISKSEQ, 8) != diskseq or _asked(descriptor, BLKGETSIZE64, 8) != size_bytes:
+    if _ask_kernel(descriptor, BLKGETDISKSEQ, 8) != diskseq or _ask_kernel(descriptor, BLKGETSIZE64, 8) != size_bytes:
         raise Refusal("refused", f"{device.name} is not the disk any more that was chosen")
-    if _asked(descriptor, BLKROGET, 4):
+    if _ask_kernel(descriptor, BLKROGET, 4):
         raise Refusal("refused", f"{device.name} is read-only")
 
 
-def _asked(descriptor: int, request: int, length: int) -> int:
+def _ask_kernel(descriptor: int, request: int, length: int) -> int:
     try:
         answer = fcntl.ioctl(descriptor, request, bytes(length))
     except OSError as error:
@@ -235,17 +235,13 @@ def _asked(descriptor: int, request: int, length: int) -> int:
 
 def _run(argv: list[str]) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            [programs.find(argv[0]), *argv[1:]], env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=LOOK_LIMIT_S, check=False,
-        )  # fmt: skip
+        return programs.run(argv, LOOK_LIMIT_S)
     except subprocess.TimeoutExpired as error:
-        raise Refusal(
-            "refused", f"{argv[0]} did not answer within {LOOK_LIMIT_S} s: the disk may be failing"
-        ) from error
+        text = f"{argv[0]} did not answer within {LOOK_LIMIT_S} s: the disk may be failing"
+        raise Refusal("refused", text) from error
 
 
-def _probed(path: str) -> Probed:
+def _probe(path: str) -> Probed:
     looked, listed = _run(["blkid", "-p", "-o", "udev", path]), _run(["wipefs", "--no-act", "--json", path])
     if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
         raise Refusal("refused", f"what lies on {path} cannot be told")

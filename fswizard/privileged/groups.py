@@ -41,14 +41,14 @@ class Group:
     @property
     def array(self) -> str:
         """Kernel name of the array that there is of them now; empty where there is none."""
-        return arrays.made_of([member.name for member in self.members])
+        return arrays.find_by_members([member.name for member in self.members])
 
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(member.path for member in self.members)
 
     @property
-    def left(self) -> tuple[Held, ...]:
+    def remaining(self) -> tuple[Held, ...]:
         """The members that were not taken away."""
         return self.members[:-1] if self.missing else self.members
 
@@ -64,7 +64,7 @@ class Group:
     @property
     def sources(self) -> tuple[str, ...]:
         """What a mount may name as the thing that is mounted."""
-        return tuple(member.path for member in self.left) if self.spread else (self.path,)
+        return tuple(member.path for member in self.remaining) if self.spread else (self.path,)
 
     @property
     def mount_options(self) -> tuple[str, ...]:
@@ -94,9 +94,9 @@ class Group:
         for member in self.members:
             member.require_same(unused=unused and not array)
 
-    def take_apart(self) -> int:
+    def disassemble(self) -> int:
         """Undo what was made of the members; the exit code."""
-        forget_btrfs(self.members)
+        unregister_btrfs(self.members)
         array = self.array
         return arrays.stop(array, self.paths) if array else 0
 
@@ -141,7 +141,7 @@ def lock_of(member: Held) -> int:
     return member.lock if isinstance(member, ClaimedDevice) else member.descriptor
 
 
-def forget_btrfs(members: Sequence[Held]) -> None:
+def unregister_btrfs(members: Sequence[Held]) -> None:
     """Have the kernel forget what it once found on them: it would look for the devices of a btrfs that is gone."""
     with contextlib.suppress(OSError), open("/dev/btrfs-control", "rb", buffering=0) as control:
         for member in members:
@@ -157,7 +157,7 @@ def btrfs_arguments(level: str, label: str) -> tuple[str, ...]:
     return ("-L", label, "-d", level, "-m", level)
 
 
-def zfs_words(level: str, nodes: Sequence[str]) -> tuple[str, ...]:
+def zpool_arguments(level: str, nodes: Sequence[str]) -> tuple[str, ...]:
     """The last words of zpool create; Refusal where level and number of devices do not go together."""
     if level not in ZFS_LEVELS or (level == "mirror" and len(nodes) % 2):
         raise Refusal("refused", f"no pool is made of {len(nodes)} devices as {level!r:.40}")

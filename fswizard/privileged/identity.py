@@ -12,10 +12,10 @@ from pathlib import Path
 from fswizard.privileged import system_calls
 from fswizard.privileged.protocol import Refusal
 
-TOLD_BY = ("SUDO_UID", "PKEXEC_UID")
+CALLER_VARIABLES = ("SUDO_UID", "PKEXEC_UID")
 """Variables in which sudo and pkexec say who called them."""
-SEEN = (*TOLD_BY, "DOAS_USER")
-"""All that is looked at."""
+READ_VARIABLES = (*CALLER_VARIABLES, "DOAS_USER")
+"""All that are read."""
 ROOT = 0
 NO_USER = -1
 UNSET = (1 << 32) - 1
@@ -44,8 +44,8 @@ def invoking_user(environment: Mapping[str, str], proc: Path = Path("/proc")) ->
 
     Other ways to root's rights may pass on those variables as their caller set them: so the kernel must say the same.
     """
-    said = {name: environment[name] for name in TOLD_BY if name in environment}
-    uid, behind = _behind(proc)
+    said = {name: environment[name] for name in CALLER_VARIABLES if name in environment}
+    uid, behind = _caller(proc)
     if uid == NO_USER or {*said.values()} - {str(uid)} or not (said or uid == ROOT):
         words = " and ".join(f"{name} is {value!r:.20}" for name, value in said.items())
         instead = " instead of doas" if "DOAS_USER" in environment else ""
@@ -61,7 +61,7 @@ def invoking_user(environment: Mapping[str, str], proc: Path = Path("/proc")) ->
     return User(uid, entry.pw_gid, tuple(sorted(set(groups))), entry.pw_dir, by_polkit)
 
 
-def _behind(proc: Path) -> tuple[int, str]:
+def _caller(proc: Path) -> tuple[int, str]:
     """User of the nearest process behind this one that is not root's alone, else who logged in; and both in words."""
     try:
         pid = int(os.readlink(proc / "self"))  # the helper's own number is another in the namespace that /proc shows

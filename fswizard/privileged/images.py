@@ -16,7 +16,7 @@ MINIMUM_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
 SECTOR_BYTES = 512
 """Unit of st_blocks."""
-LET_GO_S = 5.0
+RELEASE_LIMIT_S = 5.0
 """Whoever handed it over closes it a moment later, and so do programs that index new files."""
 
 
@@ -94,11 +94,11 @@ def _require_alone(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Refusal("busy", "the image is attached already") from None
-    told = processes.poll(lambda: _lease(descriptor), lambda told: told != errno.EAGAIN, LET_GO_S)
-    if told == errno.EAGAIN:
+    error = processes.poll(lambda: _lease(descriptor), lambda error: error != errno.EAGAIN, RELEASE_LIMIT_S)
+    if error == errno.EAGAIN:
         raise Refusal("busy", "another program has the image open")
-    if told:
-        raise Refusal("refused", f"whether another program has the image open cannot be told: {os.strerror(told)}")
+    if error:
+        raise Refusal("refused", f"whether another program has the image open cannot be told: {os.strerror(error)}")
 
 
 def _lease(descriptor: int) -> int:

@@ -72,7 +72,7 @@ class LoopDevice:
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.descriptor, LOOP_CLR_FD)
         os.close(self.descriptor)
-        _take_away(int(self.name.removeprefix("loop")))
+        _remove(int(self.name.removeprefix("loop")))
 
 
 def attach(image: Image) -> LoopDevice:
@@ -88,7 +88,7 @@ def attach(image: Image) -> LoopDevice:
 
 def _attach(image: Image, block_bytes: int) -> LoopDevice:
     """Another helper may take the device first: then the next one is tried."""
-    _take_away(*NUMBERS)  # what helpers left that were killed
+    _remove(*NUMBERS)  # what helpers left that were killed
     for number in NUMBERS:
         name = f"loop{number}"
         try:
@@ -105,13 +105,13 @@ def _attach(image: Image, block_bytes: int) -> LoopDevice:
             return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
         except OSError as error:
             os.close(device)
-            _take_away(number)
+            _remove(number)
             if error.errno not in TAKEN:
                 raise
     raise Refusal("failed", "no loop device could be had: all are in use")
 
 
-def _take_away(*numbers: int) -> None:
+def _remove(*numbers: int) -> None:
     """Remove these devices, as far as nobody uses them."""
     for number in numbers:
         with contextlib.suppress(OSError):

@@ -19,6 +19,12 @@ NAME = re.compile(r"fswizard-[0-9a-f]{16}")
 FILE = "/run/fswizard.names"
 
 
+def require(name: str) -> None:
+    """Refusal where it is not a run's."""
+    if not NAME.fullmatch(name):
+        raise Refusal("refused", f"{name!r:.40} is no name of a run")
+
+
 class Names:
     """Those that this helper holds."""
 
@@ -28,23 +34,22 @@ class Names:
         self._held: set[str] = set()
 
     def hold(self, name: str) -> None:
-        """Until `let_go`, or until the helper is gone."""
+        """Until `release`, or until the helper is gone."""
         self._lock(name)
         self._held.add(name)
 
-    def let_go(self, name: str) -> None:
+    def release(self, name: str) -> None:
         """Also of one that is not held."""
         if name in self._held:
             self._held.remove(name)
             self._unlock(name)
 
     @contextlib.contextmanager
-    def of_the_dead(self, name: str) -> Iterator[None]:
+    def reclaiming(self, name: str) -> Iterator[None]:
         """Nobody else takes the name meanwhile; Refusal where a helper that is alive holds it, this one too."""
-        if not NAME.fullmatch(name):
-            raise Refusal("refused", f"{name!r:.40} is no pool of a run")
+        require(name)
         if name in self._held:
-            raise _alive(name)
+            raise _in_use(name)
         self._lock(name)
         try:
             yield
@@ -57,13 +62,13 @@ class Names:
         try:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(name))
         except (BlockingIOError, PermissionError) as error:  # fcntl(2): either of them
-            raise _alive(name) from error
+            raise _in_use(name) from error
 
     def _unlock(self, name: str) -> None:
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _byte(name))
 
 
-def _alive(name: str) -> Refusal:
+def _in_use(name: str) -> Refusal:
     return Refusal("busy", f"{name} belongs to an fswizard that is running; wait until it has ended")
 
 

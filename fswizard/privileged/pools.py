@@ -14,11 +14,11 @@ import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from fswizard.privileged import commands, mounts, processes, programs
+from fswizard.privileged import commands, mounts, names, processes, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.mounts import Mount
-from fswizard.privileged.names import NAME
 from fswizard.privileged.protocol import Refusal
 
 MODULE = "/sys/module/zfs"
@@ -84,21 +84,17 @@ def import_pool(pool: Pool) -> int:
 
 def export_pool(pool: Pool) -> int:
     """Export the pool, which forgets all that is cached of it; the exit code."""
-    argv = programs.located(commands.export_pool(pool.name))
-
-    def export() -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(argv, env=programs.ROOT_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
-
+    export = partial(programs.run, commands.export_pool(pool.name))
     return processes.retry_while_busy(export, (b"busy",), BUSY_LIMIT_S)
 
 
-def discard(pool: Pool) -> None:
+def destroy_if_imported(pool: Pool) -> None:
     """Whatever became of it, the pool is imported nowhere from here on."""
     if is_imported(pool.name):
         destroy(pool.name)
 
 
-def forget(pool: Pool) -> None:
+def remove_nodes(pool: Pool) -> None:
     """Take the devices' nodes away."""
     with contextlib.suppress(OSError):
         for name in os.listdir(pool.directory):
@@ -107,7 +103,7 @@ def forget(pool: Pool) -> None:
 
 
 def is_imported(name: str) -> bool:
-    return name in _asked("list", "-H", "-o", "name").split()
+    return name in _zpool("list", "-H", "-o", "name").split()
 
 
 def destroy(name: str) -> int:
@@ -116,25 +112,24 @@ def destroy(name: str) -> int:
 
 def reclaim(name: str) -> None:
     """Destroy a pool that a killed run left imported; Refusal where it may be another's."""
-    if not NAME.fullmatch(name):
-        raise Refusal("refused", f"{name!r:.40} is no pool of a run")
+    names.require(name)
     pool = Pool(name, -1)
     if os.path.exists(MODULE) and is_imported(name):
         mark = _output(("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name)).strip()
-        if mark != name or next(iter(pool.devices)) not in _asked("status", "-P", name):
+        if mark != name or next(iter(pool.devices)) not in _zpool("status", "-P", name):
             raise Refusal("refused", f"{name} does not bear the mark of a run")
         if destroy(name):
             raise Refusal("failed", f"{name} cannot be destroyed")
-    forget(pool)
+    remove_nodes(pool)
 
 
 def counters(pool: Pool) -> dict[str, int]:
     """Errors since the pool was made, as `zpool status` tells."""
-    now = errors(_asked("status", "-p", pool.name))
+    now = errors(_zpool("status", "-p", pool.name))
     return {name: pool.counted.get(name, 0) + now.get(name, 0) for name in (*COUNTERS, "data_errors")}
 
 
-def note_errors(pool: Pool) -> None:
+def keep_errors(pool: Pool) -> None:
     """Remember what the pool has counted, before it is exported."""
     with contextlib.suppress(OSError):  # it is asked again when the candidate is checked
         pool.counted |= counters(pool)
@@ -145,7 +140,7 @@ def end(pool: Pool, mounted: Mount | None) -> None:
     if mounted is not None:
         mounts.unmount(mounted.path)
     with contextlib.suppress(OSError):
-        discard(pool)
+        destroy_if_imported(pool)
 
 
 def errors(status: str) -> dict[str, int]:
@@ -163,16 +158,15 @@ def _make_nodes(pool: Pool) -> None:
             os.mknod(node, stat.S_IFBLK | 0o600, os.fstat(device).st_rdev)
 
 
-def _asked(*arguments: str) -> str:
+def _zpool(*arguments: str) -> str:
     return _output(("zpool", *arguments))
 
 
 def _output(argv: tuple[str, ...]) -> str:
     """What a program says; OSError where it fails or does not answer."""
     try:
-        return subprocess.run(
-            programs.located(argv), env=programs.ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL,
-            capture_output=True, check=True, timeout=ANSWER_LIMIT_S,
-        ).stdout.decode("utf-8", "replace")  # fmt: skip
+        done = programs.run(argv, ANSWER_LIMIT_S)
+        done.check_returncode()
+        return done.stdout.decode("utf-8", "replace")
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise OSError(f"{' '.join(argv[:2])} failed: {(error.stderr or b'').decode('utf-8', 'replace')}") from error

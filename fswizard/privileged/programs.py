@@ -45,9 +45,17 @@ def call(command: Sequence[str]) -> int:
     return subprocess.call(located(command), env=ROOT_ENVIRONMENT)
 
 
+def run(command: Sequence[str], timeout_s: float | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a program of root's; what it says and its exit code. TimeoutExpired where it takes longer."""
+    return subprocess.run(
+        located(command), env=ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s,
+        check=False,
+    )  # fmt: skip
+
+
 def check(path: str) -> None:
     """Refusal where others than root can change what `path` leads to, or where it was mounted since the start."""
-    found = {entry: _looked_at(entry) for entry in _entries(path)}
+    found = {entry: _status_and_mount(entry) for entry in _entries(path)}
     now = mounts.current()
     for entry, (status, mount_id) in found.items():
         writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
@@ -67,7 +75,7 @@ def mounted_at_start() -> frozenset[Mount]:
     return frozenset(mounts.current().values())
 
 
-def _looked_at(entry: str) -> tuple[os.stat_result, int]:
+def _status_and_mount(entry: str) -> tuple[os.stat_result, int]:
     """What is there, links not followed, and the ID of the mount that it lies on."""
     descriptor = os.open(entry, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -94,7 +102,7 @@ def _entries(path: str) -> Iterator[str]:
             at = entry
 
 
-def without_rights(user: User) -> tuple[str, ...]:
+def drop_rights(user: User) -> tuple[str, ...]:
     """The command that gives up every right but the user's own, before the argument list of a workload.
 
     For uid 0 the secure bits keep the kernel from handing the rights back at the next exec (capabilities(7)).

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from fswizard.privileged import consent, exclusive_claim
 from fswizard.privileged.disk_checks import PARTITION_TABLES
-from fswizard.privileged.exclusive_claim import Seen
+from fswizard.privileged.exclusive_claim import Claimable
 from fswizard.privileged.identity import User
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -31,14 +31,14 @@ def confirm(numbers: Sequence[str], user: User) -> None:
         terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         raise Refusal("refused", "there is no terminal on which it could be confirmed") from None
-    seen = [exclusive_claim.look(number) for number in dict.fromkeys(numbers)]
-    if not says_yes(terminal, question(seen)):
+    seen = [exclusive_claim.inspect(number) for number in dict.fromkeys(numbers)]
+    if not ask(terminal, question(seen)):
         raise Refusal("refused", f"you did not type {YES}")
     for each in seen:
         consent.give(user.uid, each.device, each.diskseq, each.size_bytes)
 
 
-def question(seen: Sequence[Seen]) -> str:
+def question(seen: Sequence[Claimable]) -> str:
     """What is lost, for the terminal, of which 80 columns are enough."""
     kinds = {"disk" if each.device.name == each.device.disk else "partition" for each in seen}
     kind = kinds.pop() if len(kinds) == 1 else "device"
@@ -50,16 +50,16 @@ def question(seen: Sequence[Seen]) -> str:
     )
 
 
-def _described(seen: Seen) -> str:
+def _described(seen: Claimable) -> str:
     device, disk = seen.device, f"/sys/block/{seen.device.disk}"
-    part = "" if device.name == device.disk else f", a partition of {_shown(device.disk)}"
+    part = "" if device.name == device.disk else f", a partition of {_printable(device.disk)}"
     model = device.tree.text(f"{disk}/device/model") or device.tree.text(f"{disk}/device/name")
     serial = next(filter(None, device.identifiers()), "")
     rows = {"Model": model, "Serial number": serial, "Contents": contents(seen.found)}
     if device.backing_file:
         rows = {"Backing file": device.backing_file, "Contents": contents(seen.found)}
-    lines = [f"    {name + ':':15}{_shown(text) or 'unknown'}" for name, text in rows.items()]
-    return "\n".join([f"  {_shown(device.path)}{part}, {_size(seen.size_bytes)}", *lines])
+    lines = [f"    {name + ':':15}{_printable(text) or 'unknown'}" for name, text in rows.items()]
+    return "\n".join([f"  {_printable(device.path)}{part}, {_size(seen.size_bytes)}", *lines])
 
 
 def contents(found: Probed) -> str:
@@ -71,7 +71,7 @@ def contents(found: Probed) -> str:
     return ", ".join((*named, *others, *table)) or "nothing was found"
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """As it can be shown on any terminal: what a disk says of itself may be hostile."""
     return repr(text)[1:-1].replace("\\'", "'")[:MAXIMUM_TEXT]
 
@@ -83,7 +83,7 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / 1000**power:.{(-digits) % 3}f} {UNITS[power]}"
 
 
-def says_yes(terminal: int, text: str) -> bool:
+def ask(terminal: int, text: str) -> bool:
     """What was typed before the question stood there is no answer to it."""
     encoding = "utf-8" if termios.tcgetattr(terminal)[0] & IUTF8 else "ascii"
     termios.tcflush(terminal, termios.TCIFLUSH)

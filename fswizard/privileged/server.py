@@ -30,14 +30,14 @@ class Server:
         self._selector = DefaultSelector()
         self._crowded = DefaultSelector()
         self._jobs = Jobs(self._selector, self._send)
-        self._line = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
+        self._socket = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
         """Without one, as where sudo records what is typed, no descriptor can come."""
         self._verbs = Verbs(user, self._jobs, right)
 
     def serve(self) -> None:
         """Until the client is gone; with the helper, PID 1, the kernel ends everything in the namespaces."""
         os.set_blocking(STDOUT, False)
-        ended = _told_of_children()
+        ended = _child_exits()
         for selector in (self._selector, self._crowded):
             selector.register(ended, EVENT_READ, lambda: self._reap(ended))
         try:
@@ -59,10 +59,10 @@ class Server:
             self._flush()
 
     def _listen(self) -> None:
-        if self._line is None:
+        if self._socket is None:
             data = os.read(STDIN, 65536)
         else:
-            data, given, *_ = socket.recv_fds(self._line, 65536, MAXIMUM_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            data, given, *_ = socket.recv_fds(self._socket, 65536, MAXIMUM_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
             self._verbs.take(given)
         if not data:
             raise SystemExit
@@ -122,7 +122,7 @@ def _error(number: object, refusal: Refusal) -> dict[str, Any]:
     return {"id": number, "error": {"code": refusal.code, "text": refusal.text}}
 
 
-def _told_of_children() -> int:
+def _child_exits() -> int:
     """A descriptor that becomes readable when a child ended."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)

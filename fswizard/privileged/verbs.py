@@ -52,7 +52,7 @@ class Verbs:
         self._volumes: dict[int, Volume] = {}
         self._last_handle = 0
         self._names = Names()
-        self._nowhere = _nowhere()
+        self._empty_directory = _deleted_directory()
         self._given: deque[int] = deque()
         self._verbs: Mapping[str, Callable[..., Answer]] = {
             name: getattr(self, f"_{name}") for name in protocol.VERBS
@@ -138,7 +138,7 @@ class Verbs:
         if filesystem == grammar.ZFS:
             return self._make_pool(volume, "mkfs", command[1:])
         volume.is_pool = False
-        return self._make(volume, "mkfs", filesystem, volumes.mkfs(volume, command, self._nowhere))
+        return self._make(volume, "mkfs", filesystem, volumes.mkfs(volume, command, self._empty_directory))
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
         volume, group = self._group(handle, "array", missing)
@@ -147,7 +147,7 @@ class Verbs:
         paths = [member.path for member in group.members]
         command = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
         self._names.hold(volume.pool.name)
-        return self._work(volume, "array", arrays.create(command, self._nowhere), keep=(self._nowhere,))
+        return self._work(volume, "array", arrays.create(command, self._empty_directory), keep=(self._empty_directory,))
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
@@ -159,7 +159,7 @@ class Verbs:
         volume.is_pool = False
         command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
         group.spread, group.missing = True, missing > 0
-        work = volumes.build(volume, command, self._nowhere, degraded=group.missing)
+        work = volumes.build(volume, command, self._empty_directory, degraded=group.missing)
         return self._make(volume, "build", filesystem, work)
 
     def _make(self, volume: Volume, verb: str, filesystem: str, work: Work) -> Answer:
@@ -170,7 +170,7 @@ class Verbs:
             if not volume.made and isinstance(volume.device, Group):
                 volume.device.spread = volume.device.missing = False
 
-        return self._work(volume, verb, work, finish, keep=(self._nowhere, *volume.locks))
+        return self._work(volume, verb, work, finish, keep=(self._empty_directory, *volume.locks))
 
     def _make_pool(
         self, volume: Volume, verb: str, arguments: Sequence[str], group: Group | None = None, level: str = "",
@@ -178,7 +178,7 @@ class Verbs:
     ) -> Answer:  # fmt: skip
         pool = volume.pool
         pool.others = tuple(member.descriptor for member in group.members[1:]) if group else ()
-        spread = groups.zfs_words(level, [*pool.devices]) if group else ()
+        spread = groups.zpool_arguments(level, [*pool.devices]) if group else ()
         work = pools.create(pool, arguments, spread, degraded=degraded)
         self._names.hold(pool.name)
         pool.counted.clear()
@@ -197,7 +197,7 @@ class Verbs:
             mounted = volumes.new_mount(volume, known)
             if ending["exit_code"]:  # the kernel alone knows why it would not mount
                 ending["error"] = "\n".join(volume.errors.read())
-                mounted = mounted and volumes.take_back(mounted)
+                mounted = mounted and volumes.unmount_leftover(mounted)
             volume.hold(mounted)
 
         return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._user), finish)
@@ -207,9 +207,9 @@ class Verbs:
         mounted = volume.mount
         assert mounted is not None
         if volume.is_pool:
-            pools.note_errors(volume.pool)
+            pools.keep_errors(volume.pool)
         work = volumes.umount(volume, mounted)
-        volume.let_go()
+        volume.close_root()
 
         def finish(ending: Ending) -> None:
             volume.hold(mounts.current().get(mounted.id))
@@ -230,7 +230,7 @@ class Verbs:
             for other in self._volumes.values():
                 other.joined = other.joined and other.device not in volume.parts
         volume.close()
-        self._names.let_go(volume.pool.name)
+        self._names.release(volume.pool.name)
         del self._volumes[handle]
         return {}
 
@@ -248,7 +248,7 @@ class Verbs:
 
     def _run(self, argv: list[str], cwd: str, env: dict[str, str]) -> Answer:
         environment = programs.workload_environment(self._user, env)
-        command = (*programs.without_rights(self._user), *programs.resolved(argv))
+        command = (*programs.drop_rights(self._user), *programs.resolved(argv))
         directory = identity.open_directory(cwd, self._user)
 
         def body() -> int:
@@ -257,12 +257,12 @@ class Verbs:
             os.execve(command[0], command, environment)
 
         try:
-            return _told(self._jobs.start(body, contained=True, keep=(directory,)), (tuple(argv),))
+            return _job_answer(self._jobs.start(body, contained=True, keep=(directory,)), (tuple(argv),))
         finally:
             os.close(directory)
 
     def _reclaim(self, pool: str) -> Answer:
-        with self._names.of_the_dead(pool):
+        with self._names.reclaiming(pool):
             pools.reclaim(pool)
             arrays.reclaim(pool)
         return {}
@@ -275,13 +275,13 @@ class Verbs:
             with contextlib.suppress(ProcessLookupError):  # there may be none
                 os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
         for volume in left:
-            volume.let_go()
+            volume.close_root()
             pools.end(volume.pool, volume.mount)
         for volume, group in made:
-            volume.let_go()
+            volume.close_root()
             volumes.end_array(volume, group)
         for volume in self._volumes.values():
-            pools.forget(volume.pool)
+            pools.remove_nodes(volume.pool)
             if isinstance(volume.device, LoopDevice) and volume.mount is None:
                 volume.device.detach()
 
@@ -326,14 +326,14 @@ class Verbs:
         held = (descriptor for part in volume.parts for descriptor in part.descriptors)
         job = self._jobs.start(work.body, contained=False, finish=end, keep=(*held, *keep))
         volume.busy = verb
-        return _told(job, work.commands)
+        return _job_answer(job, work.commands)
 
 
-def _told(job: Job, commands: Commands) -> Answer:
+def _job_answer(job: Job, commands: Commands) -> Answer:
     return {"job": job.number, "pid": job.pid, "commands": commands}
 
 
-def _nowhere() -> int:
+def _deleted_directory() -> int:
     """A working directory in which nothing is and nothing can be made: it is deleted already."""
     path = tempfile.mkdtemp(prefix="fswizard-")
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -31,7 +31,7 @@ from fswizard.privileged import (
 )
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.exclusive_claim import ClaimedDevice
-from fswizard.privileged.groups import Group, Held, forget_btrfs
+from fswizard.privileged.groups import Group, Held, unregister_btrfs
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
@@ -140,14 +140,14 @@ class Volume:
         if mounted is not None:
             self.root = mounts.open_root(mounted)
 
-    def let_go(self) -> None:
+    def close_root(self) -> None:
         """Nothing of the helper keeps the filesystem mounted from here on."""
         if self.root >= 0:
             os.close(self.root)
         self.root = -1
 
     def close(self) -> None:
-        pools.forget(self.pool)
+        pools.remove_nodes(self.pool)
         self.device.detach()
         self.errors.close()
 
@@ -157,7 +157,7 @@ def errors_of(device: Held | Group) -> DiskErrors:
     parts = device.members if isinstance(device, Group) else (device,)
     images = [part.image for part in parts if isinstance(part, LoopDevice)]
     return DiskErrors(
-        lambda: device.log_names, [name for image in images for name in disk_errors.under(image.descriptor)]
+        lambda: device.log_names, [name for image in images for name in disk_errors.disks_of(image.descriptor)]
     )
 
 
@@ -172,9 +172,9 @@ def wipe(volume: Volume) -> jobs.Work:
 
     def body() -> int:
         if volume.is_pool:
-            pools.discard(volume.pool)
-            pools.forget(volume.pool)
-        if isinstance(volume.device, Group) and (code := volume.device.take_apart()):
+            pools.destroy_if_imported(volume.pool)
+            pools.remove_nodes(volume.pool)
+        if isinstance(volume.device, Group) and (code := volume.device.disassemble()):
             return code
         return next((code for part in parts if (code := _wipe(part, orders[part.path], zoned=zoned))), 0)
 
@@ -204,8 +204,8 @@ def array_of(volume: Volume) -> Group | None:
 def end_array(volume: Volume, group: Group) -> None:
     """Stop the array: it would outlive the helper."""
     if volume.mount is not None:
-        take_back(volume.mount)
-    group.take_apart()
+        unmount_leftover(volume.mount)
+    group.disassemble()
 
 
 def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
@@ -219,20 +219,20 @@ def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
                 part.image.read()
         return 0
 
-    return jobs.Work((("inspect",),), _telling(body))
+    return jobs.Work((("inspect",),), _printing_errors(body))
 
 
-def _telling(body: jobs.Body) -> jobs.Body:
+def _printing_errors(body: jobs.Body) -> jobs.Body:
     """An error of the system is told in its own words."""
 
-    def told() -> int:
+    def printing() -> int:
         try:
             return body()
         except OSError as error:
             print(error.strerror or error, file=sys.stderr)
             return error.errno or 1
 
-    return told
+    return printing
 
 
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
@@ -250,7 +250,7 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
             print(f"{seconds:.6f}", flush=True)
         return 0
 
-    return jobs.Work((("write",),), _telling(body))
+    return jobs.Work((("write",),), _printing_errors(body))
 
 
 def mkfs(volume: Volume, command: commands.Command, empty_directory: int) -> jobs.Work:
@@ -281,7 +281,7 @@ def build(volume: Volume, command: commands.Command, empty_directory: int, *, de
         code = _unlocked(argv, volume.locks)
         if code == 0 and degraded:
             code = _wipe(parts[-1], away, zoned=False)
-            forget_btrfs(parts[-1:])
+            unregister_btrfs(parts[-1:])
         return code
 
     return jobs.Work((command, *away), body)
@@ -335,7 +335,7 @@ def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     return next((found for found in new if found.source in volume.sources), None)
 
 
-def take_back(mounted: Mount) -> Mount | None:
+def unmount_leftover(mounted: Mount) -> Mount | None:
     """Unmount what was mounted by a program that was killed before it was done; the mount where that fails."""
     mounts.unmount(mounted.path)
     return mounts.current().get(mounted.id)

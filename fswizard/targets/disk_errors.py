@@ -14,7 +14,7 @@ def errors_under(directory: str) -> DiskErrors:
     """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        names = disk_errors.under(descriptor)
+        names = disk_errors.disks_of(descriptor)
     finally:
         os.close(descriptor)
     return DiskErrors(lambda: names)

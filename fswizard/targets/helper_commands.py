@@ -59,7 +59,7 @@ def _made(candidate: Candidate, devices: Sequence[str]) -> Commands:
     arguments = candidate.mkfs_arguments(scratch=True)
     if filesystem.pool:
         nodes = commands.pool_nodes(POOL, len(devices) if array else 1)
-        spread = groups.zfs_words(array.layout.level, nodes) if array else nodes
+        spread = groups.zpool_arguments(array.layout.level, nodes) if array else nodes
         return commands.create_pool(POOL, arguments, spread, nodes[-1] if array and array.degraded else "")
     mkfs = (filesystem.mkfs_program, *arguments)
     if array is None:

@@ -37,7 +37,7 @@ def test_the_disk_below_a_file_is_known(mkfs: str, size_bytes: int, tmp_path: Pa
         case = bench.made(mkfs, "-q", size_bytes=size_bytes)
         directory = os.open(bench.mount(case.path), os.O_RDONLY)
         try:
-            assert disk_errors.under(directory) == (os.path.basename(case.path),)
+            assert disk_errors.disks_of(directory) == (os.path.basename(case.path),)
         finally:
             os.close(directory)
 

@@ -106,7 +106,7 @@ def test_a_device_that_keeps_blocks_is_not_left_to_others(tmp_path: Path) -> Non
     device.detach()
 
     def is_gone() -> bool:
-        loop_device._take_away(*loop_device.NUMBERS)  # udev may still have looked at it before
+        loop_device._remove(*loop_device.NUMBERS)  # udev may still have looked at it before
         return not number.exists() or number.read_text() != before
 
     wait_until(is_gone, 60, "the device is gone")

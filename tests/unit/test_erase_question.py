@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.exclusive_claim import Seen
+from fswizard.privileged.exclusive_claim import Claimable
 from fswizard.privileged.in_use import Probed
-from fswizard.privileged.question import IUTF8, contents, question, says_yes
+from fswizard.privileged.question import IUTF8, ask, contents, question
 
 ARCHIVE = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}, frozenset({"ext4"}))
 NOTHING = Probed()
@@ -29,8 +29,8 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def seen(tree: Tree, name: str, disk: str, found: Probed, size_bytes: int = 8_001_563_222_016) -> Seen:
-    return Seen(Device(name, disk, "8:16", tree), 7, size_bytes, found)
+def seen(tree: Tree, name: str, disk: str, found: Probed, size_bytes: int = 8_001_563_222_016) -> Claimable:
+    return Claimable(Device(name, disk, "8:16", tree), 7, size_bytes, found)
 
 
 def test_a_disk_is_shown_with_all_that_it_can_be_told_by(tree: Tree) -> None:
@@ -95,7 +95,7 @@ def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) 
     typing = threading.Thread(target=answer)
     typing.start()
     try:
-        return says_yes(terminal, text), bytes(shown)
+        return ask(terminal, text), bytes(shown)
     finally:
         typing.join()
         os.close(user)

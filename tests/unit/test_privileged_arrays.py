@@ -73,14 +73,14 @@ def blocks(root: Path, **members: tuple[str, ...]) -> Path:
 
 def test_an_array_is_found_by_its_members(tmp_path: Path) -> None:
     found = blocks(tmp_path, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"))
-    assert arrays.made_of(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
-    assert arrays.made_of(["loop7"], found) == ""
+    assert arrays.find_by_members(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
+    assert arrays.find_by_members(["loop7"], found) == ""
 
 
 def test_an_array_with_a_member_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
     found = blocks(tmp_path, md127=("loop0", "sdx"))
     with pytest.raises(Refusal, match="members that are not this run's"):
-        arrays.made_of(["loop0", "loop1"], found)
+        arrays.find_by_members(["loop0", "loop1"], found)
 
 
 def kernel_with_an_array(root: Path, patch: pytest.MonkeyPatch, *, name: str = f"box:{NAME}", uuid: str = "") -> Path:
@@ -196,6 +196,6 @@ def test_levels_that_are_not_on_the_list_are_refused(level: str) -> None:
     with pytest.raises(Refusal):
         groups.btrfs_arguments(level, NAME)
     with pytest.raises(Refusal):
-        groups.zfs_words(level, PATHS)
+        groups.zpool_arguments(level, PATHS)
     with pytest.raises(Refusal):
-        groups.zfs_words("mirror", PATHS[:3])
+        groups.zpool_arguments("mirror", PATHS[:3])

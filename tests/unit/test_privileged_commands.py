@@ -69,7 +69,7 @@ def test_an_array_is_planned_as_the_helper_makes_it() -> None:
 def test_a_pool_is_planned_as_the_helper_makes_it(degraded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "find", lambda program: f"/usr/sbin/{program}")
     pool = pools.Pool(NAME, -1, others=(-1,))
-    executed = pools.create(pool, (), groups.zfs_words("mirror", [*pool.devices]), degraded=degraded).commands
+    executed = pools.create(pool, (), groups.zpool_arguments("mirror", [*pool.devices]), degraded=degraded).commands
     options = grammar.mount_options("zfs", (), os.getuid(), os.getgid())
     planned = made("zfs:mirror,degraded" if degraded else "zfs:mirror")
     assert planned[2:] == [*executed, *commands.mount("zfs", options, NAME, "/m")]

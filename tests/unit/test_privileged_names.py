@@ -18,7 +18,7 @@ def refused_elsewhere(file: Path, name: str) -> bool:
     child = os.fork()
     if not child:
         try:
-            with Names(str(file)).of_the_dead(name):
+            with Names(str(file)).reclaiming(name):
                 os._exit(0)
         except Refusal:
             os._exit(1)
@@ -29,29 +29,29 @@ def refused_elsewhere(file: Path, name: str) -> bool:
     return code == 1
 
 
-def test_a_name_is_held_until_it_is_let_go(tmp_path: Path) -> None:
+def test_a_name_is_held_until_it_is_released(tmp_path: Path) -> None:
     names = Names(str(tmp_path / "names"))
     names.hold(NAME)
     names.hold(NAME)
     assert refused_elsewhere(tmp_path / "names", NAME)
     assert not refused_elsewhere(tmp_path / "names", OTHER)
-    with pytest.raises(Refusal, match="is running"), names.of_the_dead(NAME):
+    with pytest.raises(Refusal, match="is running"), names.reclaiming(NAME):
         pass
-    names.let_go(OTHER)
-    names.let_go(NAME)
+    names.release(OTHER)
+    names.release(NAME)
     assert not refused_elsewhere(tmp_path / "names", NAME)
 
 
 def test_nobody_takes_a_name_while_it_is_reclaimed(tmp_path: Path) -> None:
     names = Names(str(tmp_path / "names"))
-    with names.of_the_dead(NAME):
+    with names.reclaiming(NAME):
         assert refused_elsewhere(tmp_path / "names", NAME)
     assert not refused_elsewhere(tmp_path / "names", NAME)
 
 
 def test_what_is_no_name_is_refused_before_any_file_is_opened(tmp_path: Path) -> None:
     for name in ("tank", f"{NAME}0", "fswizard-", f"{NAME}\n"):
-        with pytest.raises(Refusal, match="is no pool of a run"), Names(str(tmp_path / "names")).of_the_dead(name):
+        with pytest.raises(Refusal, match="is no name of a run"), Names(str(tmp_path / "names")).reclaiming(name):
             pass
     assert not list(tmp_path.iterdir())
 

@@ -12,6 +12,7 @@ from fswizard.privileged import commands, grammar, pools, programs, rights
 from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.names import NAME as NAME_OF_A_RUN
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.verbs import Verbs
 from fswizard.privileged.volumes import Volume
@@ -76,7 +77,7 @@ def test_errors_are_the_highest_of_each_column() -> None:
 def test_no_two_pools_have_the_same_name() -> None:
     names = {pools.new(-1).name for _ in range(100)}
     assert len(names) == 100
-    assert all(pools.NAME.fullmatch(name) for name in names)
+    assert all(NAME_OF_A_RUN.fullmatch(name) for name in names)
 
 
 def kernel_with_a_pool(
@@ -194,7 +195,7 @@ def test_errors_of_earlier_mounts_are_added_up(tmp_path: Path, monkeypatch: pyte
     make_program(tmp_path / "bin", "zpool", f"cat <<'END'\n{DAMAGED}END")
     pool = pools.Pool(NAME, -1)
     once = pools.counters(pool)
-    pools.note_errors(pool)
+    pools.keep_errors(pool)
     assert pools.counters(pool) == {name: 2 * count for name, count in once.items()}
     assert once["checksum_errors"] > 0
 
@@ -207,13 +208,13 @@ def test_at_the_helpers_end_a_pool_that_is_still_imported_is_destroyed(
     def nobody_else(pid: int, number: int) -> None:
         raise ProcessLookupError
 
-    forgotten: list[str] = []
+    removed: list[str] = []
     monkeypatch.setattr("os.kill", nobody_else)
-    monkeypatch.setattr(pools, "forget", lambda pool: forgotten.append(pool.name))
+    monkeypatch.setattr(pools, "remove_nodes", lambda pool: removed.append(pool.name))
     verbs = Verbs(User(os.getuid(), os.getgid(), (), str(tmp_path)), cast(Jobs, None), rights.IMAGES)
     for number, name in enumerate((NAME, "fswizard-fedcba9876543210")):
         volume = Volume(number, cast(LoopDevice, None), None, pools.Pool(name, -1), is_pool=True)
         verbs._volumes[number] = volume
     verbs.end()
     assert destroyed(tmp_path) == [f"zpool destroy -f {NAME}"]
-    assert forgotten == [NAME, "fswizard-fedcba9876543210"]
+    assert removed == [NAME, "fswizard-fedcba9876543210"]
