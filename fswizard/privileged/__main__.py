@@ -42,16 +42,16 @@ def main(arguments: Sequence[str]) -> None:
 
 def _confirm(numbers: Sequence[str]) -> None:
     """On standard output is why not, if so; the question itself is on the terminal."""
-    from fswizard.privileged import question
+    from fswizard.privileged import consent
 
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # whoever waits for the answer would be stopped, too
     signal.signal(signal.SIGTTIN, signal.SIG_DFL)  # sudo ignores it, and in the background reading would fail
     try:
-        question.confirm(numbers, identity.invoking_user(os.environ))
+        consent.confirm(numbers, identity.invoking_user(os.environ))
     except Refusal as refusal:
         reason = refusal.text
     except OSError as error:
-        reason = f"{error.filename or question.TERMINAL}: {error.strerror}"
+        reason = f"{error.filename or consent.TERMINAL}: {error.strerror}"
     except KeyboardInterrupt:
         reason = "you interrupted it"
     else:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import block_device, commands, names, processes, programs
+from fswizard.privileged import block_device, commands, names, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.protocol import Refusal
 
@@ -93,10 +93,10 @@ def stop(array: str, members: Sequence[str]) -> int:
         for path in members:
             _lock(path, undo)
         stopping, *forgetting = commands.stop_array(f"/dev/{array}", members)
-        code = processes.retry_while_busy(partial(programs.run, stopping), HELD, BUSY_LIMIT_S)
+        code = programs.run_until_free(stopping, HELD, BUSY_LIMIT_S)
         if code == 0:
             for path, command in zip(members, forgetting):
-                processes.poll(partial(_is_held, path), operator.not_, BUSY_LIMIT_S)
+                programs.poll(partial(_is_held, path), operator.not_, BUSY_LIMIT_S)
                 programs.run(command)  # one that is missing has none
         return code
 

@@ -1,14 +1,16 @@
-"""Block devices as the kernel describes them, below a root: the machine's own, or a recorded one."""
+"""Block devices below a root, the machine's own or a recorded one: as the kernel describes them, and written to."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import mmap
 import os
 import re
 import stat
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ ZONE_REPORT = struct.Struct("=QII")
 ZONE = struct.Struct("=QQQBBBB4xQ24x")
 """Start, length and write pointer in sectors, type, condition, two flags, capacity."""
 CONVENTIONAL_ZONE = 1
+WRITE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +183,22 @@ def is_conventional(descriptor: int, offset: int) -> bool:
     fcntl.ioctl(descriptor, BLKREPORTZONE, answer)
     _, _, _, kind, *_ = ZONE.unpack_from(answer, ZONE_REPORT.size)
     return bool(kind == CONVENTIONAL_ZONE)
+
+
+def write_random(descriptor: int, blocks: Sequence[int], pause_s: float) -> Iterator[float]:
+    """Write random data, each block for good before the next: what a probe for shingled disks does to a disk.
+
+    The seconds that each write takes, as it ends; `descriptor` is open for direct, synchronous I/O.
+
+    A block is one page again and again. The kernel cuts a write where the pages in memory do not follow each other: so
+    every write reaches the disk in as many pieces as any other, and a disk that counts them counts alike.
+    """
+    with mmap.mmap(-1, mmap.PAGESIZE) as page:  # aligned, as direct I/O wants it
+        page.write(os.urandom(mmap.PAGESIZE))
+        pages = [page] * (WRITE_BYTES // mmap.PAGESIZE)
+        for block in blocks:
+            started = time.perf_counter()
+            if os.pwritev(descriptor, pages, block * WRITE_BYTES) != WRITE_BYTES:
+                raise OSError("a write was cut short")
+            yield time.perf_counter() - started
+            time.sleep(pause_s)

@@ -1,6 +1,7 @@
-"""The user's yes to erasing a disk: kept by root for a quarter of an hour, and used up by the first claim of that disk.
+"""The user's yes to erasing a disk: asked for on the terminal, as what a message says proves nothing, and kept by root.
 
-One file for each user and device, in a directory that root alone can look into. It is gone with the next boot.
+It lasts for a quarter of an hour and is used up by the first claim of that disk. It is one file for each user and
+device, in a directory that root alone can look into and that is gone with the next boot.
 """
 
 from __future__ import annotations
@@ -8,14 +9,103 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import termios
 import time
+from collections.abc import Sequence
 
+from fswizard.privileged import exclusive_claim
 from fswizard.privileged.block_device import Device
+from fswizard.privileged.disk_checks import PARTITION_TABLES
+from fswizard.privileged.exclusive_claim import Claimable
+from fswizard.privileged.identity import ROOT, User
+from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
 
+TERMINAL = "/dev/tty"
+IUTF8 = 0o40000
+"""The terminal speaks UTF-8 (termios(3)); Python has no name for it."""
+YES = "yes"
+MAXIMUM_DEVICES = 16
+MAXIMUM_TEXT = 100
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 DIRECTORY = "/run/fswizard-consent"
 MAXIMUM_AGE_S = 15 * 60
-ROOT = 0
+
+
+def confirm(numbers: Sequence[str], user: User) -> None:
+    """Show the devices, `major:minor` each, ask once for all, and keep the yes for a claim; Refusal without one."""
+    if not 0 < len(numbers) <= MAXIMUM_DEVICES:
+        raise Refusal("invalid", f"name one to {MAXIMUM_DEVICES} devices, each by its number such as 8:16")
+    try:
+        terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise Refusal("refused", "there is no terminal on which it could be confirmed") from None
+    seen = [exclusive_claim.inspect(number) for number in dict.fromkeys(numbers)]
+    if not ask(terminal, question(seen)):
+        raise Refusal("refused", f"you did not type {YES}")
+    for each in seen:
+        give(user.uid, each.device, each.diskseq, each.size_bytes)
+
+
+def question(seen: Sequence[Claimable]) -> str:
+    """What is lost, for the terminal, of which 80 columns are enough."""
+    kinds = {"disk" if each.device.name == each.device.disk else "partition" for each in seen}
+    kind = kinds.pop() if len(kinds) == 1 else "device"
+    these, it = (f"this {kind}", "it") if len(seen) == 1 else (f"these {len(seen)} {kind}s", "them")
+    devices = "\n\n".join(map(_described, seen))
+    return (
+        f"\nfswizard will ERASE {these}. Everything on {it} will be lost for good:\n\n{devices}\n\n"
+        f"Type {YES} to erase {it}; anything else cancels: "
+    )
+
+
+def _described(seen: Claimable) -> str:
+    device, disk = seen.device, f"/sys/block/{seen.device.disk}"
+    part = "" if device.name == device.disk else f", a partition of {_printable(device.disk)}"
+    model = device.tree.text(f"{disk}/device/model") or device.tree.text(f"{disk}/device/name")
+    serial = next(filter(None, device.identifiers()), "")
+    rows = {"Model": model, "Serial number": serial, "Contents": contents(seen.found)}
+    if device.backing_file:
+        rows = {"Backing file": device.backing_file, "Contents": contents(seen.found)}
+    lines = [f"    {name + ':':15}{_printable(text) or 'unknown'}" for name, text in rows.items()]
+    return "\n".join([f"  {_printable(device.path)}{part}, {_size(seen.size_bytes)}", *lines])
+
+
+def contents(found: Probed) -> str:
+    """What lies there, in a line."""
+    label = f' "{found.label}"' if found.label else ""
+    named = [f"{found.type}{label}"] if found.type else []
+    others = [kind for kind in found.types if kind not in (found.type, *PARTITION_TABLES)]
+    table = [f"a partition table ({found.table})"] if found.table else []
+    return ", ".join((*named, *others, *table)) or "nothing was found"
+
+
+def _printable(text: str) -> str:
+    """As it can be shown on any terminal: what a disk says of itself may be hostile."""
+    return repr(text)[1:-1].replace("\\'", "'")[:MAXIMUM_TEXT]
+
+
+def _size(size_bytes: int) -> str:
+    """Three digits and a decimal unit, as disks are sold: `8.00 TB`."""
+    digits = len(str(size_bytes))
+    power = min((digits - 1) // 3, len(UNITS) - 1)
+    return f"{size_bytes / 1000**power:.{(-digits) % 3}f} {UNITS[power]}"
+
+
+def ask(terminal: int, text: str) -> bool:
+    """What was typed before the question stood there is no answer to it."""
+    encoding = "utf-8" if termios.tcgetattr(terminal)[0] & IUTF8 else "ascii"
+    termios.tcflush(terminal, termios.TCIFLUSH)
+    try:
+        os.write(terminal, text.encode(encoding, "backslashreplace"))
+        answer = os.read(terminal, 1024)
+    except (KeyboardInterrupt, OSError):  # OSError where the terminal is gone
+        answer = b""
+    if answer.endswith(b"\n"):
+        return answer.decode("ascii", "replace").strip().casefold() == YES
+    with contextlib.suppress(OSError):
+        os.write(terminal, b"\n")
+    return False
 
 
 def give(uid: int, device: Device, diskseq: int, size_bytes: int, *, directory: str = DIRECTORY) -> None:

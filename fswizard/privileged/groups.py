@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from fswizard.privileged import arrays, commands, processes
+from fswizard.privileged import arrays, commands, programs
 from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -122,7 +122,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
         raise Refusal("refused", "one of the devices has zones that must be written in order")
     group = Group(tuple(members))
     for member in members:
-        if isinstance(member, LoopDevice) and not processes.poll(partial(_locked, member), bool, LOCK_LIMIT_S):
+        if isinstance(member, LoopDevice) and not programs.poll(partial(_locked, member), bool, LOCK_LIMIT_S):
             group.detach()
             raise Refusal("busy", f"{member.name} is locked by another program that works on it")
     return group

@@ -14,9 +14,8 @@ import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
-from fswizard.privileged import commands, mounts, names, processes, programs
+from fswizard.privileged import commands, mounts, names, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
@@ -84,8 +83,7 @@ def import_pool(pool: Pool) -> int:
 
 def export_pool(pool: Pool) -> int:
     """Export the pool, which forgets all that is cached of it; the exit code."""
-    export = partial(programs.run, commands.export_pool(pool.name))
-    return processes.retry_while_busy(export, (b"busy",), BUSY_LIMIT_S)
+    return programs.run_until_free(commands.export_pool(pool.name), (b"busy",), BUSY_LIMIT_S)
 
 
 def destroy_if_imported(pool: Pool) -> None:

@@ -1,29 +1,38 @@
-"""The programs that the helper starts: found where root's programs live, with next to no environment."""
+"""Programs: where root finds those that it runs, with next to no environment; the rights that workloads lose; waiting.
+
+Only processes of this PID namespace are ended or waited for, so that nobody else's ever are.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TypeVar
 
 from fswizard.privileged import mounts
 from fswizard.privileged.identity import User
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
 
+T = TypeVar("T")
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
 """Without /usr/local, which some distributions let a group write."""
 ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C"}
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
 """Variables that a workload may be given. None of them means anything to the loader or to setpriv."""
-
-
 NIX_STORE = "/nix/store"
 """Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
+PAUSE_S = 0.01
 
 
 def find(name: str) -> str:
@@ -40,9 +49,9 @@ def located(command: Sequence[str]) -> list[str]:
     return [find(command[0]), *command[1:]]
 
 
-def call(command: Sequence[str]) -> int:
+def call(command: Sequence[str], stdout: int | None = None) -> int:
     """Run a program of root's; the exit code."""
-    return subprocess.call(located(command), env=ROOT_ENVIRONMENT)
+    return subprocess.call(located(command), env=ROOT_ENVIRONMENT, stdout=stdout)
 
 
 def run(command: Sequence[str], timeout_s: float | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -51,6 +60,67 @@ def run(command: Sequence[str], timeout_s: float | None = None) -> subprocess.Co
         located(command), env=ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s,
         check=False,
     )  # fmt: skip
+
+
+def run_until_free(command: Sequence[str], words: tuple[bytes, ...], limit_s: float) -> int:
+    """The exit code of a program that is run again while one of `words` says that something is in use.
+
+    What the last run says goes to standard error.
+    """
+
+    def over(done: subprocess.CompletedProcess[bytes]) -> bool:
+        return done.returncode == 0 or not any(word in done.stderr.lower() for word in words)
+
+    done = poll(partial(run, command), over, limit_s)
+    sys.stderr.buffer.write(done.stderr)
+    sys.stderr.flush()
+    return done.returncode
+
+
+def poll(ask: Callable[[], T], over: Callable[[T], bool], limit_s: float) -> T:
+    """The first answer for which it is `over`, else the last one before `limit_s` had passed."""
+    deadline = time.monotonic() + limit_s
+    while not over(answer := ask()) and time.monotonic() <= deadline:
+        time.sleep(PAUSE_S)
+    return answer
+
+
+def end(name: str, limit_s: float) -> None:
+    """End the processes that are called `name`, and wait until they are gone; by force after `limit_s`."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in pids_of(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        if gone(name, limit_s):
+            return
+
+
+def gone(name: str, limit_s: float) -> bool:
+    """Wait until none of that name is left; False where one still is after `limit_s`."""
+    return poll(partial(_reap, name), lambda left: not left, limit_s) == []
+
+
+def _reap(name: str) -> list[int]:
+    """Those of that name, the ended ones of which are gone the next time."""
+    left = pids_of(name)
+    for pid in left:
+        with contextlib.suppress(ChildProcessError):  # else the helper reaps it
+            os.waitpid(pid, os.WNOHANG)
+    return left
+
+
+def pids_of(name: str) -> list[int]:
+    """Numbers, as this namespace counts, of its processes that are called `name`."""
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it is another's, or ended while it was looked at
+            inside = os.stat(f"/proc/{entry}/ns/pid").st_ino == namespace
+            status = Path(f"/proc/{entry}/status").read_text("utf-8", "replace").splitlines()
+            fields = dict(line.split(":", 1) for line in status if ":" in line)
+            if inside and fields["Name"].strip() == name[:15]:
+                found.append(int(fields["NSpid"].split()[-1]))
+    return found
 
 
 def check(path: str) -> None:

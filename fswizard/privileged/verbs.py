@@ -14,12 +14,11 @@ from fswizard.privileged import (
     arrays,
     block_device,
     consent,
-    counters,
+    disk_errors,
     exclusive_claim,
     grammar,
     groups,
     identity,
-    images,
     loop_device,
     mounts,
     pools,
@@ -76,7 +75,7 @@ class Verbs:
     def _attach(self) -> Answer:
         if not self._given:
             raise Refusal("invalid", "attach: no descriptor came with it")
-        image = images.take(self._given.popleft(), self._user)
+        image = loop_device.take_image(self._given.popleft(), self._user)
         try:
             self._require_room()
             device = loop_device.attach(image)
@@ -236,7 +235,7 @@ class Verbs:
 
     def _health(self, handle: int, counted: list[str]) -> Answer:
         volume = self._volume(handle, "health")
-        found = counters.read(volume, counted)
+        found = disk_errors.read_counters(volume, counted)
         volume.errors.note(found)
         of_disks = volume.errors.of_disks()
         lines = volume.errors.lines

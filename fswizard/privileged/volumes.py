@@ -24,9 +24,7 @@ from fswizard.privileged import (
     jobs,
     mounts,
     pools,
-    processes,
     programs,
-    random_writes,
     system_calls,
 )
 from fswizard.privileged.disk_errors import DiskErrors
@@ -67,6 +65,7 @@ EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
 NTFS_3G = "mount.ntfs-3g"
 END_LIMIT_S = 20.0
+CLEANER_LIMIT_S = 10.0
 
 
 @dataclass(slots=True)
@@ -242,11 +241,11 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
         raise Refusal("refused", f"{device.name} is not empty")
     if device.zoned:
         raise Refusal("refused", f"{device.name} has zones that must be written in order")
-    if max(blocks, default=0) >= device.size_bytes // random_writes.BLOCK_BYTES:
+    if max(blocks, default=0) >= device.size_bytes // block_device.WRITE_BYTES:
         raise Refusal("invalid", f"{device.name} ends before that")
 
     def body() -> int:
-        for seconds in random_writes.write(device.open_alone(), blocks, pause_s):
+        for seconds in block_device.write_random(device.open_alone(), blocks, pause_s):
             print(f"{seconds:.6f}", flush=True)
         return 0
 
@@ -323,7 +322,7 @@ def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Wor
         if code and volume.is_pool:
             pools.export_pool(volume.pool)
         if mounted and mount_type == commands.NILFS2:
-            code = next((code for command in after if (code := processes.start_cleaner(command))), 0)
+            code = next((code for command in after if (code := programs.call(command, subprocess.DEVNULL))), 0)
         return code
 
     return jobs.Work(orders, body)
@@ -347,12 +346,12 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Work:
 
     def body() -> int:
         if mounted.kind == commands.NILFS2:
-            processes.end_cleaner()
+            programs.end(commands.CLEANER, CLEANER_LIMIT_S)
         code = mounts.unmount(mounted.path) or (pools.export_pool(volume.pool) if volume.is_pool else 0)
         if code:
             print(*mounts.users(mounted), sep="\n", file=sys.stderr)
         elif mounted.kind == "fuseblk":
-            processes.gone(NTFS_3G, END_LIMIT_S)  # it closes the device a moment after the umount
+            programs.gone(NTFS_3G, END_LIMIT_S)  # it closes the device a moment after the umount
         return code
 
     return jobs.Work((("umount", volume.directory), *export), body)

@@ -15,7 +15,7 @@ from fswizard.drives.probe_target import ProbeTarget
 from fswizard.drives.targets import DeviceTarget
 from fswizard.errors import RunFailed
 from fswizard.model.text import safe, safe_lines
-from fswizard.privileged import random_writes
+from fswizard.privileged import block_device
 from fswizard.system import clock
 from fswizard.targets import privilege
 from fswizard.targets.helper import Helper
@@ -83,7 +83,7 @@ class FileWriter:
 
         def work() -> None:
             try:
-                for latency_s in random_writes.write(self._descriptor, blocks, pause_s):
+                for latency_s in block_device.write_random(self._descriptor, blocks, pause_s):
                     answers.put(latency_s)
                     further.acquire()  # nothing else runs here while a write is timed
                     if over.is_set():

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.privileged import images
+from fswizard.privileged import loop_device
 from fswizard.privileged.identity import User
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import HELPER, Channel, attached, make_image, nameless
@@ -107,7 +107,7 @@ def test_an_image_that_stays_the_users_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(os, "fchown", lambda descriptor, uid, gid: None)
     given = foreign(tmp_path)
     with pytest.raises(Refusal, match="keeps no owners"):
-        images.take(given, User(NOBODY, NOBODY, (), "/"))
+        loop_device.take_image(given, User(NOBODY, NOBODY, (), "/"))
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(given)
 

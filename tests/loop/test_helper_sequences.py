@@ -28,7 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from fswizard.privileged import rights
 from fswizard.privileged.commands import MOUNT_ROOT
-from fswizard.privileged.images import MINIMUM_BYTES
+from fswizard.privileged.loop_device import MINIMUM_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.volumes import ALLOWED, State

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged import loop_device
-from fswizard.privileged.images import Image
-from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import make_image, nameless
 from tests.loop.devices import run

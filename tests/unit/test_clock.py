@@ -36,7 +36,7 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
 def test_of_what_runs_as_root_only_the_helper_for_it_waits() -> None:
     """The probe rests between two writes as it is told to."""
     waiting = {path.name for path in ROOT.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
-    assert waiting == {"processes.py", "random_writes.py"}
+    assert waiting == {"programs.py", "block_device.py"}
 
 
 def test_the_real_clock_is_back_afterwards() -> None:

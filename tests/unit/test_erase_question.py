@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged.block_device import Device, Tree
+from fswizard.privileged.consent import IUTF8, ask, contents, question
 from fswizard.privileged.exclusive_claim import Claimable
 from fswizard.privileged.in_use import Probed
-from fswizard.privileged.question import IUTF8, ask, contents, question
 
 ARCHIVE = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}, frozenset({"ext4"}))
 NOTHING = Probed()

@@ -8,7 +8,7 @@ import pytest
 
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.privileged import counters, grammar
+from fswizard.privileged import disk_errors, grammar
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.volumes import Volume
 
@@ -35,9 +35,9 @@ def test_every_option_passes_the_helpers_grammar(filesystem: Filesystem) -> None
 
 @pytest.mark.parametrize("filesystem", catalogue().values(), ids=lambda filesystem: filesystem.name)
 def test_every_error_counter_is_one_that_the_helper_reads(filesystem: Filesystem) -> None:
-    assert set(filesystem.error_counters) <= {*counters.KINDS, counters.ZPOOL}
+    assert set(filesystem.error_counters) <= {*disk_errors.KINDS, disk_errors.ZPOOL}
 
 
 def test_counters_that_are_not_on_the_list_are_refused() -> None:
     with pytest.raises(Refusal, match="no such counters: '/etc/passwd'"):
-        counters.read(cast(Volume, None), ["/etc/passwd"])
+        disk_errors.read_counters(cast(Volume, None), ["/etc/passwd"])

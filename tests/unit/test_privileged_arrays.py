@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import arrays, groups, processes, programs
-from fswizard.privileged.images import Image
-from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged import arrays, groups, programs
+from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.protocol import Refusal
 from tests.fakes.machine import make_program
 
@@ -172,7 +171,7 @@ def test_members_are_joined_as_soon_as_udev_lets_go_of_them(
 ) -> None:
     udev = (tmp_path / "loop1").open("rb")
     fcntl.flock(udev, fcntl.LOCK_SH)
-    monkeypatch.setattr(processes.time, "sleep", lambda seconds: udev.close())
+    monkeypatch.setattr(programs.time, "sleep", lambda seconds: udev.close())
     group = groups.join(loops)
     assert udev.closed
     assert not any(others_lock(tmp_path / member.name, fcntl.LOCK_SH) for member in loops), "udev would probe them"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import commands, processes, programs
+from fswizard.privileged import commands, programs
 from tests.fakes.machine import make_program
 
 
@@ -30,5 +30,5 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_options_go_to_whom_they_mean(options: str, kernel: str, arguments: str | None, told: Path) -> None:
     mount, *starting = commands.mount("nilfs2", options, "/dev/loop9", "/m")
     assert mount[-4:] == ("-o", kernel, "/dev/loop9", "/m")
-    assert [processes.start_cleaner(command) for command in starting] == [0] * len(starting)
+    assert [programs.call(command) for command in starting] == [0] * len(starting)
     assert (told.read_text() if told.exists() else None) == arguments

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import counters
+from fswizard.privileged import disk_errors
 from fswizard.privileged.block_device import Tree
 
 BCACHEFS = """IO errors since filesystem creation
@@ -55,4 +55,4 @@ def tree(tmp_path: Path) -> Tree:
     ],
 )
 def test_each_filesystem_has_counters_of_its_own(tree: Tree, device: str, found: dict[str, int]) -> None:
-    assert counters.of_filesystem(device, tree) == found
+    assert disk_errors.of_filesystem(device, tree) == found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fswizard.privileged import processes
+from fswizard.privileged import programs
 from tests.fakes.clock import SimulatedClock
 
 BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
@@ -16,11 +16,11 @@ BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> SimulatedClock:
     simulated = SimulatedClock()
-    monkeypatch.setattr(processes, "time", simulated)
+    monkeypatch.setattr(programs, "time", simulated)
     return simulated
 
 
-def programs(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProcess[bytes]]:
+def answering(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProcess[bytes]]:
     """One after the other; the last one again and again."""
     while True:
         for code, stderr in answers:
@@ -29,19 +29,19 @@ def programs(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProces
 
 def test_it_is_asked_once_where_that_is_enough(time: SimulatedClock) -> None:
     began_s = time.monotonic()
-    assert processes.poll(lambda: "yes", bool, 10.0) == "yes"
+    assert programs.poll(lambda: "yes", bool, 10.0) == "yes"
     assert time.monotonic() == began_s
 
 
 @pytest.mark.usefixtures("time")
 def test_it_is_asked_until_it_is_over() -> None:
     answers = iter(range(100))
-    assert processes.poll(lambda: next(answers), lambda number: number == 7, 10.0) == 7
+    assert programs.poll(lambda: next(answers), lambda number: number == 7, 10.0) == 7
 
 
 def test_what_never_ends_is_given_up_with_the_last_answer(time: SimulatedClock) -> None:
     began_s = time.monotonic()
-    assert processes.poll(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
+    assert programs.poll(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
 
 
 @pytest.mark.usefixtures("time")
@@ -56,18 +56,20 @@ def test_what_never_ends_is_given_up_with_the_last_answer(time: SimulatedClock) 
     ids=["free", "let go later", "another failure", "never let go"],
 )
 def test_a_program_runs_again_while_something_is_in_use(
-    answers: tuple[tuple[int, bytes], ...], code: int, said: bytes, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    runs = programs(*answers)
-    assert processes.retry_while_busy(lambda: next(runs), (b"busy",), 10.0) == code
+    answers: tuple[tuple[int, bytes], ...], code: int, said: bytes, capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    runs = answering(*answers)
+    monkeypatch.setattr(programs, "run", lambda command: next(runs))
+    assert programs.run_until_free(("mdadm", "--stop"), (b"busy",), 10.0) == code
     assert capfdbinary.readouterr().err == said, "of its last run alone"
 
 
 @pytest.mark.usefixtures("time")
 def test_a_daemon_that_stays_is_told_from_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     left = iter([[11, 12], [12], []])
-    monkeypatch.setattr(processes, "find", lambda name: next(left))
+    monkeypatch.setattr(programs, "pids_of", lambda name: next(left))
     monkeypatch.setattr("os.waitpid", lambda pid, options: (0, 0))
-    assert processes.gone("mount.ntfs-3g", 20.0)
-    monkeypatch.setattr(processes, "find", lambda name: [12])
-    assert not processes.gone("mount.ntfs-3g", 20.0)
+    assert programs.gone("mount.ntfs-3g", 20.0)
+    monkeypatch.setattr(programs, "pids_of", lambda name: [12])
+    assert not programs.gone("mount.ntfs-3g", 20.0)

@@ -12,7 +12,7 @@ import pytest
 
 from fswizard.drives import probe as module
 from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S, ProbePlan, ProbeProgress, ProbeResult, probe
-from fswizard.privileged import random_writes
+from fswizard.privileged import block_device
 from fswizard.system import clock
 from fswizard.targets.device_probe import FileWriter
 from tests.fakes.clock import SimulatedClock
@@ -159,7 +159,7 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
         while not answers_at_last.wait(0.001):  # simulated time passes meanwhile
             clock.sleep(MOMENT_S)
 
-    monkeypatch.setattr(random_writes, "write", silent)
+    monkeypatch.setattr(block_device, "write_random", silent)
     with clock.use(SimulatedClock()):
         answers = FileWriter(-1).write([0, 1], 0.0)
         assert [next(answers), next(answers)] == [0.02, None]
@@ -168,4 +168,4 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
 
 
 def test_both_sides_mean_the_same_block() -> None:
-    assert random_writes.BLOCK_BYTES == BLOCK_BYTES
+    assert block_device.WRITE_BYTES == BLOCK_BYTES
