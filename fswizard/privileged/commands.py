@@ -1,6 +1,6 @@
 """The commands that the helper runs, word for word: planned with placeholders, carried out, and told in the answer.
 
-Pure. Whether the words are allowed is checked where they come in: `grammar`, `arrays`, `groups`.
+Pure. Whether the words are allowed is checked where they come in: `grammar`, `groups`.
 """
 
 from __future__ import annotations

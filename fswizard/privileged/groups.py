@@ -1,16 +1,27 @@
-"""Several devices that the helper holds, as one: what candidates are made of that are spread over them."""
+"""Several devices that the helper holds, as one: arrays of md, and what btrfs and ZFS spread over them by themselves.
+
+An array of md is made with mdadm and stopped when the run is over. It has a name and a UUID that nobody else's has. It
+is found by its members in sysfs, and stopped only where all of them are the helper's, or, of a killed run, where name
+and UUID are the run's. mdadm reads no configuration and assembles nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import hashlib
+import operator
 import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from fswizard.privileged import arrays, commands, programs
+from fswizard.privileged import block_device, commands, names, programs
 from fswizard.privileged.exclusive_claim import ClaimedDevice
+from fswizard.privileged.jobs import Work
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
 
@@ -22,6 +33,18 @@ BTRFS_LEVELS = ("raid1", "raid10")
 LOCK_LIMIT_S = 5.0
 """udev holds a shared lock on a device for a moment, while it looks at what was attached or written."""
 ZFS_LEVELS = ("mirror", "raidz", "raidz2")
+CHUNKED = ("5", "6", "10")
+MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
+"""By level, all that are made."""
+CHUNKS_KIB = frozenset(4 << power for power in range(10))
+"""4 KiB to 2 MiB; 0 where a level has none."""
+BITMAPS = ("internal", "none")
+BLOCKS = Path("/sys/block")
+ANSWER_LIMIT_S = 10
+BUSY_LIMIT_S = 10.0
+"""A device that has just failed, or an array that udev looks at, is let go a moment later."""
+HELD = (b"busy", b"exclusive access")
+"""What mdadm says until then."""
 
 
 @dataclass(slots=True)
@@ -41,7 +64,7 @@ class Group:
     @property
     def array(self) -> str:
         """Kernel name of the array that there is of them now; empty where there is none."""
-        return arrays.find_by_members([member.name for member in self.members])
+        return find_array([member.name for member in self.members])
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -98,7 +121,7 @@ class Group:
         """Undo what was made of the members; the exit code."""
         unregister_btrfs(self.members)
         array = self.array
-        return arrays.stop(array, self.paths) if array else 0
+        return stop_array(array, self.paths) if array else 0
 
     def detach(self) -> None:
         """Let the members go, which take orders of their own again."""
@@ -112,9 +135,9 @@ def join(devices: Sequence[Held | Group]) -> Group:
     members = [device for device in devices if not isinstance(device, Group)]
     if len(members) < len(devices):
         raise Refusal("refused", "a group is no part of another one")
-    names = [member.name for member in members]
+    own = [member.name for member in members]
     disks = [member.device.disk if isinstance(member, ClaimedDevice) else member.name for member in members]
-    if len(members) < 2 or len(set(names)) < len(names):
+    if len(members) < 2 or len(set(own)) < len(own):
         raise Refusal("refused", "an array takes two devices or more, each of them once")
     if len(set(disks)) < len(disks):
         raise Refusal("refused", "two of the devices are on one disk")
@@ -164,3 +187,114 @@ def zpool_arguments(level: str, nodes: Sequence[str]) -> tuple[str, ...]:
     if level != "mirror":
         return (level, *nodes)
     return tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
+
+
+def uuid_of(name: str) -> str:
+    """The UUID that the array of that name is given, as mdadm writes it."""
+    digits = hashlib.sha256(name.encode()).hexdigest()[:32]
+    return ":".join(digits[start : start + 8] for start in range(0, 32, 8))
+
+
+def array_command(
+    name: str, level: str, chunk_kib: int, bitmap: str, paths: Sequence[str], *, degraded: bool
+) -> commands.Command:
+    """mdadm's command; Refusal where anything is not on the list. `degraded` leaves the last device out."""
+    if level not in MINIMUM_MEMBERS or len(paths) < MINIMUM_MEMBERS[level]:
+        raise Refusal("refused", f"{len(paths)} devices make no array of level {level!r:.20}")
+    if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
+        raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
+    if bitmap not in BITMAPS:
+        raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
+    names.require(name)
+    return commands.create_array(
+        name, uuid_of(name), level, paths, chunk_kib=chunk_kib, bitmap=bitmap, degraded=degraded
+    )
+
+
+def create_array(command: commands.Command, directory: int) -> Work:
+    """Make the array, in the empty `directory`: mdadm takes some words for files."""
+    argv = programs.located(command)
+
+    def body() -> int:
+        os.fchdir(directory)
+        os.execve(argv[0], argv, programs.ROOT_ENVIRONMENT)
+
+    return Work((command,), body)
+
+
+def find_array(names: Sequence[str], blocks: Path = BLOCKS) -> str:
+    """Kernel name of the array that the devices `names` are members of; empty where they are of none.
+
+    Refusal where it has a member that is none of them.
+    """
+    for block in sorted(blocks.glob("md*")):
+        members = _members(block)
+        if not members.isdisjoint(names):
+            if members.issubset(names):
+                return block.name
+            raise Refusal("refused", f"{block.name} has members that are not this run's")
+    return ""
+
+
+def stop_array(array: str, members: Sequence[str]) -> int:
+    """Stop an array that is proven to be a run's, and have its members, by their paths, forget it; the exit code.
+
+    They are locked meanwhile as udev respects it, which else would assemble it again at once.
+    """
+    with contextlib.ExitStack() as undo:
+        for path in members:
+            _lock(path, undo)
+        stopping, *forgetting = commands.stop_array(f"/dev/{array}", members)
+        code = programs.run_until_free(stopping, HELD, BUSY_LIMIT_S)
+        if code == 0:
+            for path, command in zip(members, forgetting):
+                programs.poll(partial(_is_held, path), operator.not_, BUSY_LIMIT_S)
+                programs.run(command)  # one that is missing has none
+        return code
+
+
+def _is_held(path: str) -> bool:
+    """The kernel lets the members of a stopped array go a moment later."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    return False
+
+
+def reclaim_array(name: str, blocks: Path = BLOCKS) -> None:
+    """Stop the array of a killed run; Refusal where it may be another's."""
+    names.require(name)
+    for block in sorted(blocks.glob("md*")):
+        members = _members(block)
+        details = _details(block.name) if members else {}
+        if details.get("MD_NAME", "").rpartition(":")[2] != name:
+            continue
+        if details.get("MD_UUID") != uuid_of(name):
+            raise Refusal("refused", f"{block.name} does not bear the mark of a run")
+        if stop_array(block.name, [block_device.path_of(member) for member in sorted(members)]):
+            raise Refusal("failed", f"{block.name} cannot be stopped")
+
+
+def _members(block: Path) -> set[str]:
+    return {slave.name for slave in (block / "slaves").glob("*")}
+
+
+def _lock(path: str, undo: contextlib.ExitStack) -> None:
+    """Of the whole disk; whoever holds the lock already, the helper itself above all, keeps it."""
+    directory = Path("/sys/class/block", path.removeprefix("/dev/").replace("/", "!")).resolve()
+    disk = directory.parent.name if (directory / "partition").exists() else directory.name
+    with contextlib.suppress(OSError):
+        lock = os.open(block_device.path_of(disk), os.O_RDONLY | os.O_CLOEXEC)
+        undo.callback(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _details(array: str) -> dict[str, str]:
+    command = ("mdadm", "--detail", commands.WITHOUT_CONFIGURATION, "--export", f"/dev/{array}")
+    try:
+        done = programs.run(command, ANSWER_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return {}
+    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines() if done.returncode == 0 else []
+    return dict(line.split("=", 1) for line in lines if "=" in line)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fswizard.privileged import (
-    arrays,
     block_device,
     consent,
     disk_errors,
@@ -53,9 +52,7 @@ class Verbs:
         self._names = Names()
         self._empty_directory = _deleted_directory()
         self._given: deque[int] = deque()
-        self._verbs: Mapping[str, Callable[..., Answer]] = {
-            name: getattr(self, f"_{name}") for name in protocol.VERBS
-        }  # fmt: skip
+        self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in protocol.VERBS}
 
     def carry_out(self, request: Request) -> Answer:
         """The answer's `ok`; Refusal where nothing was done."""
@@ -64,8 +61,7 @@ class Verbs:
 
     def take(self, descriptors: Iterable[int]) -> None:
         """Descriptors that came with a request, which may still be on its way."""
-        for descriptor in descriptors:
-            self._given.append(descriptor)
+        self._given.extend(descriptors)
         while len(self._given) > MAXIMUM_VOLUMES:
             os.close(self._given.pop())
 
@@ -144,9 +140,11 @@ class Verbs:
         if group.array:
             raise Refusal("refused", f"{group.name} is an array already")
         paths = [member.path for member in group.members]
-        command = arrays.create_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
+        command = groups.array_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
         self._names.hold(volume.pool.name)
-        return self._work(volume, "array", arrays.create(command, self._empty_directory), keep=(self._empty_directory,))
+        return self._work(
+            volume, "array", groups.create_array(command, self._empty_directory), keep=(self._empty_directory,)
+        )
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
@@ -263,7 +261,7 @@ class Verbs:
     def _reclaim(self, pool: str) -> Answer:
         with self._names.reclaiming(pool):
             pools.reclaim(pool)
-            arrays.reclaim(pool)
+            groups.reclaim_array(pool)
         return {}
 
     def end(self) -> None:

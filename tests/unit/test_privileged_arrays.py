@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import arrays, groups, programs
+from fswizard.privileged import groups, programs
 from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.protocol import Refusal
 from tests.fakes.machine import make_program
@@ -28,17 +28,17 @@ def create(
     level: str = "5", chunk_kib: int = 64, bitmap: str = "none", paths: tuple[str, ...] = PATHS, **how: bool
 ) -> str:
     degraded = how.get("degraded", False)
-    return " ".join(arrays.create_command(NAME, level, chunk_kib, bitmap, paths, degraded=degraded))
+    return " ".join(groups.array_command(NAME, level, chunk_kib, bitmap, paths, degraded=degraded))
 
 
 def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
     assert create() == (
         f"mdadm --create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
-        f"--uuid={arrays.uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
+        f"--uuid={groups.uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
     )
     assert create(degraded=True).endswith("--bitmap=none /dev/sda /dev/sdb /dev/sdc missing")
     assert "--chunk" not in create("1", 0, "internal", PATHS[:2])
-    assert arrays.uuid_of(NAME) != arrays.uuid_of(OTHER)
+    assert groups.uuid_of(NAME) != groups.uuid_of(OTHER)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_is_not_on_the_list_is_refused(wrong: dict[str, object]) -> None:
 def test_a_name_that_is_no_runs_is_refused() -> None:
     for name in ("archive", f"{NAME}0", "../../etc", ""):
         with pytest.raises(Refusal):
-            arrays.create_command(name, "5", 64, "none", PATHS, degraded=False)
+            groups.array_command(name, "5", 64, "none", PATHS, degraded=False)
 
 
 def blocks(root: Path, **members: tuple[str, ...]) -> Path:
@@ -72,18 +72,18 @@ def blocks(root: Path, **members: tuple[str, ...]) -> Path:
 
 def test_an_array_is_found_by_its_members(tmp_path: Path) -> None:
     found = blocks(tmp_path, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"))
-    assert arrays.find_by_members(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
-    assert arrays.find_by_members(["loop7"], found) == ""
+    assert groups.find_array(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
+    assert groups.find_array(["loop7"], found) == ""
 
 
 def test_an_array_with_a_member_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
     found = blocks(tmp_path, md127=("loop0", "sdx"))
     with pytest.raises(Refusal, match="members that are not this run's"):
-        arrays.find_by_members(["loop0", "loop1"], found)
+        groups.find_array(["loop0", "loop1"], found)
 
 
 def kernel_with_an_array(root: Path, patch: pytest.MonkeyPatch, *, name: str = f"box:{NAME}", uuid: str = "") -> Path:
-    make_program(root / "bin", "mdadm", MDADM.format(root=root, name=name, uuid=uuid or arrays.uuid_of(NAME)))
+    make_program(root / "bin", "mdadm", MDADM.format(root=root, name=name, uuid=uuid or groups.uuid_of(NAME)))
     patch.setattr(programs, "find", lambda program: str(root / "bin" / program))
     return blocks(root, md126=("sdy", "sdz"))
 
@@ -98,7 +98,7 @@ def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = kernel_with_an_array(tmp_path, monkeypatch, name=name)
-    arrays.reclaim(NAME, found)
+    groups.reclaim_array(NAME, found)
     assert ordered(tmp_path) == [
         "--stop --config=none /dev/md126",
         "--zero-superblock --config=none /dev/sdy",
@@ -120,14 +120,14 @@ def test_an_array_that_may_be_anothers_is_not_stopped(
 ) -> None:
     found = kernel_with_an_array(tmp_path, monkeypatch, **how)
     with pytest.raises(Refusal):
-        arrays.reclaim(asked, found)
+        groups.reclaim_array(asked, found)
     assert ordered(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["box:archive", OTHER, ""])
 def test_arrays_of_other_names_are_passed_over(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = kernel_with_an_array(tmp_path, monkeypatch, name=name)
-    arrays.reclaim(NAME, found)
+    groups.reclaim_array(NAME, found)
     assert ordered(tmp_path) == []
 
 
@@ -136,7 +136,7 @@ def test_without_arrays_mdadm_is_not_even_asked(tmp_path: Path, monkeypatch: pyt
         raise Refusal("missing", f"{program} is not installed")
 
     monkeypatch.setattr(programs, "find", find)
-    arrays.reclaim(NAME, blocks(tmp_path))
+    groups.reclaim_array(NAME, blocks(tmp_path))
 
 
 def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:

@@ -8,7 +8,7 @@ from functools import reduce
 import pytest
 
 from fswizard.filesystems import parse_candidate
-from fswizard.privileged import arrays, commands, grammar, groups, pools, programs
+from fswizard.privileged import commands, grammar, groups, pools, programs
 from fswizard.targets import helper_commands
 
 NAME = "fswizard-0123456789abcdef"
@@ -51,12 +51,12 @@ def test_of_a_degraded_pool_a_device_is_put_out_of_use_before_the_export() -> No
 def made(name: str) -> list[commands.Command]:
     """What is planned for a candidate over two devices, with the names that a run gives it."""
     plan = helper_commands.making(parse_candidate(name).on(2), ("/dev/loop0", "/dev/loop1"), zoned=False)
-    names = {"ARRAY": NAME, "POOL": NAME, "UUID": arrays.uuid_of(NAME), "/dev/mdN": "/dev/md127", "MOUNT": "/m"}
+    names = {"ARRAY": NAME, "POOL": NAME, "UUID": groups.uuid_of(NAME), "/dev/mdN": "/dev/md127", "MOUNT": "/m"}
     return [tuple(reduce(lambda word, pair: word.replace(*pair), names.items(), word) for word in c.argv) for c in plan]
 
 
 def test_an_array_is_planned_as_the_helper_makes_it() -> None:
-    create = arrays.create_command(NAME, "1", 0, "internal", ("/dev/loop0", "/dev/loop1"), degraded=False)
+    create = groups.array_command(NAME, "1", 0, "internal", ("/dev/loop0", "/dev/loop1"), degraded=False)
     wiped, planned = made("md:raid1+ext4")[:2], made("md:raid1+ext4")[2:]
     assert words(*wiped) == ["wipefs --all /dev/loop0", "wipefs --all /dev/loop1"]
     assert planned[0] == create
