@@ -211,6 +211,9 @@ def _be_child(
         sys.stdout.flush()
     except Refusal as refusal:
         os.write(2, f"{refusal.text}\n".encode())
+    except OSError as error:
+        code = error.errno or COULD_NOT_START
+        os.write(2, f"{error.strerror or error}\n".encode())
     except BaseException:
         os.write(2, traceback.format_exc().encode())
     finally:

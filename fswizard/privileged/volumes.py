@@ -218,20 +218,7 @@ def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
                 part.image.read()
         return 0
 
-    return jobs.Work((("inspect",),), _printing_errors(body))
-
-
-def _printing_errors(body: jobs.Body) -> jobs.Body:
-    """An error of the system is told in its own words."""
-
-    def printing() -> int:
-        try:
-            return body()
-        except OSError as error:
-            print(error.strerror or error, file=sys.stderr)
-            return error.errno or 1
-
-    return printing
+    return jobs.Work((("inspect",),), body)
 
 
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
@@ -249,7 +236,7 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
             print(f"{seconds:.6f}", flush=True)
         return 0
 
-    return jobs.Work((("write",),), _printing_errors(body))
+    return jobs.Work((("write",),), body)
 
 
 def mkfs(volume: Volume, command: commands.Command, empty_directory: int) -> jobs.Work:
@@ -361,11 +348,7 @@ def sync(volume: Volume) -> jobs.Work:
     """Write everything back, then print the bytes that are in use on the filesystem, its own structures included."""
 
     def body() -> int:
-        try:
-            system_calls.syncfs(volume.root)
-        except OSError as error:
-            print(f"syncfs: {error.strerror}", file=sys.stderr)
-            return error.errno or 1
+        system_calls.syncfs(volume.root)
         room = os.fstatvfs(volume.root)
         print((room.f_blocks - room.f_bfree) * room.f_frsize)
         return 0
