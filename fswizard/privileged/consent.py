@@ -20,6 +20,7 @@ from fswizard.privileged.exclusive_claim import Claimable
 from fswizard.privileged.identity import ROOT, User
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.system_calls import closing
 
 TERMINAL = "/dev/tty"
 IUTF8 = 0o40000
@@ -112,18 +113,12 @@ def give(uid: int, device: Device, diskseq: int, size_bytes: int, *, directory: 
     """User `uid` said yes just now, instead of whatever was said before."""
     with contextlib.suppress(FileExistsError):
         os.mkdir(directory, 0o700)
-    place = _open(directory)
-    try:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with closing(_open(directory)) as place:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_name(uid, device), dir_fd=place)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(_name(uid, device), flags, 0o600, dir_fd=place)
-        try:
+        with closing(os.open(_name(uid, device), flags, 0o600, dir_fd=place)) as file:
             os.write(file, f"{diskseq} {size_bytes} {time.clock_gettime_ns(time.CLOCK_BOOTTIME)}".encode())
-        finally:
-            os.close(file)
-    finally:
-        os.close(place)
 
 
 def take(
@@ -142,16 +137,12 @@ def take(
 
 def _taken(directory: str, name: str) -> tuple[int, ...]:
     """Disk sequence number, size and time. Of several helpers, the one that could unlink the file has it."""
-    place = _open(directory)
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
-        try:
-            os.unlink(name, dir_fd=place)
-            return tuple(map(int, os.read(file, 100).split()))
-        finally:
-            os.close(file)
-    finally:
-        os.close(place)
+    with (
+        closing(_open(directory)) as place,
+        closing(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)) as file,
+    ):
+        os.unlink(name, dir_fd=place)
+        return tuple(map(int, os.read(file, 100).split()))
 
 
 def _name(uid: int, device: Device) -> str:

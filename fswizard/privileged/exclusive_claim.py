@@ -16,6 +16,7 @@ from fswizard.privileged import block_device, disk_checks, programs
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
 LOOK_LIMIT_S = 10
@@ -67,11 +68,8 @@ class ClaimedDevice:
         A mkfs that was ended may not have given back the lock.
         """
         _flock(self.lock, self.device)
-        descriptor = _open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))
-        try:
+        with closing(_open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))) as descriptor:
             _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
-        finally:
-            os.close(descriptor)
 
     def open_alone(self) -> int:
         """For direct, synchronous writes, while which nobody else can mount it; Refusal as `require_same`."""
@@ -100,13 +98,10 @@ def inspect(number: str) -> Claimable:
     diskseq, size_bytes = device.tree.number(f"/sys/block/{device.disk}/diskseq"), device.size_bytes
     check_identity(device, diskseq, size_bytes)
     refuse(disk_checks.findings(device, {}))
-    exclusive = _open(device, os.O_RDONLY | os.O_EXCL)
-    try:
+    with closing(_open(device, os.O_RDONLY | os.O_EXCL)) as exclusive:
         _check_open(exclusive, device, diskseq, size_bytes)
         probed = _probe_all(exclusive, device)
         _refuse_used(device, probed)
-    finally:
-        os.close(exclusive)
     return Claimable(device, diskseq, size_bytes, probed[device.name])
 
 
@@ -120,11 +115,12 @@ def claim(
     device = block_device.find(number)
     check_identity(device, diskseq, size_bytes)
     refuse(disk_checks.findings(device, {}))
-    lock = _lock(device)
-    try:
+    with contextlib.ExitStack() as undo:
+        lock = _open_disk(device)
+        undo.callback(os.close, lock)
+        _flock(lock, device)
         _check_health(device)
-        exclusive = _open(device, os.O_RDWR | os.O_EXCL)
-        try:
+        with closing(_open(device, os.O_RDWR | os.O_EXCL)) as exclusive:
             _check_open(exclusive, device, diskseq, size_bytes)
             check_identity(device, diskseq, size_bytes)
             probed = _probe_all(exclusive, device)
@@ -136,14 +132,9 @@ def claim(
                 raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites nothing")
             _refuse_used(device, probed)
             descriptor = _open(device, os.O_RDWR)
-        finally:
-            os.close(exclusive)
-        zoned = device.zone_model == disk_checks.HOST_MANAGED
-        claimed = ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
-    except BaseException:
-        os.close(lock)
-        raise
-    return claimed
+        undo.pop_all()  # the lock is kept
+    zoned = device.zone_model == disk_checks.HOST_MANAGED
+    return ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
 
 
 def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:
@@ -185,17 +176,11 @@ def check_shown(device: Device, shown: str, found: Probed) -> None:
         raise Refusal("refused", f"{device.name} holds {found.type}, and {shown or 'nothing'} was shown")
 
 
-def _lock(device: Device) -> int:
+def _open_disk(device: Device) -> int:
     try:
-        lock = os.open(device.disk_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        return os.open(device.disk_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
         raise Refusal("refused", f"{device.disk} cannot be opened: {error.strerror}") from error
-    try:
-        _flock(lock, device)
-    except Refusal:
-        os.close(lock)
-        raise
-    return lock
 
 
 def _flock(lock: int, device: Device) -> None:

@@ -22,6 +22,7 @@ from fswizard.privileged import mounts
 from fswizard.privileged.identity import User
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.system_calls import closing
 
 T = TypeVar("T")
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
@@ -147,11 +148,8 @@ def mounted_at_start() -> frozenset[Mount]:
 
 def _status_and_mount(entry: str) -> tuple[os.stat_result, int]:
     """What is there, links not followed, and the ID of the mount that it lies on."""
-    descriptor = os.open(entry, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with closing(os.open(entry, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)) as descriptor:
         return os.fstat(descriptor), mounts.id_of(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _entries(path: str) -> Iterator[str]:

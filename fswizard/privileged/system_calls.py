@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
 import signal
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 CLONE_NEWPID = 0x20000000
 PR_SET_PDEATHSIG, PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 23, 24, 38, 47
@@ -34,6 +35,15 @@ MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_MOVE = 2, 4, 32, 4096, 8192
 MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def closing(descriptor: int) -> Iterator[int]:
+    """Close `descriptor` at the end."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def syncfs(descriptor: int) -> None:

@@ -33,6 +33,7 @@ from fswizard.privileged.jobs import Ending, Job, Jobs, Work
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
+from fswizard.privileged.system_calls import closing
 from fswizard.privileged.volumes import Volume
 
 MAXIMUM_VOLUMES = 16
@@ -253,10 +254,8 @@ class Verbs:
             os.umask(0o022)
             os.execve(command[0], command, environment)
 
-        try:
+        with closing(directory):
             return _job_answer(self._jobs.start(body, contained=True, keep=(directory,)), (tuple(argv),))
-        finally:
-            os.close(directory)
 
     def _reclaim(self, pool: str) -> Answer:
         with self._names.reclaiming(pool):
