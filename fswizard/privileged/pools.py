@@ -15,9 +15,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged import commands, mounts, names, programs
+from fswizard.privileged import commands, names, programs
 from fswizard.privileged.jobs import Work
-from fswizard.privileged.mounts import Mount
 from fswizard.privileged.protocol import Refusal
 
 MODULE = "/sys/module/zfs"
@@ -131,14 +130,6 @@ def keep_errors(pool: Pool) -> None:
     """Remember what the pool has counted, before it is exported."""
     with contextlib.suppress(OSError):  # it is asked again when the candidate is checked
         pool.counted |= counters(pool)
-
-
-def end(pool: Pool, mounted: Mount | None) -> None:
-    """Destroy a pool, which would outlive the helper."""
-    if mounted is not None:
-        mounts.unmount(mounted.path)
-    with contextlib.suppress(OSError):
-        destroy_if_imported(pool)
 
 
 def errors(status: str) -> dict[str, int]:

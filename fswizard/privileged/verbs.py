@@ -113,9 +113,7 @@ class Verbs:
         volume = self._volume(handle, "wipe")
         work = volumes.wipe(volume)
         volume.errors.forget()
-        volume.made = ""
-        if isinstance(volume.device, Group):
-            volume.device.spread = volume.device.missing = False
+        volume.unmake()
         return self._work(volume, "wipe", work)
 
     def _inspect(self, handle: int, reading: bool) -> Answer:
@@ -164,9 +162,9 @@ class Verbs:
         """Start making a filesystem, which can be mounted once that went well."""
 
         def finish(ending: Ending) -> None:
-            volume.made = "" if ending["exit_code"] else filesystem
-            if not volume.made and isinstance(volume.device, Group):
-                volume.device.spread = volume.device.missing = False
+            volume.made = filesystem
+            if ending["exit_code"]:
+                volume.unmake()
 
         return self._work(volume, verb, work, finish, keep=(self._empty_directory, *volume.locks))
 
@@ -265,17 +263,12 @@ class Verbs:
 
     def end(self) -> None:
         """Undo what the kernel would not when the helper is gone: pools, their nodes, arrays, and loop devices."""
-        left = [volume for volume in self._volumes.values() if volume.is_pool]
-        made = [(volume, group) for volume in self._volumes.values() if (group := volumes.array_of(volume))]
-        if left or made:
+        outliving = [volume for volume in self._volumes.values() if volume.is_pool or volume.array]
+        if outliving:
             with contextlib.suppress(ProcessLookupError):  # there may be none
                 os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
-        for volume in left:
-            volume.close_root()
-            pools.end(volume.pool, volume.mount)
-        for volume, group in made:
-            volume.close_root()
-            volumes.end_array(volume, group)
+        for volume in outliving:
+            volume.end()
         for volume in self._volumes.values():
             pools.remove_nodes(volume.pool)
             if isinstance(volume.device, LoopDevice) and volume.mount is None:

@@ -145,6 +145,31 @@ class Volume:
             os.close(self.root)
         self.root = -1
 
+    def unmake(self) -> None:
+        """It holds no filesystem from here on."""
+        self.made = ""
+        if isinstance(self.device, Group):
+            self.device.spread = self.device.missing = False
+
+    @property
+    def array(self) -> Group | None:
+        """The group, while there is an array of its devices that may be stopped."""
+        with contextlib.suppress(Refusal):
+            if isinstance(self.device, Group) and self.device.array:
+                return self.device
+        return None
+
+    def end(self) -> None:
+        """Undo what the kernel would not when the helper is gone: a pool, an array."""
+        self.close_root()
+        if self.mount is not None:
+            mounts.unmount(self.mount.path)
+        if self.is_pool:
+            with contextlib.suppress(OSError):
+                pools.destroy_if_imported(self.pool)
+        if array := self.array:
+            array.disassemble()
+
     def close(self) -> None:
         pools.remove_nodes(self.pool)
         self.device.detach()
@@ -164,8 +189,7 @@ def wipe(volume: Volume) -> jobs.Work:
     """Take away every signature, and what programs find at either end; of a group, from all its devices."""
     parts, zoned = volume.parts, volume.zoned
     orders = {part.path: commands.wipe(part.path, zoned=zoned) for part in parts}
-    array = array_of(volume)
-    stop = commands.stop_array(array.path, array.paths) if array else ()
+    stop = commands.stop_array(array.path, array.paths) if (array := volume.array) else ()
     for command in orders[parts[0].path]:
         programs.find(command[0])
 
@@ -190,21 +214,6 @@ def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
         os.fsync(device.descriptor)
         system_calls.drop_buffers(device.descriptor)
     return code
-
-
-def array_of(volume: Volume) -> Group | None:
-    """The group, while there is an array of its devices."""
-    with contextlib.suppress(Refusal):
-        if isinstance(volume.device, Group) and volume.device.array:
-            return volume.device
-    return None
-
-
-def end_array(volume: Volume, group: Group) -> None:
-    """Stop the array: it would outlive the helper."""
-    if volume.mount is not None:
-        unmount_leftover(volume.mount)
-    group.disassemble()
 
 
 def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
