@@ -1,4 +1,4 @@
-"""The page on the code shows its directories as they are; `python -m tests.unit.test_code_page` draws its picture anew."""
+"""The page on the code shows the directories as they are. `python -m tests.unit.test_code_page` draws it anew."""
 
 from __future__ import annotations
 
