@@ -100,7 +100,8 @@ class Group:
 
     @property
     def locks(self) -> tuple[int, ...]:
-        return tuple(lock_of(member) for member in self.members)
+        """Descriptors by which the disks are locked."""
+        return tuple(member.lock if isinstance(member, ClaimedDevice) else member.descriptor for member in self.members)
 
     @property
     def direct_io(self) -> bool:
@@ -157,11 +158,6 @@ def _locked(member: LoopDevice) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def lock_of(member: Held) -> int:
-    """The descriptor by which the disk is locked."""
-    return member.lock if isinstance(member, ClaimedDevice) else member.descriptor
 
 
 def unregister_btrfs(members: Sequence[Held]) -> None:

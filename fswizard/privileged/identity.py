@@ -102,17 +102,13 @@ def acting_as(user: User) -> Iterator[None]:
 
 def open_directory(path: str, user: User) -> int:
     """Descriptor of a directory that is the user's own; Refusal where it is anything else."""
-    descriptor = _open(path, os.O_RDONLY | os.O_DIRECTORY, user)
+    with acting_as(user):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise Refusal("refused", f"{path}: {error.strerror}") from error
     owner = os.fstat(descriptor).st_uid
     if owner != user.uid:
         os.close(descriptor)
         raise Refusal("refused", f"{path} belongs to user {owner}")
     return descriptor
-
-
-def _open(path: str, flags: int, user: User) -> int:
-    with acting_as(user):
-        try:
-            return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            raise Refusal("refused", f"{path}: {error.strerror}") from error

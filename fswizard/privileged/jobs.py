@@ -135,15 +135,11 @@ class Jobs:
             child = os.fork()
         finally:
             if child:
-                self._rejoin()
+                try:
+                    system_calls.rejoin_pid(self._namespace)
+                except OSError as error:  # no further child could be started
+                    raise SystemExit(f"setns: {error.strerror}") from error
         return child
-
-    def _rejoin(self) -> None:
-        """Without it no further child could be started, and the helper is of no use."""
-        try:
-            system_calls.rejoin_pid(self._namespace)
-        except OSError as error:
-            raise SystemExit(f"setns: {error.strerror}") from error
 
     def _relay(self, job: Job, descriptor: int) -> bool:
         """Pass on what is there; False when there is nothing."""

@@ -31,7 +31,7 @@ CAPABILITIES: Mapping[str, int] = {
 """All that the helper keeps, and whatever it starts can have. Without sys_resource it gets no blocks that are reserved
 for root, and passes no limit."""
 BLKFLSBUF = 0x1261
-MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_MOVE = 2, 4, 32, 4096, 8192
+MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 2, 4, 32, 4096
 MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -193,7 +193,9 @@ class Verbs:
             mounted = volumes.new_mount(volume, known)
             if ending["exit_code"]:  # the kernel alone knows why it would not mount
                 ending["error"] = "\n".join(volume.errors.read())
-                mounted = mounted and volumes.unmount_leftover(mounted)
+                if mounted:  # by a program that was killed before it was done
+                    mounts.unmount(mounted.path)
+                    mounted = mounts.current().get(mounted.id)
             volume.hold(mounted)
 
         return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._user), finish)

@@ -330,12 +330,6 @@ def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     return next((found for found in new if found.source in volume.sources), None)
 
 
-def unmount_leftover(mounted: Mount) -> Mount | None:
-    """Unmount what was mounted by a program that was killed before it was done; the mount where that fails."""
-    mounts.unmount(mounted.path)
-    return mounts.current().get(mounted.id)
-
-
 def umount(volume: Volume, mounted: Mount) -> jobs.Work:
     """Never lazily: a filesystem that is in use stays mounted, and its users are named."""
     export = (commands.export_pool(volume.pool.name),) if volume.is_pool else ()
