@@ -14,6 +14,7 @@ Content is random and does not compress.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import math
@@ -115,12 +116,23 @@ def fill(directory: str, percent: int) -> None:
     begun, whole = taken(directory)
     goal = whole * percent // 100
     number = len(os.listdir(directory))
+    full = False
     while (used := taken(directory)[0]) < goal:
         size = min(FILLING_BYTES, max(4096, goal - used))
-        descriptor = os.open(f"{directory}/file-{number:06d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-        write_whole(descriptor, size, content, dice.randrange(IO_BYTES))
-        os.fsync(descriptor)  # room is counted for good only when it is given out
-        os.close(descriptor)
+        path = f"{directory}/file-{number:06d}"
+        try:
+            with open(path, "xb", buffering=0) as file:
+                write_whole(file.fileno(), size, content, dice.randrange(IO_BYTES))
+                os.fsync(file.fileno())  # room is counted for good only when it is given out
+        except OSError as error:
+            if error.errno != errno.ENOSPC or full:
+                raise
+            with open(path, "rb") as file:
+                ctypes.CDLL(None).syncfs(file.fileno())  # Btrfs gives back what was deleted before
+            os.unlink(path)
+            full = True
+            continue
+        full = False
         number += 1
         tell(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
 
