@@ -61,7 +61,7 @@ def _programs(rights: privilege.State) -> Iterator[Checked]:
     for program in (*programs.PROGRAMS, *engines.programs()):
         found = commands.find(program.name) is not None
         required = program.required or (program.name == "sudo" and rights == "none")
-        package = "" if found else programs.package_of(program.packages, system)
+        package = "" if found else programs.package_of({"": program.name, **program.packages}, system)
         version = host.tool_version(program.name) if found else ""
         yield Checked(program.name, program.purpose, required, found, version, package)
 

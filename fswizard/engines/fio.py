@@ -32,7 +32,7 @@ class FioJob(Engine):
     """A block workload that fio carries out on one file."""
 
     engine = "fio"
-    programs = (Program("fio", "block workloads", required=True, packages={"": "fio"}),)
+    programs = (Program("fio", "block workloads", required=True),)
     metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, Within(512, 64 * MIB)]

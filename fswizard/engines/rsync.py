@@ -26,7 +26,7 @@ class RsyncJob(TreeEngine):
     """
 
     engine = "rsync"
-    programs = (Program("rsync", "copy workloads", packages={"": "rsync"}),)
+    programs = (Program("rsync", "copy workloads"),)
     direction: Literal["onto", "from"]
     shape: Literal["small-files", "mixed"]
     files: Annotated[int, Within(1, 1_000_000)]

@@ -35,7 +35,7 @@ class SqliteJob(TimedEngine):
         Program(
             "sqlite3",
             "database workloads",
-            packages={"": "sqlite3", "fedora": "sqlite", "arch": "sqlite"},
+            packages={"fedora": "sqlite", "arch": "sqlite"},
             messages={
                 "database or disk is full": errno.ENOSPC,
                 "disk I/O error": errno.EIO,

@@ -63,8 +63,8 @@ class TreeJob(TreeEngine):
     engine = "tree"
     programs = (
         Program("cp", "trees of files", required=True, packages={"": "coreutils"}),
-        Program("git", "workloads on a repository", packages={"": "git"}),
-        Program("tar", "archive workloads", packages={"": "tar"}, messages={"Wrote only ": errno.ENOSPC}),
+        Program("git", "workloads on a repository"),
+        Program("tar", "archive workloads", messages={"Wrote only ": errno.ENOSPC}),
         Program("find", "workloads on trees", packages={"": "findutils"}),
     )
     operation: TreeOperation

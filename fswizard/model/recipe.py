@@ -19,7 +19,7 @@ class Program:
     required: bool = False
     """The default run cannot do without it."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Its package by distribution; `` (the empty name) stands for all others."""
+    """Its package by distribution; `` (the empty name) stands for all others, and else it bears the program's name."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """What it says of an error of the system in its own words, with the error's number."""
 

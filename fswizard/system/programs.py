@@ -10,21 +10,17 @@ from fswizard.model.recipe import Program
 from fswizard.system import commands, host
 from fswizard.system.host import Distribution
 
-
-def _program(name: str, purpose: str, package: str, *, required: bool = False, **elsewhere: str) -> Program:
-    return Program(name, purpose, required, {"": package, **elsewhere})
-
-
+_UTIL_LINUX = {"": "util-linux"}
 PROGRAMS = (
-    _program("losetup", "scratch images", "util-linux", required=True, debian="mount"),
-    _program("mount", "mounting candidates", "util-linux", required=True, debian="mount"),
-    _program("blkid", "seeing what is on a disk", "util-linux", required=True),
-    _program("wipefs", "wiping between candidates", "util-linux", required=True),
-    _program("unshare", "mounts that vanish with the run", "util-linux", required=True),
-    _program("setpriv", "workloads without root's rights", "util-linux", required=True),
-    _program("smartctl", "health, and whether a disk is shingled", "smartmontools"),
-    _program("sudo", "formatting and mounting without being root", "sudo"),
-    _program("mdadm", "RAID arrays of several disks", "mdadm"),
+    Program("losetup", "scratch images", True, {**_UTIL_LINUX, "debian": "mount"}),
+    Program("mount", "mounting candidates", True, {**_UTIL_LINUX, "debian": "mount"}),
+    Program("blkid", "seeing what is on a disk", True, _UTIL_LINUX),
+    Program("wipefs", "wiping between candidates", True, _UTIL_LINUX),
+    Program("unshare", "mounts that vanish with the run", True, _UTIL_LINUX),
+    Program("setpriv", "workloads without root's rights", True, _UTIL_LINUX),
+    Program("smartctl", "health, and whether a disk is shingled", packages={"": "smartmontools"}),
+    Program("sudo", "formatting and mounting without being root"),
+    Program("mdadm", "RAID arrays of several disks"),
 )
 """Beside those of the engines."""
 
