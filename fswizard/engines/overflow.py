@@ -76,7 +76,7 @@ class OverflowJob(Engine):
         return self.fio.commands()
 
     async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
-        seconds: defaultdict[int, list[float]] = defaultdict(list)
+        rates: list[tuple[int, float]] = []
         begun_s: float | None = None
 
         def told(what: WorkloadEvent) -> None:
@@ -84,11 +84,14 @@ class OverflowJob(Engine):
             if isinstance(what, Doing) and what.measured:
                 begun_s = clock.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
-                seconds[int(clock.monotonic() - begun_s)].append(what.rate * self.block_bytes)
+                rates.append((int(clock.monotonic() - begun_s), what.rate * self.block_bytes))
             if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
                 tell(what)
 
         await self.fio.run(context, told, seed=seed)
+        seconds: defaultdict[int, list[float]] = defaultdict(list)
+        for second, rate in rates[:-1]:  # the last one counts the final fsync
+            seconds[second].append(rate)
         for measured in _measured([statistics.mean(seconds[second]) for second in sorted(seconds)]):
             tell(measured)
 

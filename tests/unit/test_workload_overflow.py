@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.engines.overflow import cliff
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob, cliff
+from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
+from tests.fakes.clock import SimulatedClock
+from tests.fakes.local_context import LocalContext
 
 MB = 1e6
 
@@ -47,3 +51,17 @@ def test_whatever_the_rates_the_figures_lie_within_them(rates: list[float]) -> N
     found = cliff(rates)
     assert min(rates) <= found.after <= found.before <= max(rates)
     assert 0 <= found.written_bytes <= sum(rates)
+
+
+async def test_the_final_fsync_is_no_cliff(time: SimulatedClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(job: FioJob, context: LocalContext, tell: Tell, *, seed: int) -> None:
+        tell(Doing("writing", measured=True))
+        for rate in (1000.0, 1000.0, 1000.0, 0.0):
+            time.advance(1.0)
+            tell(Progress(None, rate))
+
+    monkeypatch.setattr(FioJob, "run", run)
+    told: list[WorkloadEvent] = []
+    await OverflowJob(1 << 20, 4.0).run(LocalContext("", ""), told.append, seed=1)
+    figures = {what.metric.name: what.value for what in told if isinstance(what, Measured)}
+    assert figures["sustained_rate"] == figures["slowest_second"] == 1000 * 4096
