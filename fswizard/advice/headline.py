@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fswizard.advice.choice import Choice
-from fswizard.advice.words import distinctions, has, label, listing, rounds_text, span
+from fswizard.advice.words import distinctions, has, label, listing, span
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
-from fswizard.model.units import three_digits
+from fswizard.model.units import ratio_text, rounds_text
 
 _PROVISOS = {"cache-not-exceeded": "as long as the disk's cache lasts"}
 """Doubts so grave that the headline has to carry them."""
@@ -68,7 +68,7 @@ def _lead(judgement: Judgement, choice: Choice) -> str:
     ratio = reference(judgement, choice)
     assert ratio is not None  # a winner has somebody to win against
     next_best = ", the next best" if ratio is not judgement.of(choice.names[0]) else ""
-    return f"{three_digits(ratio.ratio)} × {ratio.baseline}{next_best}{span(ratio)}, {rounds_text(ratio.rounds)}"
+    return f"{ratio_text(ratio.ratio)} × {ratio.baseline}{next_best}{span(ratio)}, {rounds_text(ratio.rounds)}"
 
 
 def _tie(plan: Plan, choice: Choice) -> str:
@@ -85,22 +85,22 @@ def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
     pair = judgement.pair(first, second)
     if pair is None:
         return f"Nothing can be said yet about {listing(choice.names)}: they have no round in common."
-    alike = f"{pair.ratio:.2f}" == "1.00"
+    alike = ratio_text(pair.ratio) == "1.00"
     if pair.low is None:
-        lead = f"{first} looks best ({three_digits(pair.ratio)} × {second}), which chance alone can do."
+        lead = f"{first} looks best ({ratio_text(pair.ratio)} × {second}), which chance alone can do."
         if alike:
             lead = f"{first} and {second} do not differ."
         if result.environment.source:
             return f"{rounds_text(pair.rounds).capitalize()} to compare: {lead}"
         return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. So far {lead}"
-    lead = f"{first} looks {three_digits(pair.ratio)} × {second}{span(pair)}"
+    lead = f"{first} looks {ratio_text(pair.ratio)} × {second}{span(pair)}"
     if alike:
         lead = f"{first} looks level with {second}{span(pair)}"
     if judgement.rounds >= result.plan.maximum_rounds:
         end = "The difference is too small for the noise of this machine."
     else:
         end = "More time would tell."
-    return f"Not settled after {rounds_text(judgement.rounds)} between {listing(choice.names)}: {lead}. {end}"
+    return f"No clear winner after {rounds_text(judgement.rounds)} between {listing(choice.names)}: {lead}. {end}"
 
 
 def _only_one(plan: Plan, judgement: Judgement, choice: Choice) -> str:
@@ -114,7 +114,7 @@ def _only_one(plan: Plan, judgement: Judgement, choice: Choice) -> str:
     why = f"the only one measured that {has(plan.needs)}" if choice.lacking else whole
     compared = ""
     if own is not None and own.baseline != own.candidate:
-        compared = f", {three_digits(own.ratio)} × {own.baseline}{span(own)}, {rounds_text(own.rounds)}"
+        compared = f", {ratio_text(own.ratio)} × {own.baseline}{span(own)}, {rounds_text(own.rounds)}"
     return f"{name}: {why}{compared}."
 
 

@@ -15,7 +15,7 @@ from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import duration_text, size_text, three_digits
+from fswizard.model.units import ratio_text, seconds_text, size_text
 
 FELT_S = 0.1
 """A stall that people notice."""
@@ -64,7 +64,7 @@ def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Rea
         if part is None or workload.weight <= 0:
             continue
         if part.verdict == "faster":
-            gains.append(f"{workload.title} ({three_digits(part.ratio)} ×)")
+            gains.append(f"{workload.title} ({ratio_text(part.ratio)} ×)")
         elif part.verdict == "slower":
             losses.append(Reason("cost", f"It loses at {workload.title}: {_loss(workload, part)}."))
     if gains:
@@ -99,8 +99,8 @@ def _turned(ratio: Ratio) -> Ratio:
 
 def _loss(workload: Workload, part: Ratio) -> str:
     if workload.metric.better == "lower":
-        return f"{three_digits(1 / part.ratio)} × as long as {part.baseline}"
-    return f"{three_digits(part.ratio)} × the speed of {part.baseline}{span(part)}"
+        return f"{ratio_text(1 / part.ratio)} × as long as {part.baseline}"
+    return f"{ratio_text(part.ratio)} × the speed of {part.baseline}{span(part)}"
 
 
 def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
@@ -117,18 +117,21 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     if max(own, its) < FELT_S or min(own, its) <= 0 or 1 / _NOTEWORTHY < own / its < _NOTEWORTHY:
         return
     yield Reason(
-        "stall", f"Its worst stall was {duration_text(own)}, {three_digits(own / its)} × that of {other} "
-        f"({duration_text(its)})."
+        "stall", f"Its worst stall was {seconds_text(own)}, {ratio_text(own / its)} × that of {other} "
+        f"({seconds_text(its)})."
     )  # fmt: skip
 
 
 def _slower(judgement: Judgement, choice: Choice) -> Iterator[Reason]:
-    """In a tie or an open race: who is out of it, proven."""
-    beaten = [name for name in choice.eligible if name not in choice.names]
-    if choice.kind not in ("tie", "undecided") or not beaten:
+    """In a tie or an open race: who is out of it, proven, in the words of the table."""
+    if choice.kind not in ("tie", "undecided"):
         return
-    told = [f"{name}{_beaten_by(judgement, name, choice.names)}" for name in beaten]
-    yield Reason("speed", f"Proven slower: {listing(told)}.")
+    verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.standing}
+    out = [name for name in choice.eligible if name not in choice.names]
+    for verdict in ("slower", "beaten"):
+        told = [f"{name}{_beaten_by(judgement, name, choice.names)}" for name in out if verdicts.get(name) == verdict]
+        if told:
+            yield Reason(verdict, f"{verdict.capitalize()}: {listing(told)}.")
 
 
 def _beaten_by(judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
@@ -137,7 +140,7 @@ def _beaten_by(judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str
         pair = judgement.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
             pair = pair if pair.candidate == name else _turned(pair)
-            return f" ({three_digits(pair.ratio)} × {leader})"
+            return f" ({ratio_text(pair.ratio)} × {leader})"
     return ""
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.judgement import Ratio
 from fswizard.model.layout import MD
-from fswizard.model.units import three_digits
 
 _FEATURES = {
     "checksums": ("has", "checksums"),
@@ -50,13 +49,8 @@ def listing(words: Sequence[str], joint: str = "and") -> str:
 
 def span(ratio: Ratio) -> str:
     """` (1.15 to 1.28)` with a space before it; empty where there is no interval."""
-    if ratio.low is None or ratio.high is None:
-        return ""
-    return f" ({three_digits(ratio.low)} to {three_digits(ratio.high)})"
-
-
-def rounds_text(rounds: int) -> str:
-    return "1 round" if rounds == 1 else f"{rounds} rounds"
+    interval = ratio.interval(" to ")
+    return f" ({interval})" if interval else ""
 
 
 def has(features: Iterable[str]) -> str:

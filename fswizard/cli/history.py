@@ -14,9 +14,9 @@ from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
-from fswizard.model.units import duration_text
 from fswizard.report.comparison import render
 from fswizard.report.layout import WIDTH, wrap
+from fswizard.report.presentation import run_text
 from fswizard.results import Entry
 from fswizard.stats.comparison import compare
 
@@ -58,10 +58,7 @@ def _mentions(entry: Entry, words: Sequence[str]) -> bool:
 
 
 def _lines(entry: Entry) -> list[str]:
-    header = entry.header
-    when = f"{header.started[:10]} {header.started[11:16]}"
-    disk = header.drive or header.target
-    told = f"{when}  {header.recipe} on {disk}: {'; '.join(header.candidates)}"
+    told = f"{entry.when}  {entry.what}: {'; '.join(entry.header.candidates)}"
     return [entry.path.stem, *(f"    {line}" for line in (*wrap(told, WIDTH - 4), _end(entry)))]
 
 
@@ -69,16 +66,8 @@ def _end(entry: Entry) -> str:
     ending = entry.ending
     if ending is None:
         return "cut off, or still running"
-    if not ending.leaders:
-        return f"{ending.outcome} after {duration_text(ending.at_s)}"
-    rounds = f"{ending.rounds} round{'s' * (ending.rounds != 1)}"
-    return f"{_standing(entry.header.candidates, ending.leaders)} after {rounds} and {duration_text(ending.at_s)}"
-
-
-def _standing(candidates: Sequence[str], leaders: Sequence[str]) -> str:
-    if len(candidates) == 1:
-        return f"{candidates[0]} measured, beside no other,"
-    return f"{leaders[0]} ahead" if len(leaders) == 1 else f"not decided among {', '.join(leaders)}"
+    told = run_text(ending.rounds, ending.at_s, ending.outcome)
+    return f"{entry.ahead}; {told}" if entry.leaders else told
 
 
 def _document(entry: Entry) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from fswizard.model.events import (
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe_lines
-from fswizard.model.units import duration_text, size_text, three_digits
+from fswizard.model.units import duration_text, figure_text, ratio_text
 
 
 class Narration:
@@ -57,9 +57,7 @@ class Narration:
     def _move(self, event: StepProgressed) -> None:
         if not self._moves:
             return
-        rate = ""
-        if event.rate is not None:
-            rate = f"  {size_text(event.rate)}/s" if event.rate_unit == "B/s" else f"  {three_digits(event.rate)}/s"
+        rate = f"  {figure_text(event.rate, event.rate_unit)}" if event.rate is not None else ""
         left = f"  about {duration_text(event.left_s)} left" if event.left_s is not None else ""
         line = f"{event.run_fraction:4.0%}{left}{rate}  {self._where}"
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
@@ -100,11 +98,12 @@ def _news(event: Event) -> str:
 
 def _standing(judgement: Judgement) -> str:
     parts = []
-    for ratio in judgement.overall:
+    for ratio in judgement.standing:
         if ratio.candidate == ratio.baseline:
             continue
-        if ratio.low is None or ratio.high is None:
-            parts.append(f"{ratio.candidate} {ratio.verdict if ratio.verdict == 'failed' else f'{ratio.ratio:.2f}'}")
+        if ratio.verdict == "failed":
+            parts.append(f"{ratio.candidate} failed")
         else:
-            parts.append(f"{ratio.candidate} {ratio.ratio:.2f} ({ratio.low:.2f}–{ratio.high:.2f}) {ratio.verdict}")
+            told = f" ({ratio.interval()}) {ratio.verdict}" if ratio.interval() else ""
+            parts.append(f"{ratio.candidate} {ratio_text(ratio.ratio)}{told}")
     return f"after round {judgement.rounds}: {'; '.join(parts)}" if parts else ""

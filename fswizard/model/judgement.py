@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 from fswizard.model.metrics import Better, is_stall
 from fswizard.model.result import Doubt, Result
+from fswizard.model.units import ratio_text
 
-Verdict = Literal["faster", "slower", "tie", "undecided", "failed"]
+Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
+"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Judgement.standing`
+tells them: proven slower than a leader, though not than the baseline."""
+Tone = Literal["good", "bad", "even", "open"]
 TIE = 1.05
 """Ratios between 1/TIE and TIE make no difference that matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What stands for a verdict beside its word, or where the word finds no room."""
+
+    glyph: str
+    tone: Tone
+    """What its colour says."""
+
+
+SIGNS: Mapping[Verdict, Sign] = {
+    "faster": Sign("▲", "good"),
+    "slower": Sign("▼", "bad"),
+    "beaten": Sign("▽", "bad"),
+    "tie": Sign("═", "even"),
+    "undecided": Sign("○", "open"),
+    "failed": Sign("✗", "bad"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +56,26 @@ class Ratio:
     verdict: Verdict = "undecided"
     text: str = ""
     """For `failed`: why."""
+
+    def interval(self, dash: str = "–") -> str:
+        """`1.15–1.28`; empty where there is none. Of one that says next to nothing, only that: `<0.01–>99`."""
+        if not self.low or not self.high:
+            return ""
+        low = "<0.01" if self.low < 0.01 else ratio_text(self.low)
+        return f"{low}{dash}{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
+
+    @property
+    def why(self) -> str:
+        """Of one that failed: `failed: volume full`."""
+        return f"failed: {self.text}" if self.text else "failed"
+
+    @property
+    def spread(self) -> str:
+        """Half the interval in percent, as `±15%`; empty where there is none."""
+        if not self.low or not self.high:
+            return ""
+        percent = (math.sqrt(self.high / self.low) - 1) * 100
+        return f"±{percent:.0f}%" if percent < 999.5 else "±>999%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +99,14 @@ class Judgement:
     def of(self, candidate: str, workload: str = "") -> Ratio | None:
         ratios = self.by_workload if workload else self.overall
         return next((r for r in ratios if r.candidate == candidate and r.workload == workload), None)
+
+    @property
+    def standing(self) -> tuple[Ratio, ...]:
+        """`overall` as every table tells it: who is out of the race is not called `undecided` there."""
+        return tuple(
+            replace(ratio, verdict="beaten") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
+            for ratio in self.overall
+        )
 
     def pair(self, one: str, other: str) -> Ratio | None:
         """The overall ratio of two candidates, whichever of them stands over the other."""
@@ -105,7 +157,7 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `cost`, `tie`, `feature`, `failure`, `stall`, `excluded`, `use`."""
+    """`speed`, `slower`, `beaten`, `cost`, `redundancy`, `feature`, `failure`, `stall`, `excluded`, `use`."""
     text: str
 
 

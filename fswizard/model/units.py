@@ -1,7 +1,8 @@
-"""Sizes and durations as people write them, and back."""
+"""Sizes, durations and ratios as people write them, and back."""
 
 from __future__ import annotations
 
+import math
 import re
 
 _BINARY = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
@@ -32,12 +33,22 @@ def parse_duration(text: str) -> float:
 
 def size_text(size_bytes: float) -> str:
     """Three significant digits and a decimal unit, as disks are sold: `8.00 TB`, `512 MB`."""
-    value, unit = float(size_bytes), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
-        if abs(value) < 999.5 or unit == "PB":
-            break
-        value /= 1000
+    value, unit = _scaled(size_bytes, 1000, ("B", "kB", "MB", "GB", "TB", "PB"))
     return f"{value:.0f} {unit}" if unit == "B" else f"{three_digits(value)} {unit}"
+
+
+def binary_text(size_bytes: int) -> str:
+    """`2 GiB`, `15.6 GiB`: for memory and images, whose sizes are powers of 1024."""
+    value, unit = _scaled(size_bytes, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+    return f"{value:.3g} {unit}"
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> tuple[float, str]:
+    for unit in units[:-1]:
+        if abs(value) < step - 0.5:
+            return value, unit
+        value /= step
+    return value, units[-1]
 
 
 def binary_size_text(size_bytes: int) -> str:
@@ -59,9 +70,53 @@ def duration_text(seconds: float) -> str:
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits without an exponent: `0.998`, `12.3`, `1230`."""
+    """Three significant digits without an exponent: `0.998`, `12.3`, `1230`, `0.0123`."""
     if value == 0:
         return "0"
-    size = abs(value)
-    decimals = 2 if size >= 0.9995 and size < 9.995 else 1 if 9.995 <= size < 99.95 else 0 if size >= 99.95 else 3
-    return f"{value:.{decimals}f}"
+    power = math.floor(math.log10(abs(float(f"{value:.2e}"))))
+    return f"{value:.{min(9, max(0, 2 - power))}f}"
+
+
+def seconds_text(seconds: float) -> str:
+    """`850 µs`, `3.10 ms`, `12.3 s`, `25 h 20 min`: a duration that was measured."""
+    if seconds >= 119.5:
+        return duration_text(seconds)
+    factor, unit = next(((f, u) for f, u in ((1, "s"), (1e3, "ms")) if seconds * f >= 0.9995), (1e6, "µs"))
+    return f"{three_digits(seconds * factor)} {unit}"
+
+
+def count_text(value: float) -> str:
+    """`652`, `1.16k`, `12.3M`."""
+    scaled, unit = _scaled(value, 1000, ("", "k", "M"))
+    return f"{three_digits(scaled)}{unit}"
+
+
+def figure_text(value: float, unit: str) -> str:
+    """A measured figure in three digits with its unit: `412 MB/s`, `1.16k/s`, `3.10 ms`."""
+    match unit:
+        case "B":
+            return size_text(value)
+        case "B/s":
+            return f"{size_text(value)}/s"
+        case "s":
+            return seconds_text(value)
+        case "1/s":
+            return f"{count_text(value)}/s"
+    return count_text(value) if unit == "1" else f"{count_text(value)} {unit}"
+
+
+def share_text(share: float) -> str:
+    """A share of 1 in percent: `96%`."""
+    return f"{share * 100:.0f}%" if share >= 0.0995 else f"{share * 100:.1f}%"
+
+
+def ratio_text(ratio: float) -> str:
+    """Two decimals, so that ratios below each other can be compared; three digits where those say too little or much.
+
+    `1.21`, `0.96`, `12.3`, `0.0123`.
+    """
+    return f"{ratio:.2f}" if 0.0995 <= ratio < 9.995 else three_digits(ratio)
+
+
+def rounds_text(rounds: int) -> str:
+    return "1 round" if rounds == 1 else f"{rounds} rounds"

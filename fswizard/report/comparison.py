@@ -1,42 +1,62 @@
-"""Two results side by side, as plain text."""
+"""Two results side by side: its words and figures, which the wizard draws too, and all of it as plain text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fswizard.model.comparison import Change, Comparison
+from fswizard.model.judgement import SIGNS
 from fswizard.model.text import safe
+from fswizard.model.units import figure_text, ratio_text
 from fswizard.report import layout
-from fswizard.report.figures import MARKS, figure, interval_text, ratio_text
 
-LEGEND = "+ better  - worse  = the same (within 5 %)  ? not settled"
+TOGETHER = "all together"
+
+
+def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
+    """Candidate to what changed of it, in order."""
+    names = dict.fromkeys(change.candidate for change in comparison.changes)
+    return {name: [change for change in comparison.changes if change.candidate == name] for name in names}
+
+
+def figures(change: Change) -> tuple[str, str]:
+    """What the two results measured; empty for all workloads together, which have no figure of their own."""
+    if not change.workload:
+        return "", ""
+    return figure_text(change.before, change.unit), figure_text(change.after, change.unit)
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What the ratios and intervals mean."""
+    yield "Ratios are second over first: above 1 the second is better. Within 5 % they tie."
+    if any(change.ratio.low is None for change in comparison.changes):
+        yield "Where no interval stands, one of the two has fewer than three rounds."
+    else:
+        yield "Each interval holds with 95 % by itself; among twenty, one may be off."
+
+
+def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
+    """Title to sentences, of those sections that there is something to say in."""
+    sections = {"What else differs": comparison.differences, "Not compared": comparison.left_out}
+    return {title: items for title, items in sections.items() if items}
 
 
 def render(comparison: Comparison, first: str, second: str) -> str:
     """The comparison in at most 80 columns; `first` and `second` name the results."""
-    return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second) if block) + "\n"
+    return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second)) + "\n"
 
 
 def _blocks(comparison: Comparison, first: str, second: str) -> Iterator[list[str]]:
     yield [*layout.labelled("First", safe(first)), *layout.labelled("Second", safe(second))]
-    header = ("candidate", "workload", "first", "second", "ratio", "interval", "")
-    rows = [_row(change) for change in comparison.changes]
-    yield layout.table(header, rows, text_columns=2, longest=20)
-    notes = [f"Ratios are second over first, above 1 is better. {LEGEND}"]
-    if any(change.ratio.low is None for change in comparison.changes):
-        notes.append("Where no interval stands, one of the two has fewer than three rounds.")
-    else:
-        notes.append("Each interval holds with 95 % by itself; among twenty, one may be off.")
-    yield [line for note in notes for line in layout.wrap(note, layout.WIDTH)]
-    for title, items in (("What else differs", comparison.differences), ("Not compared", comparison.left_out)):
-        yield [title, *(line for item in items for line in layout.bullet(safe(item)))] if items else []
+    for name, changes in by_candidate(comparison).items():
+        header = (safe(name), "first", "second", "ratio", "interval", "")
+        yield layout.table(header, map(_row, changes), longest=20)
+    yield [line for note in notes(comparison) for line in layout.wrap(note, layout.WIDTH)]
+    for title, items in lists(comparison).items():
+        yield [title, *(line for item in items for line in layout.bullet(safe(item)))]
 
 
 def _row(change: Change) -> tuple[str, ...]:
     ratio = change.ratio
-    figures = ("", "")
-    if change.before:
-        figures = (figure(change.before, change.unit), figure(change.after, change.unit))
-    mark = MARKS[ratio.verdict] if ratio.low is not None else "?"
-    title = safe(change.workload) or "all together"
-    return (safe(change.candidate), title, *figures, ratio_text(ratio.ratio), interval_text(ratio), mark)
+    word = f"{SIGNS[ratio.verdict].glyph} {ratio.verdict}"
+    return (safe(change.workload) or TOGETHER, *figures(change), ratio_text(ratio.ratio), ratio.interval(), word)

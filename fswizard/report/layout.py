@@ -7,8 +7,10 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from fswizard.report.content import LEGEND, Content, Row
-from fswizard.report.figures import MARKS, Scale, axis, bar, interval_text, on_the_point, ratio_text, spread_text
+from fswizard.model.judgement import SIGNS
+from fswizard.model.units import ratio_text
+from fswizard.report.figures import Scale, axis, bar
+from fswizard.report.presentation import Presentation, Table
 
 WIDTH = 80
 LONGEST_NAME = 22
@@ -91,95 +93,51 @@ def table(
     return lines
 
 
-def tables(header: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int, width: int = WIDTH) -> list[str]:
+def tables(whole: Table, *, fixed: int, width: int = WIDTH) -> list[str]:
     """Like `table`; columns beyond the first `fixed` go into further tables where they find no room."""
-    columns = list(range(fixed, len(header)))
+
+    def drawn(count: int) -> list[str]:
+        chosen = keep + columns[:count]
+        return table([whole.header[c] for c in chosen], [[row[c] for c in chosen] for row in whole.rows])
+
+    keep, columns = list(range(fixed)), list(range(fixed, len(whole.header)))
     lines: list[str] = []
-    first = True
-    while columns or first:
-        keep = list(range(fixed)) if first else [0]
-        part: list[str] = []
-        taken = 0
-        while taken <= len(columns):
-            chosen = keep + columns[:taken]
-            wider = table([header[c] for c in chosen], [[row[c] for c in chosen] for row in rows])
-            if taken > 1 and max(map(cells, wider)) > width:
-                break
-            if taken == 1 and first and max(map(cells, wider)) > width:
-                break
-            part, taken = wider, taken + 1
-        used = taken - 1
-        lines += ([""] if lines else []) + part
-        columns, first = columns[used:], False
+    while whole.rows and (columns or not lines):
+        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= width]
+        count = max([*fitting, 1 if lines else 0])
+        lines += ([""] if lines else []) + drawn(count)
+        keep, columns = [0], columns[count:]
     return lines
 
 
-def bars(content: Content, *, width: int = WIDTH) -> list[str]:
+def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
     """Ratios as bars around 1, with interval and verdict."""
-    shown = [ratio for ratio in content.overall if ratio.verdict != "failed"]
-    failed = [ratio for ratio in content.overall if ratio.verdict == "failed"]
-    if not content.overall:
+    if not view.overall:
         return []
-    names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in content.overall))
-    ratios = on_the_point([ratio_text(ratio.ratio) for ratio in shown])
-    texts = [(text, interval_text(ratio), ratio.verdict) for text, ratio in zip(ratios, shown)]
+    shown = [ratio for ratio in view.overall if ratio.verdict != "failed"]
+    names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in view.overall))
+    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
     columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
     room = width - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column))
     room = min(45, room - (room + 1) % 2)
     scale = Scale.around(shown)
-    lines = [" " * (names + GAP) + axis(scale, content.baseline, room)] if shown else []
+    lines = [" " * (names + GAP) + axis(scale, view.baseline, room)] if shown else []
     for ratio, words in zip(shown, texts):
         told = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
         lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, scale, room), *told]))
-    for ratio in failed:
-        text = wrap(f"failed: {ratio.text}" if ratio.text else "failed", width - names - GAP)
-        lines += _named(ratio.candidate, names, text[0])
-        lines += [" " * (names + GAP) + line for line in text[1:]]
+    for ratio in view.overall:
+        if ratio.verdict == "failed":
+            text = wrap(ratio.why, width - names - GAP)
+            lines += _named(ratio.candidate, names, text[0])
+            lines += [" " * (names + GAP) + line for line in text[1:]]
     return lines
 
 
-def workload_table(content: Content, *, width: int = WIDTH) -> list[str]:
-    """Ratios by workload, with the baseline's own figure and the share of the bare device."""
-    if not content.rows:
-        return []
-    shares = any(row.share for row in content.rows)
-    compared = [name for name in content.candidates if any(name in row.ratios for row in content.rows)]
-    header = ["by workload", "weight", content.baseline, *(["of bare"] if shares else []), *compared]
-    rows = [
-        [
-            row.title,
-            f"{row.weight:g}",
-            row.figures.get(content.baseline, "–"),
-            *([row.share or "–"] if shares else []),
-            *(ratio_cell(row, candidate) for candidate in compared),
-        ]
-        for row in content.rows
-    ]
-    lines = tables(header, rows, fixed=len(header) - len(compared), width=width)
-    explained = [LEGEND] if any(row.ratios for row in content.rows) else []
-    if shares:
-        explained += wrap(f"of bare: share of the bare device's figure that {content.first} reached", width)
-    return [*lines, *explained]
-
-
-def extras_table(content: Content, *, width: int = WIDTH) -> list[str]:
-    """What was measured beside the figures that count."""
-    if not content.extras:
-        return []
-    names = content.measured_candidates
-    rows = [[extra.title, *(extra.figures.get(name, "–") for name in names)] for extra in content.extras]
-    return tables(["also measured", *names], rows, fixed=1, width=width)
-
-
-def ratio_cell(row: Row, candidate: str) -> str:
-    """`1.98 ±15% +`; a dash where there is nothing to tell."""
-    ratio = row.ratios.get(candidate)
-    if ratio is None:
-        return "–"
-    if ratio.verdict == "failed":
-        return "failed !"
-    words = (ratio_text(ratio.ratio), spread_text(ratio), MARKS[ratio.verdict])
-    return " ".join(word for word in words if word)
+def workload_table(view: Presentation, *, width: int = WIDTH) -> list[str]:
+    """Ratios by workload, and what the signs and columns mean."""
+    compared = sum(any(name in row.ratios for row in view.rows) for name in view.candidates)
+    lines = tables(view.by_workload, fixed=len(view.by_workload.header) - compared, width=width)
+    return [*lines, *(line for text in view.explained for line in wrap(text, width))]
 
 
 def _named(name: str, room: int, rest: str) -> list[str]:

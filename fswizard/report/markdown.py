@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.arrays import WHEN_A_DISK_FAILS
-from fswizard.report.content import LEGEND, PUBLISHED, Content, gather
+from fswizard.report.presentation import Presentation, Table, present
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
@@ -16,49 +15,23 @@ _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
 
 
 def render(findings: Findings) -> str:
-    content = gather(findings)
-    return "\n\n".join(block for block in _blocks(content) if block) + "\n"
+    return "\n\n".join(block for block in _blocks(present(findings)) if block) + "\n"
 
 
-def _blocks(content: Content) -> Iterator[str]:
-    yield f"**{escape(content.headline.strip())}**" if content.headline.strip() else ""
-    yield _list(content.reasons)
-    yield _table(("", content.title), [(label, text) for label, text in content.facts])
-    bars = layout.bars(content)
-    yield f"{escape(content.axis_note)}:" if bars else ""
+def _blocks(view: Presentation) -> Iterator[str]:
+    yield f"**{escape(view.headline.strip())}**" if view.headline.strip() else ""
+    yield _list(reason.text for reason in view.reasons)
+    yield _table(Table(("", view.title), view.facts))
+    bars = layout.bars(view)
+    yield f"{escape(view.axis_note)}:" if bars else ""
     yield _fenced(bars)
-    yield from _workloads(content)
-    names = content.measured_candidates
-    rows = [[extra.title, *(extra.figures.get(name, "–") for name in names)] for extra in content.extras]
-    yield _table(("Also measured", *names), rows) if rows else ""
-    yield _section(WHEN_A_DISK_FAILS, _list(content.layouts))
-    yield _section("Failed", _list(content.failures))
-    yield _section("Doubts", _list((*content.doubts, *content.notes)))
-    yield _section(PUBLISHED, _list(content.published))
-    yield _section("Commands of the run", _fenced(content.measured))
-    yield _section("To use it", _fenced(content.use))
-    yield _section("To repeat it", _fenced((content.repeat,) if content.repeat else ()))
-
-
-def _workloads(content: Content) -> Iterator[str]:
-    if not content.rows:
-        return
-    compared = [name for name in content.candidates if any(name in row.ratios for row in content.rows)]
-    shares = any(row.share for row in content.rows)
-    header = ("By workload", "Weight", content.baseline, *(["of bare"] * shares), *compared)
-    rows = [
-        (
-            row.title,
-            f"{row.weight:g}",
-            row.figures.get(content.baseline, "–"),
-            *([row.share or "–"] * shares),
-            *(layout.ratio_cell(row, name) for name in compared),
-        )
-        for row in content.rows
-    ]
-    yield _table(header, rows)
-    bare = f" Of bare: share of the bare device's figure that {content.first} reached." if shares else ""
-    yield escape(f"Verdicts: {LEGEND.replace('  ', ', ')}.{bare}")
+    yield _table(view.by_workload)
+    yield escape(". ".join(text.replace("  ", ", ") for text in view.explained))
+    yield _table(view.also_measured)
+    for title, items in view.lists.items():
+        yield f"{title}:\n\n{_list(items)}"
+    for title, commands in view.commands.items():
+        yield f"{title}:\n\n{_fenced(commands)}"
 
 
 def escape(text: str) -> str:
@@ -67,17 +40,15 @@ def escape(text: str) -> str:
     return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(lambda match: "\\" + match[0], text))
 
 
-def _section(title: str, body: str) -> str:
-    return f"{title}:\n\n{body}" if body else ""
-
-
 def _list(items: Iterable[str]) -> str:
     return "\n".join(f"- {escape(item)}" for item in items)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    align = ["---", *(["---" if len(header) == 2 else "---:"] * (len(header) - 1))]
-    lines = [[escape(cell) for cell in header], align, *([escape(cell) for cell in row] for row in rows)]
+def _table(table: Table) -> str:
+    if not table.rows:
+        return ""
+    align = ["---", *(["---" if len(table.header) == 2 else "---:"] * (len(table.header) - 1))]
+    lines = [[escape(cell) for cell in table.header], align, *([escape(cell) for cell in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

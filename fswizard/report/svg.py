@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 
-from fswizard.model.judgement import TIE, Findings, Ratio
-from fswizard.report.content import Content, describe_drive, gather
-from fswizard.report.figures import Scale, interval_text, ratio_text, tick_text
+from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
+from fswizard.model.units import ratio_text
+from fswizard.report.figures import Scale, tick_text
 from fswizard.report.layout import cells, wrap
+from fswizard.report.presentation import Presentation, describe_drive, present
 
 WIDTH = 800
 LEFT, RIGHT = 200, 520
@@ -27,12 +27,11 @@ text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1c243
 .one { stroke: #1c2430; stroke-width: 1.5 }
 .near { fill: #eef2f7 }
 .range { stroke-width: 3; stroke-linecap: round }
-.faster { fill: #0b7a4b; stroke: #0b7a4b }
-.slower { fill: #b3401f; stroke: #b3401f }
-.tie { fill: #2b62b8; stroke: #2b62b8 }
-.undecided { fill: #7b8494; stroke: #7b8494 }
-.failed { fill: #b3401f }
-text.faster, text.slower, text.tie, text.undecided, text.failed { stroke: none }
+.good { fill: #0b7a4b; stroke: #0b7a4b }
+.bad { fill: #b3401f; stroke: #b3401f }
+.even { fill: #2b62b8; stroke: #2b62b8 }
+.open { fill: #7b8494; stroke: #7b8494 }
+text.good, text.bad, text.even, text.open { stroke: none }
 @media (prefers-color-scheme: dark) {
   text { fill: #e4e9f0 }
   .ground { fill: #14191f }
@@ -40,59 +39,51 @@ text.faster, text.slower, text.tie, text.undecided, text.failed { stroke: none }
   .grid { stroke: #333c47 }
   .one { stroke: #e4e9f0 }
   .near { fill: #1d252e }
-  .faster { fill: #4cc38a; stroke: #4cc38a }
-  .slower { fill: #f0825f; stroke: #f0825f }
-  .tie { fill: #7fb0ff; stroke: #7fb0ff }
-  .undecided { fill: #9aa3b1; stroke: #9aa3b1 }
-  .failed { fill: #f0825f }
+  .good { fill: #4cc38a; stroke: #4cc38a }
+  .bad { fill: #f0825f; stroke: #f0825f }
+  .even { fill: #7fb0ff; stroke: #7fb0ff }
+  .open { fill: #9aa3b1; stroke: #9aa3b1 }
 }
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    title: str
-    ratios: tuple[Ratio, ...]
-
-
 def render(findings: Findings) -> str:
-    content = gather(findings)
+    view = present(findings)
     drive = findings.result.plan.drive
     below = [describe_drive(drive)] if drive else []
-    below += [f"{content.title.partition(' on ')[0]}; {dict(content.facts)['Rounds']}"]
-    groups = _groups(content)
-    scale = Scale.around(ratio for group in groups for ratio in group.ratios)
-    head = wrap(content.headline, 72)
+    below += [f"{view.title.partition(' on ')[0]}; {dict(view.facts)['Rounds']}"]
+    groups = list(_groups(view))
+    scale = Scale.around(ratio for _, ratios in groups for ratio in ratios)
+    head = wrap(view.headline, 72)
     top = MARGIN + 24 * len(head) + 20 * len(below) + 34
-    height = top + sum(ROW * (len(group.ratios) + 1) + 8 for group in groups) + 52
+    height = top + sum(ROW * (len(ratios) + 1) + 8 for _, ratios in groups) + 52
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{escape(content.headline)}">',
-        f"<title>{escape(content.title)}</title>",
+        f'role="img" aria-label="{escape(view.headline)}">',
+        f"<title>{escape(view.title)}</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
         *(_text(MARGIN, MARGIN + 12 + 24 * n, line, "head") for n, line in enumerate(head)),
         *(_text(MARGIN, MARGIN + 12 + 24 * len(head) + 20 * n, line, "dim") for n, line in enumerate(below)),
-        *_axis(scale, content.baseline, top, height - 52),
+        *_axis(scale, view.baseline, top, height - 52),
     ]
     y = top
-    for group in groups:
-        parts.append(_text(MARGIN, y + 19, group.title, "group", room=LEFT + 120))
-        for ratio in group.ratios:
+    for title, ratios in groups:
+        parts.append(_text(MARGIN, y + 19, title, "group", room=LEFT + 120))
+        for ratio in ratios:
             y += ROW
             parts += _row(ratio, scale, y + ROW / 2)
         y += ROW + 8
-    parts += [_text(MARGIN, height - 16, f"{content.axis_note}. Drawn by fswizard.", "dim"), "</svg>"]
+    parts += [_text(MARGIN, height - 16, f"{view.axis_note}. Drawn by fswizard.", "dim"), "</svg>"]
     return "\n".join(parts) + "\n"
 
 
-def _groups(content: Content) -> list[_Group]:
-    groups = [_Group("Overall", content.overall)]
-    for row in content.rows:
-        ratios = tuple(row.ratios[name] for name in content.candidates if name in row.ratios)
-        weight = f" (weight {row.weight:g})" if row.weight != 1 else ""
-        groups.append(_Group(row.title + weight, ratios))
-    return [group for group in groups if group.ratios]
+def _groups(view: Presentation) -> Iterator[tuple[str, list[Ratio]]]:
+    if view.overall:
+        yield "Overall", list(view.overall)
+    for row in view.rows:
+        if ratios := [row.ratios[name] for name in view.candidates if name in row.ratios]:
+            yield row.title + (f" (weight {row.weight:g})" if row.weight != 1 else ""), ratios
 
 
 def _axis(scale: Scale, baseline: str, top: float, bottom: float) -> Iterator[str]:
@@ -110,16 +101,17 @@ def _axis(scale: Scale, baseline: str, top: float, bottom: float) -> Iterator[st
 
 def _row(ratio: Ratio, scale: Scale, y: float) -> Iterator[str]:
     yield _text(MARGIN + 12, y + 4, ratio.candidate, room=LEFT - MARGIN - 18)
+    tone = SIGNS[ratio.verdict].tone
     if ratio.verdict == "failed":
-        yield _text(LEFT + 4, y + 4, f"failed: {ratio.text}" if ratio.text else "failed", "failed", room=WIDTH - LEFT)
+        yield _text(LEFT + 4, y + 4, ratio.why, tone, room=WIDTH - LEFT)
         return
     if ratio.low is not None and ratio.high is not None:
         low, high = (_x(scale, bound) for bound in (ratio.low, ratio.high))
-        yield f'<line class="range {ratio.verdict}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
+        yield f'<line class="range {tone}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
     yield _marker(ratio, _x(scale, ratio.ratio), y)
     yield _text(RIGHT + 58, y + 4, ratio_text(ratio.ratio), anchor="end")
-    yield _text(RIGHT + 70, y + 4, interval_text(ratio), "dim")
-    yield _text(WIDTH - MARGIN, y + 4, ratio.verdict, ratio.verdict, anchor="end")
+    yield _text(RIGHT + 70, y + 4, ratio.interval(), "dim")
+    yield _text(WIDTH - MARGIN, y + 4, ratio.verdict, tone, anchor="end")
 
 
 def _marker(ratio: Ratio, x: float, y: float) -> str:
@@ -127,11 +119,13 @@ def _marker(ratio: Ratio, x: float, y: float) -> str:
     points = {
         "faster": [(x - 5, y - 6), (x + 7, y), (x - 5, y + 6)],
         "slower": [(x + 5, y - 6), (x - 7, y), (x + 5, y + 6)],
+        "beaten": [(x - 6, y - 5), (x + 6, y - 5), (x, y + 7)],
         "tie": [(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)],
     }.get(ratio.verdict)
+    tone = SIGNS[ratio.verdict].tone
     if points is None:
-        return f'<circle class="{ratio.verdict}" cx="{x:.1f}" cy="{y}" r="5"/>'
-    return f'<polygon class="{ratio.verdict}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>'
+        return f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
+    return f'<polygon class="{tone}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>'
 
 
 def _x(scale: Scale, ratio: float) -> float:

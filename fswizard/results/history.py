@@ -28,6 +28,31 @@ class Entry:
     ending: Ending | None
     """None where the run was killed, or still goes on."""
 
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Who was ahead at the end; empty where nobody was yet."""
+        return self.ending.leaders if self.ending else ()
+
+    @property
+    def ahead(self) -> str:
+        """Who was in front by speed, as every list of results tells it."""
+        names = self.header.candidates
+        if not self.leaders:
+            return "not finished"
+        if len(names) == 1:
+            return f"{names[0]} measured, beside no other"
+        return f"{self.leaders[0]} ahead" if len(self.leaders) == 1 else f"no clear winner: {', '.join(self.leaders)}"
+
+    @property
+    def when(self) -> str:
+        """Date and time of day, as short as can be."""
+        return self.header.started.replace("T", " ")[:16]
+
+    @property
+    def what(self) -> str:
+        """`archive-disk on ST8000AS0002`."""
+        return f"{self.header.recipe} on {self.header.drive or self.header.target}"
+
 
 def state_directory() -> Path:
     """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
 from fswizard.model.drive import Drive, SmrVerdict
-from fswizard.model.judgement import Ratio
+from fswizard.model.judgement import SIGNS, Ratio, Tone
 from fswizard.model.text import safe, safe_lines
 
 Piece = str | tuple[str, str] | Content
@@ -17,14 +17,13 @@ Piece = str | tuple[str, str] | Content
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
-VERDICTS = {
-    "faster": ("▲", "faster", "$success"),
-    "slower": ("▼", "slower", "$error"),
-    "tie": ("═", "tie", "$primary"),
-    "undecided": ("○", "open", "$muted"),
-    "failed": ("✗", "failed", "$error"),
+COLOURS: Mapping[Tone, tuple[str, str]] = {
+    "good": ("$success", "$good-bar"),
+    "bad": ("$error", "$bad-bar"),
+    "even": ("$primary", "$even-bar"),
+    "open": ("$muted", "$line"),
 }
-"""Glyph, word and colour of each verdict."""
+"""Of what a sign says: the colour of ink, and of the ground behind a bar."""
 
 
 def text(*pieces: Piece) -> Content:
@@ -93,8 +92,8 @@ def meter(fraction: float, width: int, style: str = "$primary") -> Content:
 
 def verdict(ratio: Ratio) -> Content:
     """Glyph and word, in the verdict's colour."""
-    glyph, word, style = VERDICTS[ratio.verdict]
-    return text((f"{glyph} {word}", style))
+    sign = SIGNS[ratio.verdict]
+    return text((f"{sign.glyph} {ratio.verdict}", COLOURS[sign.tone][0]))
 
 
 def smr_badge(drive: Drive) -> Content:

@@ -7,8 +7,7 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.units import duration_text
-from fswizard.report.figures import figure, seconds_text
+from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text
 from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
 from fswizard.tui.runstate import STAGES, Command, Entry, Note, RunState
 from fswizard.tui.widgets.graph import chart, graph, nice_top
@@ -117,15 +116,13 @@ def now(state: RunState, width: int, *, height: int) -> Content:
 
 
 def _rate(rate: float | None, unit: str) -> str:
-    return "–" if rate is None else figure(rate, unit)
+    return "–" if rate is None else figure_text(rate, unit)
 
 
 def standing(state: RunState, width: int, *, spaced: bool) -> Content:
     """The ratios so far."""
     rounds = state.judgement.rounds if state.judgement else 0
-    words = (
-        f"So far, after {rounds} round{'s' if rounds != 1 else ''}: right of the line is better" if rounds else "So far"
-    )
+    words = f"So far, after {rounds_text(rounds)}: right of the line is better" if rounds else "So far"
     note = [] if rounds >= 3 or not rounds else [text((f"verdicts come with round 3; {3 - rounds} to go", "$faint"))]
     table = ratio_table(state.standing, width, state.plan.baseline, out=state.out, spaced=spaced)
     if note and spaced:

@@ -7,96 +7,76 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import Findings, Judgement, Ratio
-from fswizard.model.recipe import Workload
-from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
-from fswizard.report.content import published_on
-from fswizard.report.figures import figure, seconds_text, share_text
-from fswizard.tui.drawing import VERDICTS, Piece, bullet, columns, cut, heading, lines, text, wrap
-from fswizard.tui.widgets.ratios import ratio_groups, ratio_table, ratio_text
+from fswizard.model.judgement import SIGNS, Ratio
+from fswizard.model.units import ratio_text, rounds_text
+from fswizard.report.arrays import WHEN_A_DISK_FAILS
+from fswizard.report.presentation import PUBLISHED, WORST_STALL, Presentation, Row, published_on
+from fswizard.tui.drawing import COLOURS, Piece, bullet, columns, cut, heading, lines, text, wrap
+from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 
-OUTCOMES = {
-    "time-up": "The time was up before everything was settled.",
-    "stopped": "The run was stopped early.",
-    "cancelled": "The run was cancelled.",
-    "failed": "The run ended by a fault.",
-    "killed": "The run was cut off before its end.",
-}
 REASONS = {
-    "speed": ("▲", "$success"),
-    "cost": ("▼", "$error"),
-    "tie": ("═", "$primary"),
+    "speed": (SIGNS["faster"].glyph, "$success"),
+    "slower": (SIGNS["slower"].glyph, "$error"),
+    "beaten": (SIGNS["beaten"].glyph, "$error"),
+    "cost": (SIGNS["slower"].glyph, "$error"),
     "feature": ("★", "$accent"),
-    "failure": ("✗", "$error"),
+    "failure": (SIGNS["failed"].glyph, "$error"),
     "stall": ("◷", "$warning"),
     "excluded": ("⊘", "$warning"),
     "use": ("›", "$primary"),
 }
+DOUBT = ("!", "bold $warning")
+ITEM = ("·", "$muted")
 
 
-def headline(findings: Findings, width: int) -> Content:
+def headline(view: Presentation, width: int) -> Content:
     """The recommendation in a sentence."""
-    advice = findings.advice
-    glyph, style = (
-        ("═", "$primary") if advice.tie else ("✓", "$success") if len(advice.choice) == 1 else ("○", "$warning")
+    advice = view.findings.advice
+    tie, winner, open_race = (
+        (SIGNS["tie"].glyph, "$primary"),
+        ("✓", "$success"),
+        (SIGNS["undecided"].glyph, "$warning"),
     )
-    rows = [bullet((glyph, f"bold {style}"), (advice.headline, "bold"), width)]
-    if note := OUTCOMES.get(findings.result.outcome):
-        rows.append(bullet(("!", "bold $warning"), (note, "$muted"), width))
+    glyph, style = tie if advice.tie else winner if len(advice.choice) == 1 else open_race
+    rows = [bullet((glyph, f"bold {style}"), (view.headline, "bold"), width)]
+    if view.ended:
+        rows.append(bullet(DOUBT, (view.ended, "$muted"), width))
     return lines(rows)
 
 
-def reasons(findings: Findings, width: int) -> Content:
+def reasons(view: Presentation, width: int) -> Content:
     """Why, at what price, and who is out for what."""
-    return lines(
-        bullet(REASONS.get(reason.code, ("·", "$muted")), reason.text, width) for reason in findings.advice.reasons
-    )
+    return lines(bullet(REASONS.get(reason.code, ITEM), reason.text, width) for reason in view.reasons)
 
 
-def overall(findings: Findings, width: int, *, spaced: bool) -> Content:
+def overall(view: Presentation, width: int, *, spaced: bool) -> Content:
     """Ratios as bars around 1."""
-    judgement = findings.judgement
-    baseline = findings.baseline
-    rounds = f"{judgement.rounds} round{'s' if judgement.rounds != 1 else ''}"
-    words = f"Overall, {rounds}: right of the line is better than {baseline}"
-
-    def out(candidate: str) -> str:
-        return "dropped" if candidate in judgement.dropped and not judgement.of(candidate) else ""
-
-    return lines((heading(words, width), ratio_table(judgement.overall, width, baseline, out=out, spaced=spaced)))
+    rounds = rounds_text(view.findings.judgement.rounds)
+    words = f"Overall, {rounds}: right of the line is better than {view.baseline}"
+    return lines((heading(words, width), ratio_table(view.standing, width, view.baseline, spaced=spaced)))
 
 
-def by_workload(findings: Findings, width: int) -> Content:
+def by_workload(view: Presentation, width: int) -> Content:
     """A line for each workload, a column for each candidate, and what the bare device allows."""
-    baseline = findings.baseline
-    ranked = [r.candidate for r in findings.judgement.overall if r.candidate != baseline and r.verdict != "failed"]
-    table = _Table(findings, baseline, ranked, width)
-    rows = [heading(f"By workload: figure of {baseline}, the others as ratios to it", width), table.head()]
-    rows += [table.row(workload) for workload in findings.result.plan.recipe.workloads]
-    stalls = table.stalls()
-    return lines([*rows, *stalls, *table.note()])
+    ranked = [ratio.candidate for ratio in view.overall if ratio.verdict != "failed"]
+    table = _Table(view, ranked, width)
+    title = heading(f"By workload: figure of {view.baseline}, the others as ratios to it", width)
+    return lines([title, table.head(), *map(table.row, view.rows), *table.stalls(), *table.note()])
 
 
-def each_workload(findings: Findings, width: int) -> Content:
+def each_workload(view: Presentation, width: int) -> Content:
     """The ratios of every workload as bars, with their intervals."""
-    baseline = findings.baseline
-    ranks = {ratio.candidate: rank for rank, ratio in enumerate(findings.judgement.overall)}
-    others = [ratio for ratio in findings.judgement.by_workload if ratio.candidate != baseline]
-    known = sorted(others, key=lambda ratio: ranks.get(ratio.candidate, len(ranks)))
-    workloads = findings.result.plan.recipe.workloads
-    groups = {w.title: [ratio for ratio in known if ratio.workload == w.name] for w in workloads}
-    groups = {title: ratios for title, ratios in groups.items() if ratios}
-    return lines((heading("Each workload by itself", width), ratio_groups(groups, width, baseline)))
+    ordered = {row.title: [row.ratios[name] for name in view.candidates if name in row.ratios] for row in view.rows}
+    groups = {title: ratios for title, ratios in ordered.items() if ratios}
+    return lines((heading("Each workload by itself", width), ratio_groups(groups, width, view.baseline)))
 
 
 class _Table:
-    def __init__(self, findings: Findings, baseline: str, ranked: Sequence[str], width: int) -> None:
-        self.judgement: Judgement = findings.judgement
-        self.findings = findings
-        self.baseline = baseline
-        self.share = width >= 66 and any(summary.of_bare_device for summary in findings.summaries)
-        workloads = findings.result.plan.recipe.workloads
-        titles = max(cell_len(workload.title) for workload in workloads)
+    def __init__(self, view: Presentation, ranked: Sequence[str], width: int) -> None:
+        self.view = view
+        self.share = width >= 66 and any(row.share for row in view.rows)
+        workloads = view.rows
+        titles = max((cell_len(workload.title) for workload in workloads), default=0)
         fixed, names = 11 + (8 if self.share else 0), 10 * min(3, len(ranked))
         weight = 6 if len({w.weight for w in workloads}) > 1 and width - fixed - names - 7 >= min(titles, 24) else 0
         fixed += weight + bool(weight)
@@ -110,35 +90,29 @@ class _Table:
         self.right = range(1, len(self.widths))
 
     def head(self) -> Content:
-        names = ["", "weight", cut(self.baseline, 10), *(cut(name, self.widths[3]) for name in self.shown)]
+        names = ["", "weight", cut(self.view.baseline, 10), *(cut(name, self.widths[3]) for name in self.shown)]
         names += ["device"] if self.share else []
         return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
 
-    def row(self, workload: Workload) -> Content:
-        style = "" if workload.weight else "$faint"
-        own = self.findings.figure(self.baseline, workload.name)
+    def row(self, row: Row) -> Content:
         cells: list[Piece] = [
-            (cut(workload.title, self.widths[0]), style),
-            (f"{workload.weight:g}", "$muted" if workload.weight else "$faint"),
-            (figure(own.median, own.unit) if own else "–", "$muted"),
+            (cut(row.title, self.widths[0]), "" if row.weight else "$faint"),
+            (f"{row.weight:g}", "$muted" if row.weight else "$faint"),
+            (row.figures.get(self.view.baseline, "–"), "$muted"),
+            *(_ratio(row.ratios.get(name)) for name in self.shown),
+            *[(row.share or "–", "$muted")] * self.share,
         ]
-        cells += [_ratio(self.judgement.of(name, workload.name)) for name in self.shown]
-        if self.share:
-            share = self.findings.share(workload.name)
-            cells.append((share_text(share) if share else "–", "$muted"))
         return columns(cells, self.widths, right=self.right, gap=1)
 
     def stalls(self) -> list[Content]:
         """The longest single wait of each candidate."""
-        worst = {name: self.findings.worst_stalls.get(name) for name in (self.baseline, *self.shown)}
-        if not any(worst.values()):
-            return []
-        cells: list[Piece] = [("worst stall", "$muted"), ""]
-        cells += [(seconds_text(found) if found else "–", "$muted") for found in worst.values()]
-        return [columns([*cells, *([""] if self.share else [])], self.widths, right=self.right, gap=1)]
+        worst = self.view.extras.get(WORST_STALL, {})
+        told = [(worst.get(name, "–"), "$muted") for name in (self.view.baseline, *self.shown)]
+        cells: list[Piece] = [(WORST_STALL, "$muted"), "", *told, *[""] * self.share]
+        return [columns(cells, self.widths, right=self.right, gap=1)] if worst else []
 
     def note(self) -> list[Content]:
-        words = f"device: how much of the bare device {self.findings.first} reaches" if self.share else ""
+        words = f"device: how much of the bare device {self.view.first} reaches" if self.share else ""
         if self.hidden:
             words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
         return [text((words, "$faint"))] if words else []
@@ -147,32 +121,27 @@ class _Table:
 def _ratio(ratio: Ratio | None) -> Piece:
     if ratio is None:
         return ("–", "$faint")
-    glyph, word, style = VERDICTS[ratio.verdict]
+    sign = SIGNS[ratio.verdict]
+    style = COLOURS[sign.tone][0]
     if ratio.verdict == "failed":
-        return (f"{glyph} {word}", style)
-    return text((ratio_text(ratio.ratio), style if ratio.verdict != "undecided" else ""), (f" {glyph}", style))
+        return (f"{sign.glyph} failed", style)
+    return text((ratio_text(ratio.ratio), style if ratio.verdict != "undecided" else ""), (f" {sign.glyph}", style))
 
 
-def doubts(findings: Findings, width: int) -> Content:
-    """What to trust less, and what can be done about it."""
-    return lines([heading("Doubts", width), *(bullet(("!", "bold $warning"), d.text, width) for d in findings.doubts)])
+def sentences(title: str, view: Presentation, width: int, mark: tuple[str, str] = ITEM) -> Content:
+    """A section of the report: what to trust less, who failed, what a failed disk does."""
+    return lines([heading(title, width), *(bullet(mark, words, width) for words in view.lists[title])])
 
 
-def layouts(findings: Findings, width: int) -> Content:
-    """Over several disks: the room of each candidate, and what a failed disk does."""
-    told = layout_texts(findings.result.plan)
-    return lines([heading(WHEN_A_DISK_FAILS, width), *(bullet(("·", "$muted"), words, width) for words in told)])
-
-
-def published(findings: Findings, width: int) -> Content:
+def published(view: Presentation, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
-    baseline = findings.baseline
+    told = view.findings.published
     title = max(12, min(44, width - 38))
-    longest = max((cell_len(ratio.candidate) for one in findings.published for ratio in one.ratios), default=0)
+    longest = max((cell_len(ratio.candidate) for one in told for ratio in one.ratios), default=0)
     widths = (title, min(longest, width - title - 24), 8, 10)
-    rows = [heading(f"Published for this kind of disk and work, as ratios to {baseline}", width)]
-    for one in findings.published:
-        rows += bullet(("·", "$muted"), text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width).split()
+    rows = [heading(f"{PUBLISHED}, as ratios to {view.baseline}", width)]
+    for one in told:
+        rows += bullet(ITEM, text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width).split()
         head = ("", "", ("here", "$muted"), ("published", "$muted"))
         rows.append(columns(head, widths, right=(2, 3)))
         work = ""
@@ -185,33 +154,24 @@ def published(findings: Findings, width: int) -> Content:
     return lines(rows)
 
 
-def use(findings: Findings, width: int) -> Content:
+def use(view: Presentation, width: int) -> Content:
     """The commands that put the recommendation into practice."""
     return lines(
-        [
-            heading("To use it", width),
-            *(line for command in findings.advice.commands for line in wrap((command, "$primary"), width)),
-        ]
+        [heading("To use it", width), *(line for each in view.use for line in wrap((each, "$primary"), width))]
     )
 
 
-def whole(findings: Findings, width: int, *, spaced: bool) -> Content:
+def whole(view: Presentation, width: int, *, spaced: bool) -> Content:
     """Everything below the headline, in the order in which it matters."""
-    parts = []
-    if findings.judgement.overall:
-        parts.append(overall(findings, width, spaced=spaced))
-    if findings.advice.reasons:
-        parts.append(reasons(findings, width))
-    if findings.judgement.by_workload:
-        parts.append(by_workload(findings, width))
-    if findings.result.plan.target.others:
-        parts.append(layouts(findings, width))
-    if findings.doubts:
-        parts.append(doubts(findings, width))
-    if findings.published:
-        parts.append(published(findings, width))
-    if findings.advice.commands:
-        parts.append(use(findings, width))
-    if findings.judgement.by_workload and len(findings.result.plan.candidates) > 1:
-        parts.append(each_workload(findings, width))
-    return Content("\n\n").join(parts)
+    compared = any(row.ratios for row in view.rows)
+    parts = (
+        overall(view, width, spaced=spaced) if view.standing else None,
+        reasons(view, width) if view.reasons else None,
+        by_workload(view, width) if compared else None,
+        sentences(WHEN_A_DISK_FAILS, view, width) if WHEN_A_DISK_FAILS in view.lists else None,
+        sentences("Doubts", view, width, DOUBT) if "Doubts" in view.lists else None,
+        published(view, width) if view.findings.published else None,
+        use(view, width) if view.use else None,
+        each_workload(view, width) if compared else None,
+    )
+    return Content("\n\n").join(part for part in parts if part is not None)

@@ -116,7 +116,7 @@ class RunState:
     @property
     def standing(self) -> tuple[Ratio, ...]:
         """One ratio for each candidate, best first, also for those that have no figures yet."""
-        known = self.judgement.overall if self.judgement else ()
+        known = self.judgement.standing if self.judgement else ()
         names = {ratio.candidate for ratio in known}
         failed = {failure.candidate: failure.text for failure in self.failures}
         missing = (c.name for c in self.plan.candidates if c.name not in names)

@@ -9,6 +9,7 @@ import pytest
 from fswizard.model.judgement import Findings
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
 from fswizard.report import render
+from fswizard.report.presentation import present
 from fswizard.tui import outcome
 from tests.unit.report_findings import make_findings
 
@@ -21,7 +22,7 @@ def row(text: str, title: str) -> str:
 
 
 def both(findings: Findings) -> tuple[str, str]:
-    return outcome.by_workload(findings, 100).plain, render(findings, "text")
+    return outcome.by_workload(present(findings), 100).plain, render(findings, "text")
 
 
 @pytest.mark.parametrize("metric", [WORST_LATENCY.name, WORST_STALL.name, f"append_{WORST_LATENCY.name}"])

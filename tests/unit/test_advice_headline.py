@@ -66,15 +66,15 @@ def test_a_tie_of_options_keeps_it_plain() -> None:
 def test_a_tie_among_some_names_them_and_tells_who_is_slower() -> None:
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert "No difference that matters between ext4 and xfs (within 5 %)." in found.headline
-    assert "Proven slower: btrfs (0.500 × ext4)." in [reason.text for reason in found.reasons]
+    assert "Slower: btrfs (0.50 × ext4)." in [reason.text for reason in found.reasons]
 
 
 def test_an_open_race_says_what_is_known_and_that_time_would_tell() -> None:
     found = advice(OPEN)
-    assert found.headline.startswith("Not settled after 3 rounds between xfs and ext4: xfs looks 1.07 × ext4 (")
+    assert found.headline.startswith("No clear winner after 3 rounds between xfs and ext4: xfs looks 1.07 × ext4 (")
     assert found.headline.endswith("More time would tell.")
     assert (found.choice, found.tie) == (("xfs", "ext4"), False)
-    assert "Proven slower: btrfs (0.276 × xfs)." in [reason.text for reason in found.reasons]
+    assert "Slower: btrfs (0.28 × xfs)." in [reason.text for reason in found.reasons]
 
 
 def test_after_the_last_round_more_time_is_not_promised() -> None:
@@ -145,7 +145,7 @@ def test_a_shingled_disk_whose_cache_was_not_exceeded_limits_the_headline() -> N
 def test_needs_come_before_speed() -> None:
     found = advice(CLEAR, needs=["checksums"])
     assert found.choice == ("btrfs",)
-    assert found.headline.startswith("Btrfs: the only one measured that has checksums, 0.800 × ext4 (")
+    assert found.headline.startswith("Btrfs: the only one measured that has checksums, 0.80 × ext4 (")
     assert "XFS was faster but does not offer in full: checksums (metadata only)." in [r.text for r in found.reasons]
 
 

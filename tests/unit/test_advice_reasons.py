@@ -50,14 +50,14 @@ def test_a_winning_baseline_is_told_from_its_own_side() -> None:
 def test_a_lost_throughput_is_told_as_speed() -> None:
     result = run({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (5.0,) * 3})
     (text,) = texts(result, "cost")
-    assert text.startswith("It loses at Write: 0.800 × the speed of ext4 (0.7")
+    assert text.startswith("It loses at Write: 0.80 × the speed of ext4 (0.7")
 
 
 def test_the_worst_stall_is_told_over_the_rounds_that_both_have() -> None:
     felt = stalls(("ext4", 1, 0.6), ("ext4", 2, 0.2), ("xfs", 1, 0.1), ("xfs", 2, 0.3), ("xfs", 4, 30.0))
     result = run(WRITES, DELETES)
     assert texts(replace(result, samples=result.samples + felt), "stall") == [
-        "Its worst stall was 0.3 s, 0.500 × that of ext4 (0.6 s)."
+        "Its worst stall was 300 ms, 0.50 × that of ext4 (600 ms)."
     ]
 
 

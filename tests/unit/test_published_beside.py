@@ -130,10 +130,10 @@ def test_reports_tell_them_with_source_and_that_there_is_one_run() -> None:
     section = " ".join(text.partition("Published for this kind of disk and work\n")[2].partition("\n\n")[0].split())
     assert "(ST8000AS0002-1NA17Z, 2015, one run each: no intervals)" in section
     assert "Source: Fastest Linux Filesystem on Shingled Disks" in section
-    assert "xfs 0.864 × ext4, here 1.20" in section
+    assert "xfs 0.86 × ext4, here 1.20" in section
     assert all(cells(line) <= WIDTH for line in text.splitlines())
     for name in ("markdown", "html", "bbcode"):
         report = render(findings, name)
         assert "Published for this kind of disk and work" in report
-        assert "0.864 × ext4" in report
+        assert "0.86 × ext4" in report
         assert "Published for" not in render(replace(findings, published=()), name)

@@ -112,7 +112,7 @@ def test_the_history_lists_what_there_is_with_who_was_ahead(newest: Path) -> Non
     lines = fswizard("history").stdout.splitlines()
     assert lines[0] == newest.stem
     assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[1]
-    assert lines[-1] == "    xfs ahead after 3 rounds and 7 min"
+    assert lines[-1] == "    xfs ahead; 3 rounds, 7 min"
 
 
 def test_nobody_is_ahead_who_was_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_nobody_is_ahead_who_was_measured_alone(tmp_path: Path, monkeypatch: pyt
     alone = replace(RESULT, plan=plan, samples=samples, failures=())
     results.write_result(results.new_path(plan), alone, judge(alone))
     last = fswizard("history").stdout.splitlines()[-1]
-    assert last.startswith("    ext4 measured, beside no other, after 3 rounds")
+    assert last.startswith("    ext4 measured, beside no other; 3 rounds")
     assert "ahead" not in last
 
 

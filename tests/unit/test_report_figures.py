@@ -1,72 +1,24 @@
-"""Numbers and bars: three digits, the unit once, and marks where they belong."""
+"""Bars: marks where they belong, and what stands beside them."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.model.judgement import Ratio
-from fswizard.report.figures import (
-    Scale,
-    axis,
-    bar,
-    binary_text,
-    figure,
-    interval_text,
-    plain,
-    ratio_text,
-    share_text,
-    spread_text,
-)
+from fswizard.report.figures import Scale, axis, bar, plain
 
 POSITIVE = st.floats(1e-9, 1e9)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (412.4e6, "B/s", "412 MB/s"),
-        (1_163.0, "1/s", "1.16k/s"),
-        (652.0, "1/s", "652/s"),
-        (0.0031, "s", "3.10 ms"),
-        (85e-6, "s", "85.0 µs"),
-        (12.34, "s", "12.3 s"),
-        (91_195.0, "s", "25 h 20 min"),
-        (8.0e12, "B", "8.00 TB"),
-        (0.0, "s", "0 µs"),
-        (2.5, "ms/op", "2.50 ms/op"),
-        (0.01234, "1", "0.0123"),
-    ],
-)
-def test_a_figure_has_three_digits_and_its_unit(value: float, unit: str, text: str) -> None:
-    assert figure(value, unit) == text
-
-
-@pytest.mark.parametrize(
-    ("ratio", "text"),
-    [(1.2149, "1.21"), (0.7461, "0.746"), (12.34, "12.3"), (0.01234, "0.0123"), (0.0999, "0.0999"), (9.996, "10.0")],
-)
-def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
-    assert ratio_text(ratio) == text
-
-
-def test_sizes_of_images_are_binary() -> None:
-    assert [binary_text(2 << 30), binary_text(1536 << 20), binary_text(100)] == ["2 GiB", "1.5 GiB", "100 B"]
-
-
 def test_the_spread_is_half_the_interval() -> None:
     ratio = Ratio("xfs", "ext4", "", 1.2, 1.2 / 1.1, 1.2 * 1.1, 3)
-    assert (spread_text(ratio), interval_text(ratio)) == ("±10%", "1.09–1.32")
+    assert (ratio.spread, ratio.interval()) == ("±10%", "1.09–1.32")
 
 
 def test_without_an_interval_there_is_no_spread() -> None:
     ratio = Ratio("xfs", "ext4", "", 1.2)
-    assert (spread_text(ratio), interval_text(ratio)) == ("", "")
-
-
-def test_a_share_is_in_percent() -> None:
-    assert [share_text(0.964), share_text(0.012)] == ["96%", "1.2%"]
+    assert (ratio.spread, ratio.interval()) == ("", "")
 
 
 def test_a_bar_shows_estimate_interval_and_where_1_is() -> None:

@@ -118,7 +118,7 @@ def test_markdown_becomes_tables_lists_and_code() -> None:
     page = markdown_page(render(make_findings(), "markdown"))
     assert {"table", "ul", "pre", "strong"} <= page.tags
     assert not page.open
-    assert "1.98 ±4% +" in page.words
+    assert "1.98 ±4% ▲" in page.words
 
 
 @given(ANY_NAME)

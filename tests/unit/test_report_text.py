@@ -18,8 +18,8 @@ from fswizard.model.judgement import Advice, Findings, Judgement
 from fswizard.model.plan import Target
 from fswizard.model.result import Doubt
 from fswizard.report import render
-from fswizard.report.content import repeat_command
 from fswizard.report.layout import WIDTH, cells, command_lines
+from fswizard.report.presentation import repeat_command
 from tests.builders import make_drive, make_plan, make_result
 from tests.unit.report_findings import WORKLOADS, make_findings, renamed
 
@@ -55,10 +55,10 @@ def test_what_others_ask_for_is_there(fact: str) -> None:
 
 def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
     lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 6)
-    assert [line.split()[-3:] for line in lines[2:5]] == [
-        ["1.21", "1.15–1.28", "faster"],
-        ["1.01", "0.960–1.06", "undecided"],
-        ["1.00", "0.985–1.01", "tie"],
+    assert [line.split()[-4:] for line in lines[2:5]] == [
+        ["1.21", "1.15–1.28", "▲", "faster"],
+        ["1.01", "0.96–1.06", "○", "undecided"],
+        ["1.00", "0.98–1.01", "═", "tie"],
     ]
     assert lines[5] == "nilfs2         failed: volume full, the cleaner could not keep up"
 
@@ -74,7 +74,7 @@ def test_bars_lie_on_the_side_of_the_faster_one() -> None:
 def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:
     rows = lines_of(render(make_findings(), "text"), "by workload", 5)
     assert rows[2].split()[:7] == ["Large-files", "2", "180", "MB/s", "98%", "1.04", "±4%"]
-    assert rows[4].split() == ["Delete-tree", "1", "1.25", "s", "–", "0.710", "±4%", "-", "0.930", "±4%", "-"]
+    assert rows[4].split() == ["Delete-tree", "1", "1.25", "s", "–", "0.71", "±4%", "▼", "0.93", "±4%", "▼"]
 
 
 def test_a_failure_is_a_result_with_its_reason() -> None:

@@ -140,8 +140,8 @@ def test_what_else_differs_is_named(after: Result, difference: str) -> None:
 def test_the_text_fits_80_columns_and_says_what_it_compares() -> None:
     text = render(compare(BEFORE, run((150.0, 151.0, 149.0))), "2025_quick", "2026_quick")
     assert max(map(cells, text.splitlines())) <= WIDTH
-    row = next(line for line in text.splitlines() if " Write " in line)
-    assert row.split() == ["ext4", "Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[7:8], "+"]
+    row = next(line for line in text.splitlines() if line.startswith("Write "))
+    assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
 
 
 def test_the_command_compares_two_of_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.units import binary_size_text, duration_text, parse_duration, parse_size, size_text, three_digits
+from fswizard.model.units import (
+    binary_size_text,
+    binary_text,
+    duration_text,
+    figure_text,
+    parse_duration,
+    parse_size,
+    ratio_text,
+    share_text,
+    size_text,
+    three_digits,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +60,47 @@ def test_sizes_and_durations_for_people() -> None:
     ]
     assert [duration_text(s) for s in (0.123, 5, 45, 200, 4800)] == ["0.12 s", "5.0 s", "45 s", "3 min", "80 min"]
     assert [three_digits(v) for v in (0.9984, 1.234, 12.34, 123.4, 0.0)] == ["0.998", "1.23", "12.3", "123", "0"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (412.4e6, "B/s", "412 MB/s"),
+        (1_163.0, "1/s", "1.16k/s"),
+        (652.0, "1/s", "652/s"),
+        (0.0031, "s", "3.10 ms"),
+        (85e-6, "s", "85.0 µs"),
+        (12.34, "s", "12.3 s"),
+        (91_195.0, "s", "25 h 20 min"),
+        (8.0e12, "B", "8.00 TB"),
+        (0.0, "s", "0 µs"),
+        (2.5, "ms/op", "2.50 ms/op"),
+        (0.01234, "1", "0.0123"),
+    ],
+)
+def test_a_figure_has_three_digits_and_its_unit(value: float, unit: str, text: str) -> None:
+    assert figure_text(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (1.2149, "1.21"),
+        (0.7461, "0.75"),
+        (0.05, "0.0500"),
+        (12.34, "12.3"),
+        (0.01234, "0.0123"),
+        (0.0999, "0.10"),
+        (9.996, "10.0"),
+    ],
+)
+def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
+    assert ratio_text(ratio) == text
+
+
+def test_sizes_of_images_are_binary() -> None:
+    assert [binary_text(2 << 30), binary_text(1536 << 20), binary_text(100)] == ["2 GiB", "1.5 GiB", "100 B"]
+
+
+def test_a_share_is_in_percent() -> None:
+    assert [share_text(0.964), share_text(0.012)] == ["96%", "1.2%"]

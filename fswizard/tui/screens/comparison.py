@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -12,27 +12,19 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from fswizard.model.comparison import Change, Comparison
-from fswizard.report.figures import figure
-from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, paragraphs
+from fswizard.model.units import ratio_text
+from fswizard.report.comparison import TOGETHER, by_candidate, figures, lists, notes, render
+from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, paragraphs, verdict
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.ratios import Axis, axis_for, bar, interval_text, ratio_text, scale
+from fswizard.tui.widgets.ratios import Axis, axis_for, bar, scale
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
 
-WORDS = {
-    "faster": ("▲ better", "$success"),
-    "slower": ("▼ worse", "$error"),
-    "tie": ("═ the same", "$primary"),
-    "undecided": ("○ open", "$muted"),
-    "failed": ("✗ failed", "$error"),
-}
-"""A result has no baseline to be faster than: it is better or worse than the one before."""
-
 
 class ComparisonScreen(ModalScreen[None]):
-    """What the later of two results says beside the earlier one."""
+    """What the second of two results says beside the first one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "line(-1)", "scroll", key_display="↑"),
@@ -44,7 +36,7 @@ class ComparisonScreen(ModalScreen[None]):
     ]
 
     def __init__(self, comparison: Comparison, first: str, second: str) -> None:
-        """`first` and `second` name the results in a few words, the earlier one first."""
+        """`first` and `second` name the results in a few words."""
         super().__init__()
         self._comparison = comparison
         self._names = first, second
@@ -64,8 +56,6 @@ class ComparisonScreen(ModalScreen[None]):
         area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
 
     def action_copy(self) -> None:
-        from fswizard.report.comparison import render
-
         wizard = cast("FswizardApp", self.app)
         wizard.copy_to_clipboard(render(self._comparison, *self._names))
         self.notify("The comparison is in the clipboard, where the terminal allows it.")
@@ -75,50 +65,40 @@ def drawing(comparison: Comparison, first: str, second: str) -> Callable[[int], 
     """The whole comparison for a width: which results, a table for each candidate, what else differs."""
 
     def draw(width: int) -> Content:
-        blocks = [facts((("Earlier", first), ("Later", second)), width, label=9, gap=False)]
+        blocks = [facts((("First", first), ("Second", second)), width, label=9, gap=False)]
         blocks += _tables(comparison, width)
-        blocks.append(paragraphs([(note, "$faint") for note in _notes(comparison)], width))
-        for title, items in (("What else differs", comparison.differences), ("Not compared", comparison.left_out)):
-            if items:
-                blocks.append(lines([heading(title, width), *(bullet(("·", "$muted"), it, width) for it in items)]))
+        blocks.append(paragraphs([(note, "$faint") for note in notes(comparison)], width))
+        for title, items in lists(comparison).items():
+            blocks.append(lines([heading(title, width), *(bullet(("·", "$muted"), it, width) for it in items)]))
         return Content("\n\n").join(blocks)
 
     return draw
-
-
-def _notes(comparison: Comparison) -> Iterator[str]:
-    yield "Ratios are later over earlier: right of the line the later one is better."
-    if any(change.ratio.low is None for change in comparison.changes):
-        yield "Where no interval stands, one of the two has fewer than three rounds."
-    else:
-        yield "Each interval holds with 95 % by itself; among twenty, one may be off."
 
 
 def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
     changes = comparison.changes
     widths = _widths(changes, width)
     axis = axis_for([change.ratio for change in changes], widths[3])
-    for number, name in enumerate(dict.fromkeys(change.candidate for change in changes)):
-        rows = [heading(cut(name, width - 4), width)]
-        rows += [_head(axis, widths)] if number == 0 else []
-        rows += [_row(change, axis, widths) for change in changes if change.candidate == name]
-        yield lines(rows)
+    head = [_head(axis, widths)]
+    for name, found in by_candidate(comparison).items():
+        yield lines([heading(cut(name, width - 4), width), *head, *(_row(change, axis, widths) for change in found)])
+        head = []
 
 
-def _widths(changes: tuple[Change, ...], width: int) -> tuple[int, ...]:
+def _widths(changes: Sequence[Change], width: int) -> tuple[int, ...]:
     """Workload, both figures, bar, ratio, interval, verdict; narrow places drop figures and interval first."""
-    title = max(len("all together"), min(30, width // 3, max(len(change.workload) for change in changes)))
-    figures, ratio, word = 10, 5, 10
+    title = max(len(TOGETHER), min(30, width // 3, max(len(change.workload) for change in changes)))
+    figure, ratio, word = 10, 5, 11
     interval = 11 if width >= 64 and any(change.ratio.low for change in changes) else 0
     if width < 84:
-        figures = 0
-    gaps = 2 * (3 + bool(interval) + 2 * bool(figures))
-    room = width - title - 2 * figures - ratio - interval - word - gaps
-    return (title, figures, figures, max(0, room) if room >= 9 else 0, ratio, interval, word)
+        figure = 0
+    gaps = 2 * (3 + bool(interval) + 2 * bool(figure))
+    room = width - title - 2 * figure - ratio - interval - word - gaps
+    return (title, figure, figure, max(0, room) if room >= 9 else 0, ratio, interval, word)
 
 
 def _head(axis: Axis, widths: tuple[int, ...]) -> Content:
-    names = ("", "earlier", "later", scale(axis, "1"), "ratio", "95 %", "")
+    names = ("", "first", "second", scale(axis, "1"), "ratio", "95 %", "")
     return columns(
         [name if isinstance(name, Content) else (name, "$faint") for name in names], widths, right=(1, 2, 4, 5)
     )
@@ -126,17 +106,14 @@ def _head(axis: Axis, widths: tuple[int, ...]) -> Content:
 
 def _row(change: Change, axis: Axis, widths: tuple[int, ...]) -> Content:
     ratio = change.ratio
-    word, style = WORDS[ratio.verdict]
-    known = bool(change.before)
     return columns(
         (
-            cut(change.workload, widths[0]) if change.workload else ("all together", "bold"),
-            (figure(change.before, change.unit) if known else "", "$muted"),
-            (figure(change.after, change.unit) if known else "", "$muted"),
+            cut(change.workload, widths[0]) if change.workload else (TOGETHER, "bold"),
+            *((figure, "$muted") for figure in figures(change)),
             bar(ratio, axis) if widths[3] else "",
             (ratio_text(ratio.ratio), "bold"),
-            (interval_text(ratio), "$muted"),
-            (word, style),
+            (ratio.interval(), "$muted"),
+            verdict(ratio),
         ),
         widths,
         right=(1, 2, 4, 5),

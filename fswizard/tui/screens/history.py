@@ -72,7 +72,7 @@ class HistoryScreen(ModalScreen[None]):
 
     def _advise(self) -> None:
         words = (
-            "There is none yet: the first run makes one." if not self._entries
+            "No results yet: the first run makes one." if not self._entries
             else "" if len(self._entries) < 2
             else "Space marks two results to compare." if not self._marked
             else "One is marked; space marks the other one." if len(self._marked) == 1
@@ -131,14 +131,14 @@ class HistoryScreen(ModalScreen[None]):
     def _show_comparison(self, comparison: Comparison, pair: Sequence[Entry]) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen
 
-        self._wizard.push_screen(ComparisonScreen(comparison, *map(title, pair)))
+        self._wizard.push_screen(ComparisonScreen(comparison, *(f"{entry.when}, {entry.what}" for entry in pair)))
 
     def _complain(self, error: FswizardError) -> None:
         self._emit(("✗ ", "bold $error"), error.message, " ", error.hint)
 
 
 def _widths(width: int) -> tuple[int, ...]:
-    """Mark, when, recipe, disk, candidates, who was in front; candidates are dropped first."""
+    """Mark, when, recipe, disk, candidates, who was ahead; candidates are dropped first."""
     leaders = min(22, max(10, width // 5))
     rest = width - 2 - 16 - 13 - leaders - 2 * 4
     if rest < 30:
@@ -148,34 +148,23 @@ def _widths(width: int) -> tuple[int, ...]:
 
 
 def _header(width: int) -> Content:
-    names = ("", "When", "Recipe", "Disk", "Candidates", "In front")
+    names = ("", "When", "Recipe", "Disk", "Candidates", "Result")
     return columns([text((name, "$faint")) for name in names], _widths(width))
 
 
 def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
     """One line for a result."""
-    head, ending = entry.header, entry.ending
-    leaders = ", ".join(ending.leaders) if ending and ending.leaders else ""
+    head = entry.header
     widths = _widths(width)
+    style = "$success" if len(entry.leaders) == 1 else "$muted"
     return columns(
         (
             text(("▌" if on else " ", "$primary"), ("✓" if marked else "", "bold $accent")),
-            (when(head.started), "$muted"),
+            (entry.when, "$muted"),
             (cut(head.recipe, widths[2]), "bold"),
             cut(head.drive or head.target, widths[3]),
             (cut(", ".join(head.candidates), widths[4]), "$muted"),
-            (cut(leaders, widths[5]), "$success") if leaders else ("not finished", "$faint"),
+            (cut(entry.ahead, widths[5]), style),
         ),
         widths,
     )
-
-
-def title(entry: Entry) -> str:
-    """A result in a few words: when, what, which disk."""
-    head = entry.header
-    return f"{when(head.started)}, {head.recipe} on {head.drive or head.target}"
-
-
-def when(started: str) -> str:
-    """A date and time of day from ISO 8601, as short as can be."""
-    return started.replace("T", " ")[:16]

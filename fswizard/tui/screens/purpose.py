@@ -17,7 +17,6 @@ from fswizard.model.units import duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.screens.history import when
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
@@ -239,16 +238,15 @@ def _purpose(name: Purpose) -> Draw:
 
 def _entry(entry: Entry, remark: str = "") -> Draw:
     def draw(width: int, on: bool) -> Content:
-        leaders = remark or (", ".join(entry.ending.leaders) if entry.ending else "")
-        end = cut(leaders or "not finished", max(8, width // 2))
+        end = cut(remark or entry.ahead, max(8, width // 2))
         head = entry.header
         words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
         return fit(
             text(
                 ("▌ " if on else "  ", "$primary"),
-                (when(head.started), "$muted"),
+                (entry.when, "$muted"),
                 f"  {words}",
-                (f"  {end}", "$success" if leaders else "$muted"),
+                (f"  {end}", "$success" if remark or len(entry.leaders) == 1 else "$muted"),
             ),
             width,
         )
@@ -259,15 +257,12 @@ def _entry(entry: Entry, remark: str = "") -> Draw:
 def _about_entry(entry: Entry) -> Facts:
     head, ending = entry.header, entry.ending
     return (
-        ("When", when(head.started)),
+        ("When", entry.when),
         ("Recipe", head.recipe),
         ("Disk", head.drive or "not known"),
         ("Candidates", ", ".join(head.candidates)),
         ("Ended", f"{ending.text} {ending.rounds} rounds." if ending else "It was cut off; what was measured is kept."),
-        (
-            "In front" if len(head.candidates) > 1 else "Measured",
-            ", ".join(ending.leaders) if ending and ending.leaders else "nobody yet",
-        ),
+        ("Result", entry.ahead),
     )
 
 

@@ -15,6 +15,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
+from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
@@ -53,6 +54,7 @@ class ResultScreen(StepScreen):
 
     _findings: Findings | None = None
     """None until they are worked out: keys are looked at before."""
+    _view: Presentation | None = None
 
     def body(self) -> ComposeResult:
         with Horizontal(id="outcome"):
@@ -86,16 +88,15 @@ class ResultScreen(StepScreen):
 
     def _show(self, findings: Findings) -> None:
         self._findings = findings
+        view = self._view = present(findings)
         self._head()
-        self.query_one("#report", Canvas).show(
-            lambda width: outcome.whole(findings, width, spaced=self.size.height >= 44)
-        )
+        self.query_one("#report", Canvas).show(lambda width: outcome.whole(view, width, spaced=self.size.height >= 44))
         self.refresh_bindings()
 
     def _head(self) -> None:
-        if self._findings is not None and self.display:
+        if self._view is not None and self.display:
             width = max(20, self.query_one("#heading").content_size.width)
-            self.query_one("#question", Static).update(outcome.headline(self._findings, width))
+            self.query_one("#question", Static).update(outcome.headline(self._view, width))
             self.query_one("#remark", Static).display = False
 
     def on_resize(self) -> None:

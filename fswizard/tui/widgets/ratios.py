@@ -10,19 +10,13 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import TIE, Ratio
-from fswizard.model.units import three_digits
-from fswizard.tui.drawing import VERDICTS, columns, cut, fit, lines, text, verdict
+from fswizard.model.judgement import SIGNS, TIE, Ratio
+from fswizard.model.units import ratio_text
+from fswizard.tui.drawing import COLOURS, columns, cut, fit, lines, text, verdict
 
 TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 WIDEST = math.log(30)
 NARROWEST = math.log(1.13)
-COLOURS = {
-    "faster": ("$success", "$good-bar"),
-    "slower": ("$error", "$bad-bar"),
-    "tie": ("$primary", "$even-bar"),
-    "undecided": ("$muted", "$line"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +35,6 @@ class Axis:
 
     def holds(self, ratio: float) -> bool:
         return self.low <= math.log(ratio) <= self.high
-
-
-def ratio_text(ratio: float) -> str:
-    """Two decimals, so that ratios below each other can be compared; more where they would hide the figure."""
-    return f"{ratio:.2f}" if 0.0995 <= ratio < 99.5 else three_digits(ratio)
-
-
-def interval_text(ratio: Ratio) -> str:
-    """`1.15–1.28`; empty where there is no interval. Of one that says next to nothing, so much: `<0.01–>99`."""
-    if not ratio.low or not ratio.high:
-        return ""
-    low = "<0.01" if ratio.low < 0.01 else ratio_text(ratio.low)
-    return f"{low}–{'>99' if ratio.high >= 99.5 else ratio_text(ratio.high)}"
 
 
 def axis_for(ratios: Sequence[Ratio], width: int) -> Axis:
@@ -99,7 +80,7 @@ def bar(ratio: Ratio, axis: Axis, *, is_baseline: bool = False) -> Content:
     if is_baseline:
         cells[one], inks[one] = "◆", "$muted"
     elif ratio.ratio > 0:
-        ink, ground = COLOURS.get(ratio.verdict, COLOURS["undecided"])
+        ink, ground = COLOURS[SIGNS[ratio.verdict].tone]
         here = axis.cell(ratio.ratio)
         for cell in range(min(one, here), max(one, here) + 1):
             grounds[cell] = f"on {ground}"
@@ -159,7 +140,7 @@ def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:
     longest = max((cell_len(r.candidate) for r in ratios), default=4)
     name = min(longest, max(8, 2 * width // 7))
-    figure, interval, word = 5, 11, 10
+    figure, interval, word = 5, 11, 11
     if width < 46:
         return (max(6, width - figure - word - 4), 0, figure, 0, word)
     if width < 64 or not any(ratio.low for ratio in ratios if ratio.candidate != ratio.baseline):
@@ -174,12 +155,10 @@ def _row(ratio: Ratio, axis: Axis, widths: Sequence[int], baseline: str, out: st
     if ratio.verdict == "failed":
         why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
         return columns((name, why, "", "", verdict(ratio)), widths)
+    skipped = text(("» skipped", "$muted")) if out == "skipped" else None
     if not is_baseline and ratio.ratio <= 0:
-        empty = bar(ratio, axis)
-        word = text((out, "$muted")) if out else text(("· waiting", "$faint"))
-        return columns((name, empty, "", "", word), widths)
-    interval = interval_text(ratio)
-    word = text((f"{VERDICTS[ratio.verdict][0]} {out}", "$muted")) if out else verdict(ratio)
+        return columns((name, bar(ratio, axis), "", "", skipped or text(("· waiting", "$faint"))), widths)
+    interval, word = ratio.interval(), skipped or verdict(ratio)
     if is_baseline:
         word, interval = text(("◆ baseline", "$muted")), ""
     figure = text((ratio_text(ratio.ratio), "bold" if not is_baseline else "$muted"))

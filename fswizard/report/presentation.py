@@ -1,4 +1,4 @@
-"""What a report for people tells, in the order in which it tells it; the formats only draw it."""
+"""What a result says: every word, figure and order of it, once. The wizard and the formats only lay it out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
-from fswizard.model.judgement import Findings, Published, Ratio, Summary
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, USED, is_stall
+from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, USED
 from fswizard.model.plan import Plan, Target
-from fswizard.model.result import Environment, Failure, Outcome, Result
-from fswizard.model.units import binary_size_text, duration_text, size_text, three_digits
-from fswizard.report.arrays import layout_texts, room_text, survivable_text
-from fswizard.report.figures import binary_text, figure, ratio_text, seconds_text, share_text, spread_text
+from fswizard.model.result import Environment, Outcome, Result
+from fswizard.model.units import (
+    binary_size_text,
+    binary_text,
+    duration_text,
+    figure_text,
+    ratio_text,
+    rounds_text,
+    seconds_text,
+    share_text,
+    size_text,
+    three_digits,
+)
+from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts, room_text, survivable_text
 
-OUTCOMES: dict[Outcome, str] = {
+OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
     "time-up": "ended by its time limit",
     "stopped": "stopped early",
@@ -31,9 +41,19 @@ DRIVE_KINDS = {
     "virtual": "virtual disk",
     "array": "array",
 }
+WORST_STALL = "worst stall"
 _COMMANDS_ALONE = "Commands alone: nobody published figures with them."
 PUBLISHED = "Published for this kind of disk and work"
-LEGEND = "+ faster  - slower  = tie (within 5 %)  ? undecided  ! failed"
+_IN_CELLS: tuple[Verdict, ...] = ("faster", "slower", "tie", "undecided", "failed")
+LEGEND = "  ".join(f"{SIGNS[v].glyph} {v}{' (within 5 %)' * (v == 'tie')}" for v in _IN_CELLS)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells in rows; the first column holds titles."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +70,40 @@ class Row:
     share: str = ""
     """Of the bare device's figure, reached by the first choice; empty where that was not measured."""
 
+    def cell(self, candidate: str) -> str:
+        """`1.98 ±15% ▲`; a dash where there is nothing to say."""
+        ratio = self.ratios.get(candidate)
+        if ratio is None:
+            return "–"
+        words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+        return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
+
 
 @dataclass(frozen=True, slots=True)
-class Extra:
-    """A figure that is worth knowing and that no ratio is made of."""
+class Presentation:
+    """Everything that a result says, in words and rows."""
 
-    title: str
-    figures: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """Everything that a report tells, in words and rows."""
-
+    findings: Findings
+    """What it was made of, for charts."""
     title: str
     headline: str
-    reasons: tuple[str, ...]
+    ended: str
+    """How a run that was not finished ended, in a sentence; empty for others."""
+    reasons: tuple[Reason, ...]
     facts: tuple[tuple[str, str], ...]
     baseline: str
     candidates: tuple[str, ...]
     """All but the baseline, best first."""
-    overall: tuple[Ratio, ...]
+    standing: tuple[Ratio, ...]
+    """The overall ratios with the verdict that each is told with; the baseline's own among them."""
     rows: tuple[Row, ...]
     first: str
     """The candidate whose share of the bare device is told."""
-    extras: tuple[Extra, ...]
-    layouts: tuple[str, ...]
-    """Over several disks: room and redundancy of each candidate, and what a failed disk does."""
+    extras: Mapping[str, Mapping[str, str]]
+    """What is worth knowing and no ratio is made of: title to candidate to figure."""
     failures: tuple[str, ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
-    published: tuple[str, ...]
-    """What others measured on the same kind of disk, with the ratios of this run beside it."""
     measured: tuple[str, ...]
     """Exact commands of the run, `DEVICE` and `MOUNT` standing for names known only then."""
     use: tuple[str, ...]
@@ -89,53 +111,110 @@ class Content:
     """One command that measures the same again; empty where this program did not measure."""
 
     @property
+    def overall(self) -> tuple[Ratio, ...]:
+        """Without the baseline."""
+        return tuple(ratio for ratio in self.standing if ratio.candidate != self.baseline)
+
+    @property
     def axis_note(self) -> str:
         """What the bars mean."""
-        spread = ", with 95 % intervals" if self.has_intervals else ""
+        every = (*self.overall, *(ratio for row in self.rows for ratio in row.ratios.values()))
+        spread = ", with 95 % intervals" if any(ratio.low is not None for ratio in every) else ""
         return f"Ratios to {self.baseline}: above 1 is better{spread}"
+
+    @property
+    def by_workload(self) -> Table:
+        """Ratios by workload, with the baseline's own figure and the share of the bare device."""
+        compared = [name for name in self.candidates if any(name in row.ratios for row in self.rows)]
+        shares = any(row.share for row in self.rows)
+        header = ("by workload", "weight", self.baseline, *["of bare"] * shares, *compared)
+        rows = (
+            (
+                *(row.title, f"{row.weight:g}", row.figures.get(self.baseline, "–"), *[row.share or "–"] * shares),
+                *map(row.cell, compared),
+            )
+            for row in self.rows
+        )
+        return Table(header, tuple(rows))
+
+    @property
+    def explained(self) -> tuple[str, ...]:
+        """What the signs and columns of `by_workload` mean."""
+        bare = f"of bare: share of the bare device's figure that {self.first} reached"
+        legend = any(row.ratios for row in self.rows)
+        return (*[LEGEND] * legend, *[bare] * any(row.share for row in self.rows))
+
+    @property
+    def also_measured(self) -> Table:
+        """Figures that are worth knowing and that no ratio is made of."""
+        names = self.measured_candidates
+        rows = ((title, *(figures.get(name, "–") for name in names)) for title, figures in self.extras.items())
+        return Table(("also measured", *names), tuple(rows))
 
     @property
     def measured_candidates(self) -> tuple[str, ...]:
         """Those that there are figures of, the baseline first."""
-        known = {name for row in self.rows for name in row.figures}
-        known |= {name for extra in self.extras for name in extra.figures}
+        known = set().union(*(row.figures for row in self.rows), *self.extras.values())
         return tuple(name for name in (self.baseline, *self.candidates) if name in known)
 
     @property
-    def has_intervals(self) -> bool:
-        return any(
-            ratio.low is not None for ratio in (*self.overall, *(r for row in self.rows for r in row.ratios.values()))
-        )
+    def lists(self) -> Mapping[str, tuple[str, ...]]:
+        """Title to sentences, of those sections that there is something to say in."""
+        sections = {
+            WHEN_A_DISK_FAILS: layout_texts(self.findings.result.plan),
+            "Failed": self.failures,
+            "Doubts": (*self.doubts, *self.notes),
+            PUBLISHED: tuple(_published(self.findings)),
+        }
+        return {title: items for title, items in sections.items() if items}
+
+    @property
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Title to shell commands."""
+        repeat = (self.repeat,) if self.repeat else ()
+        sections = {"Commands of the run": self.measured, "To use it": self.use, "To repeat it": repeat}
+        return {title: commands for title, commands in sections.items() if commands}
 
 
-def gather(findings: Findings) -> Content:
-    """The content of a report; `findings` have gone through `privacy.harmless`."""
+def present(findings: Findings) -> Presentation:
+    """All that is said of a result. For what leaves the machine, `findings` have gone through `privacy.harmless`."""
     result, judgement = findings.result, findings.judgement
     plan = result.plan
     baseline = findings.baseline
-    overall = tuple(ratio for ratio in judgement.overall if ratio.candidate != baseline)
-    ranked = [ratio.candidate for ratio in overall]
+    ranked = [ratio.candidate for ratio in judgement.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
-    return Content(
+    ended = OUTCOMES[result.outcome]
+    return Presentation(
+        findings=findings,
         title=_title(plan),
         headline=findings.advice.headline if result.samples or not result.environment.source else _COMMANDS_ALONE,
-        reasons=tuple(reason.text for reason in findings.advice.reasons),
+        ended=f"The run {'was ' * (not ended.startswith('ended'))}{ended}." if ended else "",
+        reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
         baseline=baseline,
         candidates=(*ranked, *others),
-        overall=overall,
+        standing=judgement.standing,
         rows=tuple(_rows(findings)),
         first=findings.first,
-        extras=tuple(_extras(findings)),
-        layouts=layout_texts(plan),
+        extras=dict(_extras(findings)),
         failures=tuple(_failures(findings)),
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
-        published=tuple(_published(findings)),
         measured=tuple(_measured_commands(result)),
         use=findings.advice.commands,
         repeat="" if result.environment.source else repeat_command(plan),
     )
+
+
+def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0) -> str:
+    """How long a run went on, and how it ended: `3 rounds, 7 min, stopped early`."""
+    parts = (
+        rounds_text(rounds),
+        duration_text(elapsed_s) if elapsed_s else "",
+        f"{discarded} discarded" if discarded else "",
+        OUTCOMES[outcome],
+    )
+    return ", ".join(filter(None, parts))
 
 
 def describe_drive(drive: Drive) -> str:
@@ -217,9 +296,10 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         if smr := describe_smr(plan.drive):
             yield "Recording", smr
     if not environment.source:
-        yield "Measured", _measured_on(findings.result)
+        yield "Measured", _measured_on(result)
     yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
-    yield "Rounds", _rounds(findings)
+    discarded = len(result.discarded_rounds)
+    yield "Rounds", run_text(findings.judgement.rounds, result.elapsed_s, result.outcome, discarded)
     if system := _system(environment):
         yield "System", system
     tools = [f"{name} {version}" for name, version in environment.tools.items() if version]
@@ -248,19 +328,6 @@ def _measured_on(result: Result) -> str:
     return "in directories as they were; nothing was formatted"
 
 
-def _rounds(findings: Findings) -> str:
-    result = findings.result
-    rounds = findings.judgement.rounds
-    parts = [f"{rounds} round{'s' * (rounds != 1)}"]
-    if result.elapsed_s:
-        parts.append(duration_text(result.elapsed_s))
-    if result.discarded_rounds:
-        parts.append(f"{len(result.discarded_rounds)} discarded")
-    if OUTCOMES[result.outcome]:
-        parts.append(OUTCOMES[result.outcome])
-    return ", ".join(parts)
-
-
 def _system(environment: Environment) -> str:
     parts = (
         f"Linux {environment.kernel}" if environment.kernel else "",
@@ -281,39 +348,36 @@ def _rows(findings: Findings) -> Iterator[Row]:
             if ratio.workload == workload.name and ratio.candidate != ratio.baseline
         }
         found = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
-        figures = {name: figure(summary.median, summary.unit) for name, summary in found.items()}
+        figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}
         if figures or ratios:
             share = findings.share(workload.name)
             shown = "" if share is None else share_text(share)
             yield Row(workload.name, workload.title, workload.weight, figures, ratios, shown)
 
 
-def _extras(findings: Findings) -> Iterator[Extra]:
+def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
     most: dict[str, float] = {}
-    sums: dict[str, dict[str, float]] = {}
+    sums: dict[str, dict[str, float]] = {CPU.name: {}, MKFS_TIME.name: {}}
     for summary in findings.summaries:
         if summary.metric == USED.name:  # each workload finds there what those before it left
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
-        elif not summary.primary and not is_stall(summary.metric):
-            found = sums.setdefault(summary.metric, {})
+        elif not summary.primary and summary.metric in sums:
+            found = sums[summary.metric]
             found[summary.candidate] = found.get(summary.candidate, 0.0) + summary.median
-    amplification = _write_amplification(findings.summaries)
-    rows = (
-        ("worst stall", {name: seconds_text(value) for name, value in findings.worst_stalls.items() if value}),
-        ("device wrote, per byte asked for", {name: three_digits(value) for name, value in amplification.items()}),
-        ("processor time a round", {name: seconds_text(value) for name, value in sums.get(CPU.name, {}).items()}),
-        ("time of mkfs", {name: seconds_text(value) for name, value in sums.get(MKFS_TIME.name, {}).items()}),
-        ("room used at most", {name: size_text(value) for name, value in most.items()}),
-    )
-    return (Extra(title, figures) for title, figures in (*rows, *_beside_speed(findings)) if figures)
-
-
-def _beside_speed(findings: Findings) -> Iterator[tuple[str, dict[str, str]]]:
-    """Over several disks: what a layout costs and brings."""
+    stalls = {name: value for name, value in findings.worst_stalls.items() if value}
+    for title, text, values in (
+        (WORST_STALL, seconds_text, stalls),
+        ("write amplification", three_digits, _write_amplification(findings.summaries)),
+        ("CPU time per round", seconds_text, sums[CPU.name]),
+        ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
+        ("peak space used", size_text, most),
+    ):
+        if values:
+            yield title, {name: text(value) for name, value in values.items()}
     plan = findings.result.plan
-    if plan.target.others:
-        names = {summary.candidate for summary in findings.summaries}
+    names = {summary.candidate for summary in findings.summaries}
+    if plan.target.others and names:
         measured = [candidate for candidate in plan.candidates if candidate.name in names]
         yield "room in all", {candidate.name: room_text(plan, candidate) for candidate in measured}
         yield "disks that may fail", {candidate.name: survivable_text(candidate) for candidate in measured}
@@ -333,20 +397,14 @@ def _write_amplification(summaries: Sequence[Summary]) -> dict[str, float]:
 
 
 def _failures(findings: Findings) -> Iterator[str]:
-    plan = findings.result.plan
-    titles = {workload.name: workload.title for workload in plan.recipe.workloads}
-    told = set()
-    for failure in findings.result.failures:
-        told.add(failure.candidate)
-        yield f"{failure.candidate}: {_failure_text(failure, titles)}"
+    titles = {workload.name: workload.title for workload in findings.result.plan.recipe.workloads}
+    for one in findings.result.failures:
+        where = titles.get(one.workload, "formatting or mounting")
+        yield f"{one.candidate}: {one.text.rstrip('.')} ({where}, round {one.round}, {one.kind})."
+    told = {failure.candidate for failure in findings.result.failures}
     for ratio in findings.judgement.overall:
         if ratio.verdict == "failed" and ratio.candidate not in told:
             yield f"{ratio.candidate}: {ratio.text or 'failed'}"
-
-
-def _failure_text(failure: Failure, titles: Mapping[str, str]) -> str:
-    where = titles.get(failure.workload, "formatting or mounting")
-    return f"{failure.text.rstrip('.')} ({where}, round {failure.round}, {failure.kind})."
 
 
 def _notes(findings: Findings) -> Iterator[str]:
@@ -365,10 +423,7 @@ def _notes(findings: Findings) -> Iterator[str]:
         yield f"No intervals: they need three rounds, and {have}."
     compared = {ratio.workload for ratio in ratios if ratio.low is not None}
     if len(compared) > 1:
-        yield (
-            f"The overall intervals hold together; those of a workload hold for it alone, and among {len(compared)} "
-            "workloads now and then one is off."
-        )
+        yield f"Overall intervals are jointly valid; of those of {len(compared)} workloads, one may occasionally miss."
 
 
 def _published(findings: Findings) -> Iterator[str]:
@@ -377,7 +432,7 @@ def _published(findings: Findings) -> Iterator[str]:
         yield f"{head} All of it: fswizard published {published.name}"
         works: dict[str, list[str]] = {}
         for one in published.ratios:
-            here = f"{ratio_text(one.here.ratio)} {spread_text(one.here)}".strip()
+            here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()
             there = f"{one.candidate} {ratio_text(one.there)} × {one.here.baseline}, here {here}"
             works.setdefault(one.work, []).append(there)
         yield from (f"{work}: {'; '.join(told)}." for work, told in works.items())
