@@ -111,11 +111,10 @@ def share_text(share: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Two decimals, so that ratios below each other can be compared; three digits where those say too little or much.
-
-    `1.21`, `0.96`, `12.3`, `0.0123`.
-    """
-    return f"{ratio:.2f}" if 0.0995 <= ratio < 9.995 else three_digits(ratio)
+    """Two decimals, so that ratios below each other can be compared; `12.3` and `0.012` where those say too little."""
+    if ratio >= 9.995 or ratio <= 0:
+        return three_digits(ratio)
+    return f"{ratio:.2f}" if ratio >= 0.0995 else f"{ratio:.{min(9, 1 - math.floor(math.log10(ratio)))}f}"
 
 
 def rounds_text(rounds: int) -> str:

@@ -1,19 +1,174 @@
-"""The wizard and the report tell the same figures of the same result."""
+"""Wizard, report, history and comparison say the same words and figures of the same result."""
 
 from __future__ import annotations
 
+import html
+import random
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from fswizard.model.judgement import Findings
+from fswizard import results
+from fswizard.advice import conclude
+from fswizard.importers.published import published
+from fswizard.model.judgement import SIGNS, Findings
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
-from fswizard.report import render
-from fswizard.report.presentation import present
-from fswizard.tui import outcome
+from fswizard.model.result import Result
+from fswizard.model.units import ratio_text
+from fswizard.report import comparison, render
+from fswizard.report.presentation import Presentation, present
+from fswizard.stats import judge
+from fswizard.stats.comparison import compare
+from fswizard.tui import live, outcome
+from fswizard.tui.runstate import RunState
+from fswizard.tui.screens.comparison import drawing
+from fswizard.tui.screens.history import entry_line
+from tests.builders import make_plan, make_result, make_samples, make_workload
+from tests.fakes.command_line import fswizard
+from tests.fakes.wizard import FakeMachine, finished_result
+from tests.tui.screenshots import result as recorded_result
 from tests.unit.report_findings import make_findings
 
 SHARES = {"ext4": 0.66, "xfs": 0.51}
+
+
+def early() -> Result:
+    """The recorded run after its third round: nothing is settled between two, and one is out."""
+    whole = recorded_result()
+    return replace(whole, samples=tuple(s for s in whole.samples if s.round <= 3), outcome="stopped")
+
+
+def beaten() -> Result:
+    """One that is not proven slower than the baseline, and yet is out: another one beats it."""
+    figures = {
+        "ext4": (100.0, 102.0, 98.0, 101.0),
+        "xfs": (107.0, 104.0, 108.0, 105.0),
+        "btrfs": (95.0, 94.0, 97.0, 93.0),
+    }
+    work = make_workload("write")
+    samples = make_samples(figures, "write", work.metric)
+    return make_result(plan=make_plan(tuple(figures), (work,)), samples=tuple(samples))
+
+
+RESULTS: dict[str, Callable[[], Result]] = {
+    "recorded": recorded_result,
+    "stopped early": early,
+    "archive disk": lambda: finished_result(FakeMachine()),
+    "one beaten": beaten,
+    "published": lambda: published()["smr-fileserver"],
+    "one failed": lambda: make_findings().result,
+}
+EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+
+
+def said(view: Presentation) -> dict[str, str]:
+    """What the wizard and each format for people say, without their markup."""
+    drawn = (outcome.headline(view, 1000), outcome.whole(view, 1000, spaced=False))
+    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(view.findings, "html", identify=True))
+    texts = {name: render(view.findings, name, identify=True) for name in ("text", "markdown", "bbcode")}
+    texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
+    return {"wizard": "\n".join(part.plain for part in drawn), "html": html.unescape(page), **texts}
+
+
+def stand(words: list[str], text: str) -> bool:
+    """Whether a line has these words, in this order."""
+    pattern = ".*?".join(map(re.escape, words))
+    return any(re.search(pattern, " ".join(line.split())) for line in text.splitlines())
+
+
+def flat(text: str) -> str:
+    return " ".join(text.translate(str.maketrans("()", "[]")).split())
+
+
+@EACH
+def test_each_candidate_has_the_same_verdict_ratio_and_interval(make: Callable[[], Result]) -> None:
+    view = present(conclude(make()))
+    assert view.overall
+    for ratio in view.overall:
+        sign = f"{SIGNS[ratio.verdict].glyph} {ratio.verdict}"
+        failed = ratio.verdict == "failed"
+        words = [ratio.candidate, *(["failed"] if failed else [ratio_text(ratio.ratio), ratio.interval(), sign])]
+        for room, text in said(view).items():
+            assert stand(words, text), (room, words)
+
+
+@EACH
+def test_each_workload_has_the_same_figures(make: Callable[[], Result]) -> None:
+    view = present(conclude(make()))
+    for row in view.rows:
+        told = [row.figures[view.baseline], *([row.share] if row.share else [])]
+        told += [
+            f"{ratio_text(r.ratio)} {SIGNS[r.verdict].glyph}" for r in row.ratios.values() if r.verdict != "failed"
+        ]
+        for room, text in said(view).items():
+            shorter = flat(re.sub(r" ±>?\d+%", "", text))
+            assert all(figure in shorter for figure in told), (room, row.title)
+
+
+@EACH
+def test_every_sentence_is_the_same(make: Callable[[], Result]) -> None:
+    view = present(conclude(make()))
+    sentences = (view.headline, *(reason.text for reason in view.reasons), *view.doubts, *view.notes)
+    for room, text in said(view).items():
+        joined = flat(re.sub(r"(?m)^\s*[-!·▲▼▽✗★◷⊘›✓═○] ", "", text))
+        assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
+
+
+@EACH
+def test_the_history_names_who_is_not_out_and_how_long_it_took(
+    make: Callable[[], Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    result = make()
+    results.write_result(results.new_path(result.plan), result, judge(result))
+    view = present(conclude(result))
+    (entry,) = results.all_results()
+    out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "beaten", "failed")}
+    assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out
+    assert entry.ahead in entry_line(entry, 400, on=False, marked=False).plain
+    listed = fswizard("history").stdout
+    assert entry.ahead in listed
+    assert dict(view.facts)["Rounds"] in listed
+    assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
+
+
+def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
+    for result in (early(), beaten()):
+        state = RunState(result.plan, judgement=judge(result), survivors=judge(result).leaders)
+        drawn = live.standing(state, 120, spaced=False).plain
+        for ratio in present(conclude(result)).overall:
+            assert f"{ratio.candidate} " in drawn
+            assert f"{SIGNS[ratio.verdict].glyph} {ratio.verdict}" in drawn
+            assert ratio.interval() in drawn
+
+
+def test_who_is_out_is_told_with_one_word_in_the_table_and_below_it() -> None:
+    for result, name, word in ((early(), "btrfs:noatime", "slower"), (beaten(), "btrfs", "beaten")):
+        view = present(conclude(result))
+        (ratio,) = (ratio for ratio in view.overall if ratio.candidate == name)
+        (reason,) = (reason for reason in view.reasons if reason.code == word)
+        assert ratio.verdict == word
+        assert reason.text.startswith(f"{word.capitalize()}: {name}")
+        assert f"{SIGNS[ratio.verdict].glyph} {reason.text}" in outcome.whole(view, 200, spaced=False).plain
+
+
+@EACH
+def test_a_comparison_has_the_figures_of_both_results(make: Callable[[], Result]) -> None:
+    first = make()
+    chance = random.Random(3)
+    changed = (replace(s, value=s.value * 1.3 * chance.lognormvariate(0, 0.002)) for s in first.samples)
+    second = replace(first, samples=tuple(changed))
+    both = compare(first, second)
+    views = [{row.title: row.figures for row in present(conclude(result)).rows} for result in (first, second)]
+    texts = (comparison.render(both, "one", "other"), drawing(both, "one", "other")(160).plain)
+    for change in both.changes:
+        sign = f"{SIGNS[change.ratio.verdict].glyph} {change.ratio.verdict}"
+        figures = [view[change.workload][change.candidate] for view in views] if change.workload else []
+        words = [*figures, ratio_text(change.ratio.ratio), change.ratio.interval(), sign]
+        assert all(stand(words, text) for text in texts), words
 
 
 def row(text: str, title: str) -> str:

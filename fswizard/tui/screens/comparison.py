@@ -88,7 +88,8 @@ def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
 def _widths(changes: Sequence[Change], width: int) -> tuple[int, ...]:
     """Workload, both figures, bar, ratio, interval, verdict; narrow places drop figures and interval first."""
     title = max(len(TOGETHER), min(30, width // 3, max(len(change.workload) for change in changes)))
-    figure, ratio, word = 10, 5, 11
+    figure, word = 10, 11
+    ratio = max(5, *(len(ratio_text(change.ratio.ratio)) for change in changes))
     interval = 11 if width >= 64 and any(change.ratio.low for change in changes) else 0
     if width < 84:
         figure = 0

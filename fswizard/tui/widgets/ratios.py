@@ -140,7 +140,7 @@ def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:
     longest = max((cell_len(r.candidate) for r in ratios), default=4)
     name = min(longest, max(8, 2 * width // 7))
-    figure, interval, word = 5, 11, 11
+    figure, interval, word = max([5, *(len(ratio_text(r.ratio)) for r in ratios)]), 11, 11
     if width < 46:
         return (max(6, width - figure - word - 4), 0, figure, 0, word)
     if width < 64 or not any(ratio.low for ratio in ratios if ratio.candidate != ratio.baseline):
