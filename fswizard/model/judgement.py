@@ -15,7 +15,7 @@ from fswizard.model.units import ratio_text
 Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
 """The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Judgement.standing`
 tells them: proven slower than a leader, though not than the baseline."""
-Tone = Literal["good", "bad", "even", "open"]
+Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
 """Ratios between 1/TIE and TIE make no difference that matters."""
 
@@ -32,9 +32,9 @@ class Sign:
 SIGNS: Mapping[Verdict, Sign] = {
     "faster": Sign("▲", "good"),
     "slower": Sign("▼", "bad"),
-    "beaten": Sign("▽", "bad"),
+    "beaten": Sign("▽", "muted"),
     "tie": Sign("═", "even"),
-    "undecided": Sign("○", "open"),
+    "undecided": Sign("○", "muted"),
     "failed": Sign("✗", "bad"),
 }
 

@@ -30,8 +30,8 @@ text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1c243
 .good { fill: #0b7a4b; stroke: #0b7a4b }
 .bad { fill: #b3401f; stroke: #b3401f }
 .even { fill: #2b62b8; stroke: #2b62b8 }
-.open { fill: #7b8494; stroke: #7b8494 }
-text.good, text.bad, text.even, text.open { stroke: none }
+.muted { fill: #7b8494; stroke: #7b8494 }
+text.good, text.bad, text.even, text.muted { stroke: none }
 @media (prefers-color-scheme: dark) {
   text { fill: #e4e9f0 }
   .ground { fill: #14191f }
@@ -42,7 +42,7 @@ text.good, text.bad, text.even, text.open { stroke: none }
   .good { fill: #4cc38a; stroke: #4cc38a }
   .bad { fill: #f0825f; stroke: #f0825f }
   .even { fill: #7fb0ff; stroke: #7fb0ff }
-  .open { fill: #9aa3b1; stroke: #9aa3b1 }
+  .muted { fill: #9aa3b1; stroke: #9aa3b1 }
 }
 """
 

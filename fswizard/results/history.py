@@ -41,7 +41,8 @@ class Entry:
             return "not finished"
         if len(names) == 1:
             return f"{names[0]} measured, beside no other"
-        return f"{self.leaders[0]} ahead" if len(self.leaders) == 1 else f"no clear winner: {', '.join(self.leaders)}"
+        *others, last = self.leaders
+        return f"{', '.join(others)}{' or ' * bool(others)}{last} ahead"
 
     @property
     def when(self) -> str:

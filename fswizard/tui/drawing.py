@@ -21,7 +21,7 @@ COLOURS: Mapping[Tone, tuple[str, str]] = {
     "good": ("$success", "$good-bar"),
     "bad": ("$error", "$bad-bar"),
     "even": ("$primary", "$even-bar"),
-    "open": ("$muted", "$line"),
+    "muted": ("$muted", "$line"),
 }
 """Of what a sign says: the colour of ink, and of the ground behind a bar."""
 

@@ -17,7 +17,7 @@ from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 REASONS = {
     "speed": (SIGNS["faster"].glyph, "$success"),
     "slower": (SIGNS["slower"].glyph, "$error"),
-    "beaten": (SIGNS["beaten"].glyph, "$error"),
+    "beaten": (SIGNS["beaten"].glyph, "$muted"),
     "cost": (SIGNS["slower"].glyph, "$error"),
     "feature": ("★", "$accent"),
     "failure": (SIGNS["failed"].glyph, "$error"),
