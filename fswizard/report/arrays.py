@@ -17,19 +17,9 @@ def layout_texts(plan: Plan) -> tuple[str, ...]:
     return tuple(f"{candidate.name}: {_told(plan, candidate)}" for candidate in plan.candidates)
 
 
-def room_text(plan: Plan, candidate: Candidate) -> str:
-    """Its room, before its own structures."""
-    return size_text(plan.target.room_bytes(candidate.array))
-
-
-def survivable_text(candidate: Candidate) -> str:
-    """How many disks may fail, whichever they are."""
-    return str(candidate.array.survives) if candidate.array else "0"
-
-
 def _told(plan: Plan, candidate: Candidate) -> str:
     whole = size_text(sum(member.size_bytes for member in plan.target.members))
-    room = f"{room_text(plan, candidate)} of {whole}"
+    room = f"{size_text(plan.target.room_bytes(candidate.array))} of {whole}"
     array = candidate.array
     if array is None:
         return f"{room}, on the first disk alone. {_ALONE}"

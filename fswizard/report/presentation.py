@@ -23,7 +23,7 @@ from fswizard.model.units import (
     size_text,
     three_digits,
 )
-from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts, room_text, survivable_text
+from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 
 OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
@@ -375,12 +375,6 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     ):
         if values:
             yield title, {name: text(value) for name, value in values.items()}
-    plan = findings.result.plan
-    names = {summary.candidate for summary in findings.summaries}
-    if plan.target.others and names:
-        measured = [candidate for candidate in plan.candidates if candidate.name in names]
-        yield "room in all", {candidate.name: room_text(plan, candidate) for candidate in measured}
-        yield "disks that may fail", {candidate.name: survivable_text(candidate) for candidate in measured}
 
 
 def _write_amplification(summaries: Sequence[Summary]) -> dict[str, float]:
@@ -409,12 +403,8 @@ def _failures(findings: Findings) -> Iterator[str]:
 
 def _notes(findings: Findings) -> Iterator[str]:
     ratios = [r for r in findings.judgement.by_workload if r.verdict != "failed"]
-    plan = findings.result.plan
-    overall = findings.judgement.overall
-    if overall and overall[0].baseline != plan.baseline:
-        yield f"{plan.baseline} has no result to compare with; ratios are to {overall[0].baseline} instead."
-    for workload in plan.recipe.workloads:
-        other = {r.baseline for r in ratios if r.workload == workload.name} - {overall[0].baseline if overall else ""}
+    for workload in findings.result.plan.recipe.workloads:
+        other = {r.baseline for r in ratios if r.workload == workload.name} - {findings.baseline}
         if other:
             yield f"{workload.title}: ratios are to {min(other)}."
     if ratios and all(ratio.low is None for ratio in ratios):

@@ -13,7 +13,7 @@ from fswizard.model.judgement import Ratio
 from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import binary_size_text
+from fswizard.model.units import binary_size_text, binary_text
 from fswizard.stats.ratios import FIRST_LOOK, LEAST_DEVIATION, verdict
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, workload_tables
@@ -33,7 +33,7 @@ def compare(first: Result, second: Result) -> Comparison:
     """
     _check_targets(first.plan.target, second.plan.target)
     left_out: list[str] = []
-    workloads = [pair[0] for pair in _shared_workloads(first, second, left_out)]
+    workloads = list(_shared_workloads(first, second, left_out))
     candidates = list(_shared_candidates(first, second, left_out))
     weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
     tables = (workload_tables(first), workload_tables(second))
@@ -77,16 +77,15 @@ def _check_targets(first: Target, second: Target) -> None:
         )
 
 
-def _shared_workloads(first: Result, second: Result, left_out: list[str]) -> Iterator[tuple[Workload, Workload]]:
+def _shared_workloads(first: Result, second: Result, left_out: list[str]) -> Iterator[Workload]:
     others = {workload.name: workload for workload in second.plan.recipe.workloads}
     for workload in first.plan.recipe.workloads:
         other = others.pop(workload.name, None)
-        if other is None:
-            left_out.append(f"{workload.title}: only the first result has it.")
-        elif (other.job, other.metric) != (workload.job, workload.metric):
-            left_out.append(f"{workload.title}: it was done in another way in the second result.")
+        if other and (other.job, other.metric) == (workload.job, workload.metric):
+            yield workload
         else:
-            yield workload, other
+            why = "it was done in another way in the second result" if other else "only the first result has it"
+            left_out.append(f"{workload.title}: {why}.")
     left_out += [f"{workload.title}: only the second result has it." for workload in others.values()]
 
 
@@ -94,12 +93,11 @@ def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> It
     others = {candidate.name: candidate for candidate in second.plan.candidates}
     for candidate in first.plan.candidates:
         other = others.pop(candidate.name, None)
-        if other is None:
-            left_out.append(f"{candidate.name}: only the first result has it.")
-        elif _made(other) != _made(candidate):
-            left_out.append(f"{candidate.name}: it was formatted or mounted in another way in the second result.")
-        else:
+        if other and _made(other) == _made(candidate):
             yield candidate.name
+        else:
+            another = "it was formatted or mounted in another way in the second result"
+            left_out.append(f"{candidate.name}: {another if other else 'only the first result has it'}.")
     left_out += [f"{name}: only the second result has it." for name in others]
 
 
@@ -133,20 +131,21 @@ def _ratio(name: str, workload: str, first: Mapping[int, float], second: Mapping
 
 def _differences(first: Result, second: Result) -> Iterator[str]:
     yield from _disks(first, second)
-    one, two = first.environment, second.environment
-    for title, before, after in (
-        ("Host filesystem", first.plan.target.host_filesystem, second.plan.target.host_filesystem),
-        ("Kernel", one.kernel, two.kernel),
-        ("Distribution", one.distribution, two.distribution),
-        ("Processor", one.processor, two.processor),
-        ("Memory", str(one.memory_bytes), str(two.memory_bytes)),
-        ("fswizard", one.version, two.version),
-    ):
-        if before != after:
-            yield f"{title}: {before or 'not told'}, then {after or 'not told'}."
-    for tool in sorted({*one.tools, *two.tools}):
-        if one.tools.get(tool) != two.tools.get(tool):
-            yield f"{tool}: {one.tools.get(tool, 'not told')}, then {two.tools.get(tool, 'not told')}."
+    one, two = (
+        {
+            "Host filesystem": result.plan.target.host_filesystem,
+            "Kernel": result.environment.kernel,
+            "Distribution": result.environment.distribution,
+            "Processor": result.environment.processor,
+            "Memory": binary_text(result.environment.memory_bytes),
+            "fswizard": result.environment.version,
+            **dict(sorted(result.environment.tools.items())),
+        }
+        for result in (first, second)
+    )
+    for title in {**one, **two}:
+        if one.get(title) != two.get(title):
+            yield f"{title}: {one.get(title) or 'not told'}, then {two.get(title) or 'not told'}."
 
 
 def _disks(first: Result, second: Result) -> Iterator[str]:

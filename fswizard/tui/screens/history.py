@@ -139,7 +139,7 @@ class HistoryScreen(ModalScreen[None]):
 
 def _widths(width: int) -> tuple[int, ...]:
     """Mark, when, recipe, disk, candidates, who was ahead; candidates are dropped first."""
-    leaders = min(36, max(15, width // 5))
+    leaders = min(36, max(17, width // 5))
     rest = width - 2 - 16 - 13 - leaders - 2 * 4
     if rest < 30:
         return (2, 16, 13, max(6, rest - 2), 0, leaders)
