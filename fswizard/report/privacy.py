@@ -6,19 +6,19 @@ import dataclasses
 import operator
 import re
 import string
-import typing
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings
-from fswizard.model.result import Doubt, Failure
+from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.model.text import safe, safe_lines
 
 T = TypeVar("T")
 
 _WITHOUT_TEXT = frozenset({float, int, bool, type(None)})
+_TEXTS_OF_SAMPLE = operator.attrgetter("candidate", "workload", "metric", "unit")
 
 _PRIVATE_PATH = re.compile(
     r"(?<![\w./-])/(?:home|root|tmp|var|mnt|media|run|srv|opt|data|dev/disk|dev/mapper)(?:/[^\s'\"`,:;()<>]*)*"
@@ -100,8 +100,8 @@ def _letters(count: int) -> list[str]:
 def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:
     """The same value with `change` applied to every text in it; the details of failures may have their own."""
     known: dict[str, str] = {}
-    as_they_are: set[tuple[str, ...] | None] = set()
-    """The texts of objects in which nothing changed: a result has thousands of samples."""
+    as_they_are: set[tuple[str, ...]] = set()
+    """The texts of samples in which nothing changed: a result has thousands."""
 
     def changed(item: Any) -> Any:
         kind = type(item)
@@ -115,9 +115,9 @@ def _each_text(value: T, change: Callable[[str], str], change_details: Callable[
             details = change_details(item.details)
             return dataclasses.replace(_of_fields(dataclasses.replace(item, details=""), changed), details=details)
         if dataclasses.is_dataclass(kind):
-            texts = _texts_of(kind)(item)
+            texts = _TEXTS_OF_SAMPLE(item) if kind is Sample else ()
             after = item if texts in as_they_are else _of_fields(item, changed)
-            if after is item and texts is not None:
+            if after is item and texts:
                 as_they_are.add(texts)
             return after
         if isinstance(item, Mapping):
@@ -135,17 +135,6 @@ def _of_fields(value: Any, changed: Callable[[Any], Any]) -> Any:
     before = [getattr(value, name) for name in names]
     after = [changed(part) for part in before]
     return value if after == before else kind(**dict(zip(names, after)))
-
-
-@cache
-def _texts_of(kind: Any) -> Callable[[Any], tuple[str, ...] | None]:
-    """What gets the texts of a dataclass that has nothing else but numbers; of another one it gets None."""
-    hints = typing.get_type_hints(kind)
-    texts = [n for n in _field_names(kind) if hints[n] is str or typing.get_origin(hints[n]) is typing.Literal]
-    others = [hints[name] for name in _field_names(kind) if name not in texts]
-    if len(texts) < 2 or not set(others) <= {float, int, bool, float | None, tuple[float, ...]}:
-        return lambda value: None
-    return operator.attrgetter(*texts)
 
 
 @cache

@@ -25,13 +25,7 @@ CRITICAL: dict[int, tuple[float, ...]] = {
     9: (5.60, 5.15, 4.83, 4.72, 4.60, 4.54, 4.47, 4.41, 4.34, 4.28),
     10: (5.55, 5.12, 4.95, 4.82, 4.73, 4.64, 4.57, 4.50, 4.42, 4.37),
 }
-"""Candidates at the start to the constants for 3 to 12 rounds.
-
-With them, all intervals of all pairs at all looks hold the truth together in 95 % of runs with normal noise, and in
-93 % of runs in which one candidate is three times as noisy as the others; the latter is what widens the rows from five
-candidates on. Source: simulation, see tests/bench/derive_constants.py and constants.txt beside it, which also holds
-a second derivation of the rows for 2 and 4 candidates.
-"""
+"""Candidates at the start to the constants for 3 to 12 rounds. Source: simulation, as README.md tells."""
 
 
 def critical(candidates: int, rounds: int) -> float:
