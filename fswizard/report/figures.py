@@ -1,4 +1,4 @@
-"""Bars around 1 and what stands beside them."""
+"""Ratios as bars around 1, on a logarithmic axis: what stands where. The formats and the wizard only paint it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import dataclass
 
 from fswizard.model.judgement import Ratio
 
-_BETWEEN = {1.1: 1.05, 1.2: 1.1, 1.5: 1.2, 2.0: 1.4, 3.0: 1.7, 5.0: 2.0, 10.0: 3.0, 30.0: 5.0, 100.0: 10.0, 1e3: 30.0}
-"""Ends of the axis that read well, and what is labelled between them and 1."""
-
-_PLAIN = str.maketrans("│┃╂├┤●◂▸─×–±…µ·−▲▼▽═○✗", "|||[]o<>-x-~.u.-+-<=?!")
-
-
-def tick_text(ratio: float) -> str:
-    """A place on an axis, as short as it can be: `0.67`, `1.5`, `30`."""
-    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:.0f}"
+TICKS = (
+    *(0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9),
+    *(1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0),
+)
+WIDEST, NARROWEST = math.log(1000), math.log(1.13)
+_PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
 
 
 def plain(text: str) -> str:
@@ -25,63 +22,69 @@ def plain(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """A logarithmic axis with 1 in its middle."""
+class Axis:
+    """Where a ratio stands between two ends."""
 
-    reach: float
-    """The largest ratio that finds room; the smallest is its inverse."""
+    low: float
+    """Logarithm of the ratio at the left end."""
+    high: float
 
     @classmethod
-    def around(cls, ratios: Iterable[Ratio]) -> Scale:
-        """An axis that shows every estimate, and intervals as far as they do not squeeze the estimates."""
+    def around(cls, ratios: Iterable[Ratio]) -> Axis:
+        """An axis that shows all estimates, and as much of the intervals as leaves room for the estimates."""
         shown = [ratio for ratio in ratios if ratio.verdict != "failed" and ratio.ratio > 0]
-        estimates = max((abs(math.log(ratio.ratio)) for ratio in shown), default=0.0)
-        bounds = [bound for ratio in shown for bound in (ratio.low, ratio.high) if bound and bound > 0]
-        widest = max((abs(math.log(bound)) for bound in bounds), default=0.0)
-        needed = max(estimates, min(widest, max(2 * estimates, math.log(1.5))))
-        return cls(next((reach for reach in _BETWEEN if math.log(reach) >= needed), max(_BETWEEN)))
+        estimates = [math.log(ratio.ratio) for ratio in shown]
+        reach = 2.5 * max(map(abs, estimates), default=0.0) + NARROWEST
+        bounds = [math.log(bound) for ratio in shown for bound in (ratio.low, ratio.high) if bound]
+        every = [*estimates, *(max(-reach, min(reach, bound)) for bound in bounds)]
+        left = min(WIDEST, max(NARROWEST, -min(every, default=0.0)))
+        right = min(WIDEST, max(NARROWEST, max(every, default=0.0)))
+        return cls(-max(left, right / 3) * 1.06, max(right, left / 3) * 1.06)
 
     def place(self, ratio: float) -> float:
-        """From 0 at the left end over ½ for ratio 1 to 1 at the right end; beyond that for what finds no room."""
-        return 0.5 + math.log(ratio) / math.log(self.reach) / 2 if ratio > 0 else -math.inf
+        """From 0 at the left end to 1 at the right end; what lies beyond them stands at the end."""
+        return max(0.0, min(1.0, (math.log(ratio) - self.low) / (self.high - self.low))) if ratio > 0 else 0.0
 
-    @property
-    def ticks(self) -> tuple[float, ...]:
-        """Five ratios worth a label, from one end to the other."""
-        between = _BETWEEN[self.reach]
-        return 1 / self.reach, 1 / between, 1.0, between, self.reach
+    def cell(self, ratio: float, width: int) -> int:
+        """Its number in a row of `width` cells."""
+        return round(self.place(ratio) * (width - 1))
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        """What stands at the two ends."""
-        return tick_text(1 / self.reach), tick_text(self.reach)
+    def holds(self, ratio: float) -> bool:
+        return self.low <= math.log(ratio) <= self.high
+
+    def labels(self, baseline: str, width: int) -> list[tuple[float, int, str]]:
+        """Ratio, first cell and words of what finds room above a row; the baseline's name, which stands at 1, first."""
+        room = max(4, width // 3)
+        name = baseline if len(baseline) <= room else baseline[: room - 1] + "…"
+        ticks = sorted(filter(self.holds, TICKS), key=lambda tick: -abs(math.log(tick)))
+        labels: list[tuple[float, int, str]] = []
+        taken: set[int] = set()
+        for ratio, words, gap in ((1.0, name if baseline.isascii() else "1", 0), *((t, f"{t:g}", 2) for t in ticks)):
+            start = max(0, min(width - len(words), self.cell(ratio, width) - len(words) // 2))
+            if taken.isdisjoint(range(start - gap, start + len(words) + gap)) and len(words) <= width:
+                labels.append((ratio, start, words))
+                taken.update(range(start, start + len(words)))
+        return labels
+
+    def line(self, baseline: str, width: int) -> str:
+        """The labels in a row."""
+        row = [" "] * width
+        for _, start, words in self.labels(baseline, width):
+            row[start : start + len(words)] = words
+        return "".join(row)
 
 
-def axis(scale: Scale, baseline: str, width: int) -> str:
-    """The line above the bars: the two ends, and the baseline's name in the middle as far as it finds room."""
-    left, right = scale.ends
-    room = width - 2 * (max(len(left), len(right)) + 1)
-    name = baseline if len(baseline) <= room else baseline[: max(0, room - 1)] + "…"
-    middle = (width - len(name) + 1) // 2
-    line = left + " " * (middle - len(left)) + name
-    return line + right.rjust(width - len(line))
-
-
-def bar(ratio: Ratio, scale: Scale, width: int) -> str:
-    """A ratio with its interval on `scale`, in exactly `width` characters; `width` should be odd."""
+def bar(ratio: Ratio, axis: Axis, width: int) -> str:
+    """A ratio with its interval in `width` cells: a hollow mark where it has none, arrows where it goes on beyond."""
     cells = [" "] * width
-    middle = width // 2
-    cells[middle] = "┃"
-
-    def column(value: float) -> int:
-        return max(-1, min(width, round(scale.place(value) * (width - 1)) if value > 0 else -1))
-
-    if ratio.low is not None and ratio.high is not None:
-        low, high = column(ratio.low), column(ratio.high)
-        for place in range(max(0, low), min(width - 1, high) + 1):
-            cells[place] = "╂" if place == middle else "─"
-        if low < high:
-            cells[max(0, low)] = "├" if low >= 0 else "◂"
-            cells[min(width - 1, high)] = "┤" if high < width else "▸"
-    cells[max(0, min(width - 1, column(ratio.ratio)))] = "●"
+    one = axis.cell(1.0, width)
+    cells[one] = "│"
+    if ratio.ratio > 0:
+        if ratio.low and ratio.high:
+            low, high = axis.cell(ratio.low, width), axis.cell(ratio.high, width)
+            cells[low : high + 1] = "─" * (high + 1 - low)
+            cells[one] = "┼" if low <= one <= high else "│"
+            cells[low] = "├" if axis.holds(ratio.low) else "◂"
+            cells[high] = "┤" if axis.holds(ratio.high) else "▸"
+        cells[axis.cell(ratio.ratio, width)] = "●" if ratio.low is not None else "○"
     return "".join(cells)

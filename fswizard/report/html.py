@@ -8,10 +8,12 @@ from pathlib import Path
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import figure_text, ratio_text
-from fswizard.report.figures import Scale
+from fswizard.report.figures import Axis
 from fswizard.report.presentation import LEGEND, Presentation, Row, present
 
 _STYLE = Path(__file__).with_name("page.css")
+NARROWEST_BAR = 40
+"""Characters that find room above a bar, on a phone."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -34,7 +36,7 @@ def _parts(view: Presentation) -> Iterator[str]:
     for title in ("Doubts", "Failed"):
         yield _section(title, _list(lists.pop(title, ()), title.casefold()))
     note = f'<p class="dim">{escape(view.axis_note)}.</p>'
-    chart = _chart(view.overall, Scale.around(view.overall), view.baseline)
+    chart = _chart(view.overall, Axis.around(view.overall), view.baseline)
     yield _section("Overall", note + chart if view.overall else "")
     yield _section("By workload", "".join(_by_workload(view)))
     yield _section("Figures", _figures_table(view))
@@ -48,7 +50,7 @@ def _parts(view: Presentation) -> Iterator[str]:
 
 
 def _by_workload(view: Presentation) -> Iterator[str]:
-    scale = Scale.around(ratio for row in view.rows for ratio in row.ratios.values())
+    axis = Axis.around(ratio for row in view.rows for ratio in row.ratios.values())
     for row in view.rows:
         ratios = [row.ratios[name] for name in view.candidates if name in row.ratios]
         if ratios:
@@ -58,7 +60,7 @@ def _by_workload(view: Presentation) -> Iterator[str]:
                 f"{view.baseline}: {own}" if own else "",
                 f"{view.first}: {row.share} of the bare device" if row.share else "",
             )
-            yield _kept(row.title, ", ".join(filter(None, told)), _chart(ratios, scale, view.baseline))
+            yield _kept(row.title, ", ".join(filter(None, told)), _chart(ratios, axis, view.baseline))
 
 
 def _kept(title: str, told: str, chart: str) -> str:
@@ -66,45 +68,42 @@ def _kept(title: str, told: str, chart: str) -> str:
     return f'<div class="keep"><h3>{escape(title)} <span class="dim">{escape(told)}</span></h3>{chart}</div>'
 
 
-def _chart(ratios: Iterable[Ratio], scale: Scale, baseline: str) -> str:
-    left, right = scale.ends
-    axis = (
-        f'<div class="row axis"><span class="name"></span><span class="bar"><i>{left}</i><b>{escape(baseline)}</b>'
-        f'<i>{right}</i></span><span class="value"></span><span class="verdict"></span></div>'
+def _chart(ratios: Iterable[Ratio], axis: Axis, baseline: str) -> str:
+    labels = "".join(
+        f'<text class="{"" if number else "base"}" x="{axis.place(ratio):.2%}" y="14">{escape(words)}</text>'
+        for number, (ratio, _, words) in enumerate(axis.labels(baseline, NARROWEST_BAR))
     )
-    return f'<div class="chart">{axis}{"".join(_bar_row(ratio, scale) for ratio in ratios)}</div>'
+    above = f'<span class="name"></span><span class="bar"><svg height="18">{labels}</svg></span>'
+    rows = "".join(_bar_row(ratio, axis) for ratio in ratios)
+    return f'<div class="chart"><div class="row axis">{above}</div>{rows}</div>'
 
 
-def _bar_row(ratio: Ratio, scale: Scale) -> str:
+def _bar_row(ratio: Ratio, axis: Axis) -> str:
     name = f'<span class="name">{escape(ratio.candidate)}</span>'
     if ratio.verdict == "failed":
         return f'<div class="row">{name}<span class="why">{escape(ratio.why)}</span></div>'
     sign = SIGNS[ratio.verdict]
     interval = f' <span class="dim">{escape(ratio.interval())}</span>' if ratio.interval() else ""
     return (
-        f'<div class="row">{name}<span class="bar">{_bar(ratio, scale)}</span>'
+        f'<div class="row">{name}<span class="bar">{_bar(ratio, axis)}</span>'
         f'<span class="value">{ratio_text(ratio.ratio)}{interval}</span>'
         f'<span class="verdict {sign.tone}">{sign.glyph} {ratio.verdict}</span></div>'
     )
 
 
-def _bar(ratio: Ratio, scale: Scale) -> str:
+def _bar(ratio: Ratio, axis: Axis) -> str:
     """A ratio around 1; places are percentages, so that it fits any screen."""
-    near = _percent(scale.place(TIE)) - _percent(scale.place(1 / TIE))
+    near, one = axis.place(1 / TIE), axis.place(1.0)
     parts = [
-        f'<rect class="near" x="{_percent(scale.place(1 / TIE)):.2f}%" width="{near:.2f}%" height="24"/>',
-        '<line class="one" x1="50%" x2="50%" y1="0" y2="24"/>',
+        f'<rect class="near" x="{near:.2%}" width="{axis.place(TIE) - near:.2%}" height="24"/>',
+        f'<line class="one" x1="{one:.2%}" x2="{one:.2%}" y1="0" y2="24"/>',
     ]
     tone = SIGNS[ratio.verdict].tone
     if ratio.low is not None and ratio.high is not None:
-        low, high = (_percent(scale.place(bound)) for bound in (ratio.low, ratio.high))
-        parts.append(f'<line class="range {tone}" x1="{low:.2f}%" x2="{high:.2f}%" y1="12" y2="12"/>')
-    parts.append(f'<circle class="{tone}" cx="{_percent(scale.place(ratio.ratio)):.2f}%" cy="12" r="5"/>')
+        low, high = axis.place(ratio.low), axis.place(ratio.high)
+        parts.append(f'<line class="range {tone}" x1="{low:.2%}" x2="{high:.2%}" y1="12" y2="12"/>')
+    parts.append(f'<circle class="{tone}" cx="{axis.place(ratio.ratio):.2%}" cy="12" r="5"/>')
     return f'<svg height="24" aria-hidden="true">{"".join(parts)}</svg>'
-
-
-def _percent(place: float) -> float:
-    return max(0.0, min(1.0, place)) * 100
 
 
 def _figures_table(view: Presentation) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from fswizard.model.judgement import SIGNS
 from fswizard.model.units import ratio_text
-from fswizard.report.figures import Scale, axis, bar
+from fswizard.report.figures import Axis, bar
 from fswizard.report.presentation import Presentation, Table
 
 WIDTH = 80
@@ -119,12 +119,12 @@ def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
     texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
     columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
     room = width - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column))
-    room = min(45, room - (room + 1) % 2)
-    scale = Scale.around(shown)
-    lines = [" " * (names + GAP) + axis(scale, view.baseline, room)] if shown else []
+    room = min(45, room)
+    axis = Axis.around(shown)
+    lines = [(" " * (names + GAP) + axis.line(view.baseline, room)).rstrip()] if shown else []
     for ratio, words in zip(shown, texts):
         told = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
-        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, scale, room), *told]))
+        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *told]))
     for ratio in view.overall:
         if ratio.verdict == "failed":
             text = wrap(ratio.why, width - names - GAP)

@@ -7,7 +7,7 @@ from html import escape
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import ratio_text
-from fswizard.report.figures import Scale, tick_text
+from fswizard.report.figures import Axis
 from fswizard.report.layout import cells, wrap
 from fswizard.report.presentation import Presentation, describe_drive, present
 
@@ -53,7 +53,7 @@ def render(findings: Findings) -> str:
     below = [describe_drive(drive)] if drive else []
     below += [f"{view.title.partition(' on ')[0]}; {dict(view.facts)['Rounds']}"]
     groups = list(_groups(view))
-    scale = Scale.around(ratio for _, ratios in groups for ratio in ratios)
+    axis = Axis.around(ratio for _, ratios in groups for ratio in ratios)
     head = wrap(view.headline, 72)
     top = MARGIN + 24 * len(head) + 20 * len(below) + 34
     height = top + sum(ROW * (len(ratios) + 1) + 8 for _, ratios in groups) + 52
@@ -65,14 +65,14 @@ def render(findings: Findings) -> str:
         f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
         *(_text(MARGIN, MARGIN + 12 + 24 * n, line, "head") for n, line in enumerate(head)),
         *(_text(MARGIN, MARGIN + 12 + 24 * len(head) + 20 * n, line, "dim") for n, line in enumerate(below)),
-        *_axis(scale, view.baseline, top, height - 52),
+        *_axis(axis, view.baseline, top, height - 52),
     ]
     y = top
     for title, ratios in groups:
         parts.append(_text(MARGIN, y + 19, title, "group", room=LEFT + 120))
         for ratio in ratios:
             y += ROW
-            parts += _row(ratio, scale, y + ROW / 2)
+            parts += _row(ratio, axis, y + ROW / 2)
         y += ROW + 8
     parts += [_text(MARGIN, height - 16, f"{view.axis_note}. Drawn by fswizard.", "dim"), "</svg>"]
     return "\n".join(parts) + "\n"
@@ -86,29 +86,28 @@ def _groups(view: Presentation) -> Iterator[tuple[str, list[Ratio]]]:
             yield row.title + (f" (weight {row.weight:g})" if row.weight != 1 else ""), ratios
 
 
-def _axis(scale: Scale, baseline: str, top: float, bottom: float) -> Iterator[str]:
-    left, right = (_x(scale, ratio) for ratio in (1 / TIE, TIE))
+def _axis(axis: Axis, baseline: str, top: float, bottom: float) -> Iterator[str]:
+    left, right = (_x(axis, ratio) for ratio in (1 / TIE, TIE))
     yield f'<rect class="near" x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{bottom - top}"/>'
-    for tick in scale.ticks:
-        x = _x(scale, tick)
-        kind = "one" if tick == 1 else "grid"
-        yield f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
-        label = baseline if tick == 1 else tick_text(tick)
-        yield _text(x, top - 8, label, "group" if tick == 1 else "dim", anchor="middle", room=140)
+    for number, (ratio, _, words) in enumerate(axis.labels(baseline, (RIGHT - LEFT) // 7)):
+        x = _x(axis, ratio)
+        line, label = ("grid", "dim") if number else ("one", "group")
+        yield f'<line class="{line}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
+        yield _text(x, top - 8, words, label, anchor="middle")
     yield _text(LEFT, bottom + 16, "slower", "dim")
     yield _text(RIGHT, bottom + 16, "faster", "dim", anchor="end")
 
 
-def _row(ratio: Ratio, scale: Scale, y: float) -> Iterator[str]:
+def _row(ratio: Ratio, axis: Axis, y: float) -> Iterator[str]:
     yield _text(MARGIN + 12, y + 4, ratio.candidate, room=LEFT - MARGIN - 18)
     tone = SIGNS[ratio.verdict].tone
     if ratio.verdict == "failed":
         yield _text(LEFT + 4, y + 4, ratio.why, tone, room=WIDTH - LEFT)
         return
     if ratio.low is not None and ratio.high is not None:
-        low, high = (_x(scale, bound) for bound in (ratio.low, ratio.high))
+        low, high = (_x(axis, bound) for bound in (ratio.low, ratio.high))
         yield f'<line class="range {tone}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
-    yield _marker(ratio, _x(scale, ratio.ratio), y)
+    yield _marker(ratio, _x(axis, ratio.ratio), y)
     yield _text(RIGHT + 58, y + 4, ratio_text(ratio.ratio), anchor="end")
     yield _text(RIGHT + 70, y + 4, ratio.interval(), "dim")
     yield _text(WIDTH - MARGIN, y + 4, ratio.verdict, tone, anchor="end")
@@ -128,8 +127,8 @@ def _marker(ratio: Ratio, x: float, y: float) -> str:
     return f'<polygon class="{tone}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>'
 
 
-def _x(scale: Scale, ratio: float) -> float:
-    return LEFT + (RIGHT - LEFT) * max(0.0, min(1.0, scale.place(ratio)))
+def _x(axis: Axis, ratio: float) -> float:
+    return LEFT + (RIGHT - LEFT) * axis.place(ratio)
 
 
 def _text(x: float, y: float, text: str, kind: str = "", *, anchor: str = "start", room: float = WIDTH) -> str:

@@ -16,12 +16,13 @@ import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.filesystems import catalogue
 from fswizard.model.judgement import Ratio
+from fswizard.report.figures import Axis
 from fswizard.tui.candidates import option_row, option_tokens
 from fswizard.tui.console import for_console
 from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.graph import graph, nice_top, resample
-from fswizard.tui.widgets.ratios import axis_for, bar, ratio_groups, ratio_table
+from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table
 from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
@@ -63,9 +64,9 @@ def test_a_meter_fills_in_eighths() -> None:
 
 
 def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
-    axis = axis_for(STANDING, 60)
-    one = axis.cell(1.0)
-    better, worse = bar(STANDING[0], axis).plain, bar(STANDING[2], axis).plain
+    axis = Axis.around(STANDING)
+    one = axis.cell(1.0, 60)
+    better, worse = bar(STANDING[0], axis, 60).plain, bar(STANDING[2], axis, 60).plain
     assert better.index("├") > one
     assert better.index("├") < better.index("●") < better.index("┤")
     assert worse.index("┤") < one
@@ -73,7 +74,7 @@ def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
 
 def test_an_interval_beyond_the_axis_says_so_with_an_arrow() -> None:
     wide = ratios(("xfs", 1.02, 0.001, 900.0, "undecided"))
-    drawn = bar(wide[0], axis_for(wide, 60)).plain
+    drawn = bar(wide[0], Axis.around(wide), 60).plain
     assert drawn[0] == "◂"
     assert drawn[-1] == "▸"
 
@@ -86,7 +87,7 @@ def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
 
 def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
     early = (Ratio("xfs", "ext4", "", 1.2, rounds=1),)
-    assert "○" in bar(early[0], axis_for(early, 40)).plain
+    assert "○" in bar(early[0], Axis.around(early), 40).plain
 
 
 @given(

@@ -65,10 +65,10 @@ def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
 
 def test_bars_lie_on_the_side_of_the_faster_one() -> None:
     lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 4)
-    middle = lines[2].index("┃")
-    assert lines[1][middle - 1 : middle + 3] == "ext4"
+    middle = lines[2].index("│")
+    assert lines[1][middle - 2 : middle + 2] == "ext4"
     assert lines[2].index("├") > middle
-    assert lines[3][middle] == "╂"
+    assert lines[3][middle] == "┼"
 
 
 def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:

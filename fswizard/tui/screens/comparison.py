@@ -14,10 +14,11 @@ from textual.screen import ModalScreen
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.units import ratio_text
 from fswizard.report.comparison import TOGETHER, by_candidate, figures, lists, notes, render
+from fswizard.report.figures import Axis
 from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, paragraphs, verdict
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.ratios import Axis, axis_for, bar, scale
+from fswizard.tui.widgets.ratios import bar, scale
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -78,7 +79,7 @@ def drawing(comparison: Comparison, first: str, second: str) -> Callable[[int], 
 def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
     changes = comparison.changes
     widths = _widths(changes, width)
-    axis = axis_for([change.ratio for change in changes], widths[3])
+    axis = Axis.around(change.ratio for change in changes)
     head = [_head(axis, widths)]
     for name, found in by_candidate(comparison).items():
         yield lines([heading(cut(name, width - 4), width), *head, *(_row(change, axis, widths) for change in found)])
@@ -99,7 +100,7 @@ def _widths(changes: Sequence[Change], width: int) -> tuple[int, ...]:
 
 
 def _head(axis: Axis, widths: tuple[int, ...]) -> Content:
-    names = ("", "first", "second", scale(axis, "1"), "ratio", "95 %", "")
+    names = ("", "first", "second", scale(axis, "1", widths[3]) if widths[3] else "", "ratio", "95 %", "")
     return columns(
         [name if isinstance(name, Content) else (name, "$faint") for name in names], widths, right=(1, 2, 4, 5)
     )
@@ -111,7 +112,7 @@ def _row(change: Change, axis: Axis, widths: tuple[int, ...]) -> Content:
         (
             cut(change.workload, widths[0]) if change.workload else (TOGETHER, "bold"),
             *((figure, "$muted") for figure in figures(change)),
-            bar(ratio, axis) if widths[3] else "",
+            bar(ratio, axis, widths[3]) if widths[3] else "",
             (ratio_text(ratio.ratio), "bold"),
             (ratio.interval(), "$muted"),
             verdict(ratio),
