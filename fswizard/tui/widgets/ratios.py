@@ -18,8 +18,9 @@ from fswizard.tui.drawing import COLOURS, columns, cut, fit, lines, text, verdic
 def scale(axis: Axis, baseline: str, width: int) -> Content:
     """The axis' figures; at 1 stands the baseline's name."""
     (_, start, name), *_ = axis.labels(baseline, width)
-    styles = ["bold $muted" if start <= cell < start + len(name) else "$faint" for cell in range(width)]
-    return _painted(axis.line(baseline, width), styles)
+    named, line = range(start, start + len(name)), axis.line(baseline, width)
+    inks = ("bold $muted" if number in named else "$faint" for number in range(width))
+    return _painted(line, [ink if cell != " " else "" for cell, ink in zip(line, inks)])
 
 
 def bar(ratio: Ratio, axis: Axis, width: int, *, is_baseline: bool = False) -> Content:
