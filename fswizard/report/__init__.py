@@ -1,12 +1,15 @@
 """Findings as text for people and programs: one file per format, each a pure function.
 
-Add an export format: write a module beside this one with a function `render(findings: Findings) -> str`, and name it in
-FORMATS below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS.
+Add an export format
+====================
+
+Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and give it its line in FORMATS
+below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS.
 
 - What comes in has gone through `privacy.harmless`: its text is one line each, and says nothing of who measured where.
 - `presentation.present(findings)` has every word and figure, in order; a format only lays them out. What it lacks is
   computed there, so that the wizard and the other formats say it too.
-- `layout` has tables, bars and wrapping for fixed-width text; `figures.Scale` places a ratio on an axis.
+- `layout` has tables, bars and wrapping for fixed-width text; `figures.Axis` says where a ratio stands.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 """

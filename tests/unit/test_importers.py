@@ -428,7 +428,7 @@ def test_the_command_reports_and_keeps_what_it_read(tmp_path: Path, monkeypatch:
     command = [sys.executable, "-m", "fswizard", "import", *map(str, sorted(JOSHELL.glob("SMR*.out")))]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "nilfs2: The volume was full" in done.stdout
-    assert "1.98 ?" in done.stdout
+    assert "1.98 ○" in done.stdout
     kept = results.load(results.latest())
     assert ratios(kept, "operations")["btrfs"] == pytest.approx(1.2417, abs=5e-5)
     assert "No intervals" in done.stdout
