@@ -34,7 +34,7 @@ class ResultScreen(StepScreen):
         "Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good, for latencies and durations "
         "too. The whisker is the interval in which the true ratio lies with 95 % certainty; a workload's "
         "holds for it alone, the overall ones hold together. A tie is a result: the two are within 5 % of each other, "
-        "so choose by features.\n\n"
+        "so choose by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
         "w changes how much each workload counts, n what you cannot do without: the same figures are ranked anew at "
         "once, nothing is measured again.\n\n"
         "c copies the commands. Enter exports the report: as text, Markdown, BBCode for a forum, a web page, a "
