@@ -72,13 +72,6 @@ def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
     assert worse.index("┤") < one
 
 
-def test_an_interval_beyond_the_axis_says_so_with_an_arrow() -> None:
-    wide = ratios(("xfs", 1.02, 0.001, 900.0, "undecided"))
-    drawn = bar(wide[0], Axis.around(wide), 60).plain
-    assert drawn[0] == "◂"
-    assert drawn[-1] == "▸"
-
-
 def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
     (wide,) = ratios(("xfs", 0.93, 0.0002, 11929.0, "undecided"))
     line = ratio_table([wide], 80, "ext4").plain.splitlines()[-1]
