@@ -24,10 +24,10 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import clock
-from fswizard.tui.backend import Backend, Run, ThisMachine
+from fswizard.tui.backend import Backend, RunHandle
 from fswizard.tui.choices import StepName, WizardChoices
-from fswizard.tui.machine_cache import MachineCache
-from fswizard.tui.running import Running
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.runstate import RunMonitor
 from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
@@ -47,7 +47,7 @@ SCREENS: dict[StepName, str] = {
 """Imported when they are shown, so that the first picture comes quickly."""
 PLACES = "fswizard.tui.screens.locations:LocationsScreen"
 """What the second step is where existing directories are compared."""
-DEAF_S = 0.6
+INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
 
@@ -71,7 +71,7 @@ class FswizardApp(App[int]):
         *,
         choices: WizardChoices | None = None,
         start: StepName = "purpose",
-        running: Running | None = None,
+        running: RunMonitor | None = None,
         result: Result | None = None,
         clock: Callable[[], float] = clock.monotonic,
         few_colours: bool = False,
@@ -80,16 +80,16 @@ class FswizardApp(App[int]):
         self.register_theme(DARK_16 if few_colours else DARK)
         self.register_theme(LIGHT_16 if few_colours else LIGHT)
         self.theme = DARK.name
-        self.backend: Backend = backend or ThisMachine()
+        self.backend = backend or Backend()
         self.choices = choices or WizardChoices()
         self.clock = clock
         self.running = running
         self.result = result
         """The result that the last step shows."""
         self.result_path: Path | None = None
-        self.taken_up: Run | None = None
+        self.taken_up: RunHandle | None = None
         """An earlier run that the review is about, instead of a new one."""
-        self.known = MachineCache(self.backend)
+        self.machine = MachineCache(self.backend)
         self._input_grace_until_s = clock()
         self._start: StepName = start
         steps = self.choices.steps
@@ -131,7 +131,7 @@ class FswizardApp(App[int]):
             reached.append("result")
         return tuple(dict.fromkeys(reached))
 
-    def wish(self, **changes: Any) -> None:
+    def choose(self, **changes: Any) -> None:
         """Replace some of the choices."""
         self.choices = replace(self.choices, **changes)
 
@@ -191,7 +191,7 @@ class FswizardApp(App[int]):
 
         self.push_screen(HistoryScreen())
 
-    def take_up(self, run: Run) -> None:
+    def take_up(self, run: RunHandle) -> None:
         """Review an earlier run that is to go on."""
         self.taken_up = run
         self._close_windows()
@@ -225,7 +225,7 @@ class FswizardApp(App[int]):
             return
         self.result = None
         run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
-        self.running = Running(run, plan, self.clock)
+        self.running = RunMonitor(run, plan, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
@@ -294,7 +294,7 @@ class FswizardApp(App[int]):
         if isinstance(self.screen, RunScreen):
             self.screen.run_is_over()
         if self.screen is not before:
-            self._input_grace_until_s = self.clock() + DEAF_S
+            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
 
     def action_leave(self) -> None:
         """Quit; while a run goes on, ask once."""

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.tui.drawing import Piece, bullet, columns, cut, facts, fit, heading, lines, text, tick, wrap
-from fswizard.tui.widgets.rows import Draw
+from fswizard.tui.widgets.choice_list import Draw
 
 if TYPE_CHECKING:
     from fswizard.filesystems import Availability

@@ -10,7 +10,7 @@ from fswizard.model.filesystem import Candidate, MkfsOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import cut, facts, fit, lines, text, tick, wrap
-from fswizard.tui.widgets.rows import Draw, Row
+from fswizard.tui.widgets.choice_list import Draw, ListRow
 
 ALONE = "Everything on it is lost with it."
 DEGRADED_TEXT = "One disk is taken away before measuring: what the layout is like until a new one is put in."
@@ -22,9 +22,9 @@ def header(width: int) -> Content:
     return _line(cells, width)
 
 
-def header_row(key: str) -> Row:
+def header_row(key: str) -> ListRow:
     """The same as a row of a list."""
-    return Row(key, lambda width, on: header(width), False)
+    return ListRow(key, lambda width, on: header(width), False)
 
 
 def layout_row(

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text
 from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
-from fswizard.tui.runstate import STAGES, Command, Entry, Note, RunState
+from fswizard.tui.runstate import STAGES, LogCommand, LogEntry, LogNote, RunState
 from fswizard.tui.widgets.graph import chart, graph, nice_top
 from fswizard.tui.widgets.ratios import ratio_table
 
@@ -135,15 +135,15 @@ def tail(state: RunState, width: int, height: int) -> Content:
     return lines(log_line(entry, width) for entry in state.log[-max(1, height) :])
 
 
-def log_line(entry: Entry, width: int) -> Content:
+def log_line(entry: LogEntry, width: int) -> Content:
     """One line for a program or a note."""
-    if isinstance(entry, Note):
+    if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
         return fit(text((f"{glyph} ", style), (cut(entry.text, width - 2), "$muted")), width)
     return fit(_command_line(entry, width), width)
 
 
-def _command_line(command: Command, width: int) -> Content:
+def _command_line(command: LogCommand, width: int) -> Content:
     if command.exit_code is None:
         end = text(("running", "$primary"))
     elif command.exit_code == 0:

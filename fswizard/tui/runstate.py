@@ -1,10 +1,14 @@
-"""What the run screen shows, as one frozen snapshot, and how each event changes it."""
+"""A run that goes on: its newest snapshot, how each event changes it, and who follows the session."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
+from fswizard.errors import FswizardError
 from fswizard.model.events import (
     CommandFinished,
     CommandStarted,
@@ -25,6 +29,8 @@ from fswizard.model.events import (
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Failure, Outcome
+from fswizard.system import clock
+from fswizard.tui.backend import RunHandle
 
 SERIES = 600
 """Points of throughput that are kept."""
@@ -44,9 +50,12 @@ STAGES: dict[Stage, str] = {
     "clean": "cleaning up",
 }
 
+YIELD_EVERY_S = 0.01
+"""Handling events is interrupted so often, that keys and drawing never wait longer."""
+
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class LogCommand:
     """A program that ran, or runs."""
 
     at_s: float
@@ -59,7 +68,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class LogNote:
     """Something worth a line in the log that is no program."""
 
     at_s: float
@@ -68,7 +77,7 @@ class Note:
     details: str = ""
 
 
-Entry = Command | Note
+LogEntry = LogCommand | LogNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ class RunState:
     """Candidates whose turn in this round has come, in order; the last one is being measured."""
     done: tuple[str, ...] = ()
     """Workloads that the current candidate has finished in this round."""
-    log: tuple[Entry, ...] = ()
+    log: tuple[LogEntry, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     failures: tuple[Failure, ...] = ()
     survivors: tuple[str, ...] | None = None
@@ -148,7 +157,7 @@ def advance(state: RunState, event: Event) -> RunState:
         case StepStarted():
             return _began(state, event.step)
         case CommandStarted():
-            return _log(state, Command(event.at_s, event.argv, event.as_root))
+            return _log(state, LogCommand(event.at_s, event.argv, event.as_root))
         case CommandFinished():
             return _finished(state, event)
         case RunStarted():
@@ -169,7 +178,7 @@ def _began(state: RunState, step: Step) -> RunState:
             latency_s=None,
             worst_latency_s=None,
         ),
-        Note(state.at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title),
+        LogNote(state.at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title),
     )
 
 
@@ -208,9 +217,9 @@ def _progressed(state: RunState, event: StepProgressed) -> RunState:
 
 
 def _finished(state: RunState, event: CommandFinished) -> RunState:
-    done = Command(event.at_s, event.argv, event.as_root, event.exit_code, event.seconds, event.output[-LOG_OUTPUT:])
+    done = LogCommand(event.at_s, event.argv, event.as_root, event.exit_code, event.seconds, event.output[-LOG_OUTPUT:])
     for back, entry in enumerate(reversed(state.log), 1):
-        if isinstance(entry, Command) and entry.exit_code is None and entry.argv == event.argv:
+        if isinstance(entry, LogCommand) and entry.exit_code is None and entry.argv == event.argv:
             done = replace(done, at_s=entry.at_s)
             position = len(state.log) - back
             return replace(state, log=(*state.log[:position], done, *state.log[position + 1 :]))
@@ -219,31 +228,85 @@ def _finished(state: RunState, event: CommandFinished) -> RunState:
 
 def _noted(state: RunState, event: Event) -> RunState:
     """Events that leave a line in the log."""
-    note: Note | None = None
+    note: LogNote | None = None
     match event:
         case RatioUpdated(at_s, judgement):
-            note = Note(at_s, "round", f"round {judgement.rounds} is complete")
+            note = LogNote(at_s, "round", f"round {judgement.rounds} is complete")
             state = replace(state, judgement=judgement)
         case RoundFinished(survivors=survivors):
             state = replace(state, survivors=survivors)
         case DoubtRaised(at_s, doubt):
-            note = Note(at_s, "doubt", doubt.text)
+            note = LogNote(at_s, "doubt", doubt.text)
             state = replace(state, doubts=(*state.doubts, doubt))
         case StepFailed(at_s, _, failure):
-            note = Note(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
+            note = LogNote(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
             state = replace(state, failures=(*state.failures, failure))
         case StepSkipped(at_s, step, reason):
-            note = Note(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
+            note = LogNote(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
             if step.candidate:
                 state = replace(state, skipped=(*state.skipped, step.candidate))
         case RoundDiscarded(at_s, number, reason):
-            note = Note(at_s, "discarded", f"round {number} does not count: {reason}")
+            note = LogNote(at_s, "discarded", f"round {number} does not count: {reason}")
         case RunEnded(at_s, outcome, text):
-            note = Note(at_s, "end", text)
+            note = LogNote(at_s, "end", text)
             share = 1.0 if outcome in ("finished", "time-up") else state.run_fraction
             state = replace(state, outcome=outcome, ending=text, left_s=0.0, run_fraction=share)
     return state if note is None else _log(state, note)
 
 
-def _log(state: RunState, entry: Entry) -> RunState:
+def _log(state: RunState, entry: LogEntry) -> RunState:
     return replace(state, log=(*state.log[-LOG_ENTRIES + 1 :], entry))
+
+
+class RunMonitor:
+    """Follows a session. `state` is replaced with every event; screens look at it whenever they draw."""
+
+    def __init__(self, run: RunHandle, plan: Plan, clock: Callable[[], float]) -> None:
+        self.run = run
+        self.state = RunState(plan)
+        self.paused = False
+        self.stopping = False
+        self.problem: FswizardError | None = None
+        """Why the run failed, where it did."""
+        self._clock = clock
+        self._began_s = clock()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time since the start, also while no event comes."""
+        return self.state.at_s if self.state.ended else max(self.state.at_s, self._clock() - self._began_s)
+
+    async def follow(self) -> None:
+        """Follow the run to its end; cancelling this undoes everything first."""
+        breathed = clock.monotonic()
+        try:
+            async with aclosing(cast(Any, self.run.events())) as events:
+                async for event in events:
+                    self.state = advance(self.state, event)
+                    if clock.monotonic() - breathed > YIELD_EVERY_S:
+                        await asyncio.sleep(0)
+                        breathed = clock.monotonic()
+        except FswizardError as error:
+            self.problem = error
+        finally:
+            self.problem = self.problem or self.run.error
+            if not self.state.ended:
+                words = self.problem.message if self.problem else "It broke off."
+                self.state = replace(self.state, outcome="failed", ending=words)
+
+    def toggle_pause(self) -> None:
+        """Pause, or go on."""
+        self.paused = not self.paused
+        if self.paused:
+            self.run.pause()
+        else:
+            self.run.resume()
+
+    def skip(self) -> None:
+        """Leave the candidate that is being measured out of the rest."""
+        self.run.skip()
+
+    def stop(self) -> None:
+        """End it now; what it made is undone, what was measured is kept."""
+        self.stopping = True
+        self.run.stop()

@@ -14,7 +14,7 @@ from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, cut_left, fit, lines, radio, text, wrap
-from fswizard.tui.widgets.rows import Draw
+from fswizard.tui.widgets.choice_list import Draw
 
 if TYPE_CHECKING:
     from fswizard.targets.device_checks import Offer

@@ -9,7 +9,22 @@ from typing import Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from fswizard.tui.console import for_console
+# The font of the Linux console has 256 or 512 characters: what it lacks is shown by what every font of it has.
+_STAND_INS = {
+    "✓": "+", "✗": "x", "▲": "^", "▼": "v", "▽": "v", "○": "o", "●": "O", "◉": "@", "★": "*", "◷": "!", "⚠": "!",
+    "⊘": "x", "▶": ">", "▸": ">", "◂": "<", "›": ">", "❯": ">", "↻": "@", "⇄": "=", "✎": "~", "▤": "#", "✂": "%",
+    "■": "#", "⏎": "┘", "⌫": "←", "×": "x", "–": "-", "−": "-", "—": "-", "…": "~", "•": "·", "“": '"', "”": '"',
+    "’": "'", "╭": "┌", "╮": "┐", "╰": "└", "╯": "┘", "━": "─", "┃": "│", "┆": "│", "╂": "┼", "▕": "│",
+    "▏": " ", "▎": "▌", "▍": "▌", "▋": "▌", "▊": "█", "▉": "█",
+    "▁": "_", "▂": "_", "▃": "▄", "▅": "▄", "▆": "█", "▇": "█",
+}  # fmt: skip
+_SPINNER = dict(zip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\" * 3))
+_TABLE = str.maketrans({**_STAND_INS, **_SPINNER})
+
+
+def for_console(text: str) -> str:
+    """`text` of the same width, in characters that the console can show; other languages' letters stay as they are."""
+    return text.translate(_TABLE)
 
 
 class Terminal(LinuxDriver):

@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 
-ASIDE = "wizard"
+THREAD_NAME = "wizard"
 """How the names of these threads begin."""
 
 
@@ -26,5 +26,5 @@ def tell(screen: Screen[Any], function: Callable[..., object], *arguments: Any, 
 
 def in_background(function: Callable[..., object], *arguments: Any) -> None:
     """Run in a thread that nobody waits for at the end, as a hanging disk may keep it for long."""
-    name = f"{ASIDE} ({function.__name__})"
+    name = f"{THREAD_NAME} ({function.__name__})"
     threading.Thread(target=function, args=arguments, name=name, daemon=True).start()

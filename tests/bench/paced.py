@@ -24,7 +24,7 @@ from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
-from fswizard.tui.running import Running
+from fswizard.tui.runstate import RunMonitor
 from tests.bench.screens import resident_bytes
 from tests.builders import make_plan, make_result, make_workload
 
@@ -89,7 +89,7 @@ class Run:
 async def watch(what: str, run: Run) -> None:
     """As the wizard does without drawing, or as `fswizard run` does."""
     if what == "wizard":
-        await Running(run, run.plan, time.monotonic).follow()
+        await RunMonitor(run, run.plan, time.monotonic).follow()
         return
     narration = Narration(sys.stderr)
     async for event in run.events():

@@ -54,10 +54,9 @@ from fswizard.targets.helper_commands import MOUNT
 from fswizard.targets.journal import Leftover
 from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Place, ThisMachine
+from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import StepName, WizardChoices
-from fswizard.tui.running import Running
-from fswizard.tui.runstate import advance
+from fswizard.tui.runstate import RunMonitor, advance
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
 from tests.simulated.disks import PlainDisk, as_published
@@ -80,8 +79,8 @@ NEW, TWIN = drives()["sde"], drives()["sdg"]
 OLD = drives()["sdf"]
 """The same, with something on it that nobody uses."""
 with at_the_desktop():
-    PLACES = {drive.name if drive else "": ThisMachine().place(drive) for drive in (None, *drives().values())}
-    MOUNTED = ThisMachine().mounted()
+    PLACES = {drive.name if drive else "": Backend().place(drive) for drive in (None, *drives().values())}
+    MOUNTED = Backend().mounted()
 
 
 _FIO = """
@@ -174,7 +173,7 @@ class Clock:
         return self.now_s
 
 
-class FakeMachine(ThisMachine):
+class FakeMachine(Backend):
     """Disks of the recorded machine, of which the real code tells everything but rights and results; runs are scripted.
 
     A run at a pace (`event_s`) goes on until the test stops it, however slow the machine is.
@@ -494,9 +493,9 @@ def kept(result: Result, event: Event) -> Result:
     return result
 
 
-def plan_for(machine: ThisMachine, choices: WizardChoices) -> Plan:
+def plan_for(machine: Backend, choices: WizardChoices) -> Plan:
     """The plan of the real planning; the same again each time."""
-    return replace(ThisMachine.make_plan(machine, choices), seed=7)
+    return replace(Backend.make_plan(machine, choices), seed=7)
 
 
 def chosen(**changes: Any) -> WizardChoices:
@@ -505,12 +504,12 @@ def chosen(**changes: Any) -> WizardChoices:
     return replace(choices, **changes)
 
 
-def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) -> Running:
+def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) -> RunMonitor:
     """A run in the middle of its script."""
     plan = plan_for(machine, chosen(**changes))
     if fraction < 1:
         plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
-    running = Running(FakeSession(plan, machine.rounds, 0.0), plan, lambda: 0.0)
+    running = RunMonitor(FakeSession(plan, machine.rounds, 0.0), plan, lambda: 0.0)
     events = list(script(plan, machine.rounds))
     for event in events[: max(1, int(len(events) * fraction))]:
         running.state = advance(running.state, event)

@@ -8,7 +8,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.model.metrics import IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe, Workload
-from fswizard.tui.backend import ThisMachine
+from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 
 JOB = FioJob("randwrite", 4096, 8 << 20, seconds=0.1, depth=4)
@@ -20,7 +20,7 @@ LASTING = replace(QUICK, workloads=(replace(WRITES, job=replace(JOB, seconds=600
 """With fsync nothing is measured on the bare device."""
 
 
-class SmallMachine(ThisMachine):
+class SmallMachine(Backend):
     """One round: no time limit decides how much is measured."""
 
     def __init__(self, recipe: Recipe = QUICK) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from fswizard.system.host import Host
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.targets import DEVICE
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import use
 from tests.loop.devices import Bench, Case, run
 from tests.loop.small_machine import SmallMachine
@@ -42,7 +42,7 @@ async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:
     await pilot.press("end", "enter")
     await at_step(pilot, "drive")
     name = Path(case.path).name
-    drives = pilot.app.screen.query_one("#drives", Rows)
+    drives = pilot.app.screen.query_one("#drives", ChoiceList)
     await until(pilot, lambda: name in keys_of(pilot.app, "#drives"), f"{name} in the list", timeout_s=TIMEOUT_S)
     drives.highlight(name)
     await until(
@@ -57,7 +57,7 @@ async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:
 async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
     """The review of a run on the loop device."""
     key = await to_the_targets(pilot, case)
-    targets = pilot.app.screen.query_one("#targets", Rows)
+    targets = pilot.app.screen.query_one("#targets", ChoiceList)
     targets.focus()
     await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
     targets.highlight(key)
@@ -124,14 +124,14 @@ async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(benc
     point = bench.mount(case.path)
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         key = await to_the_targets(pilot, case)
-        targets = pilot.app.screen.query_one("#targets", Rows)
+        targets = pilot.app.screen.query_one("#targets", ChoiceList)
         targets.focus()
         await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
         targets.highlight(key)
         await shows(pilot, f"is mounted on {point}"[:40])
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        (offer,) = [o for o in wizard(pilot).known.offers[Path(case.path).name] if o.path == case.path]
+        (offer,) = [o for o in wizard(pilot).machine.offers[Path(case.path).name] if o.path == case.path]
         assert offer.refused is not None
         assert offer.refused.message == f"{Path(case.path).name} is mounted on {point}."
         assert offer.refused.hint == f"Unmount it first: umount {point}"
@@ -151,7 +151,7 @@ async def test_the_probe_writes_to_a_scratch_file_until_it_is_stopped_and_leaves
 async def _probe(point: Path, case: Case) -> None:
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, case)
-        places = wizard(pilot).known.places
+        places = wizard(pilot).machine.places
         await until(pilot, lambda: any(place.directory == str(point) for place in places.values()), "a place on it")
         await pilot.press("p")
         await shows(pilot, "At most", timeout_s=TIMEOUT_S)

@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.worker import Worker
 
-from fswizard.tui.app import DEAF_S, FswizardApp
+from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.threads import ASIDE
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.threads import THREAD_NAME
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import Clock
 
 TIMEOUT_S = 120.0
@@ -45,7 +45,7 @@ def _listens(app: App[Any]) -> bool:
     """Keys are taken; on a clock of the test's own, whoever waits has looked at the new screen for long enough."""
     clock = getattr(app, "clock", None)
     if getattr(app, "in_input_grace", False) and isinstance(clock, Clock):
-        clock.now_s += DEAF_S
+        clock.now_s += INPUT_GRACE_S
     return not getattr(app, "in_input_grace", False) or app._exit
 
 
@@ -72,7 +72,7 @@ def _has_work(app: App[Any]) -> bool:
 
 async def settled(pilot: Pilot[Any]) -> None:
     """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
-    app, known = wizard(pilot), wizard(pilot).known
+    app, known = wizard(pilot), wizard(pilot).machine
     await pilot.pause()
     if isinstance(app.screen, StepScreen) and app.screen.STEP == "drive" and not app.choices.comparing:
         everything = lambda: known.drives is not None and len(known.details) == len(known.drives)  # noqa: E731
@@ -97,7 +97,7 @@ def _workers(app: FswizardApp) -> list[Worker[Any]]:
 def _threads() -> list[threading.Thread]:
     """Those that look something up: watching for disks and probing one go on for as long as they are shown."""
     lasting = ("(_watch)", "(_write)")
-    return [t for t in threading.enumerate() if t.name.startswith(ASIDE) and not t.name.endswith(lasting)]
+    return [t for t in threading.enumerate() if t.name.startswith(THREAD_NAME) and not t.name.endswith(lasting)]
 
 
 async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S) -> None:
@@ -141,4 +141,4 @@ def footer(app: App[Any]) -> str:
 
 def keys_of(app: App[Any], selector: str) -> list[str]:
     """Keys of the rows of a list."""
-    return [row.key for row in app.screen.query_one(selector, Rows).rows]
+    return [row.key for row in app.screen.query_one(selector, ChoiceList).rows]

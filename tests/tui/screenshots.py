@@ -22,8 +22,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.running import Running
-from fswizard.tui.runstate import RunState, advance
+from fswizard.tui.runstate import RunMonitor, RunState, advance
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
@@ -127,7 +126,7 @@ def running() -> FswizardApp:
     lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.latency_s]
     shown = events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]
     plan = _started().plan
-    running = Running(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
+    running = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
     for event in shown:
         running.state = advance(running.state, event)
     return FswizardApp(FakeMachine(), start="run", running=running, clock=lambda: 0.0)

@@ -11,12 +11,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import UsageError
-from fswizard.tui.backend import ThisMachine
+from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.layouts import best_first, short_name
 from fswizard.tui.screens.members import IMAGES, MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
 from tests.tui.test_screens import PAIR
@@ -28,14 +28,14 @@ def machine() -> FakeMachine:
     return FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD), event_s=0.01)
 
 
-async def the_window(pilot: Pilot[Any]) -> Rows:
+async def the_window(pilot: Pilot[Any]) -> ChoiceList:
     """Open it, and wait until every disk was looked at."""
     await at_step(pilot, "drive")
     await shows(pilot, "a scratch image of")
     await pilot.press("a")
     await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
     await until(pilot, lambda: "looking at it" not in screen_text(pilot.app), "what lies on each disk")
-    return pilot.app.screen.query_one("#members", Rows)
+    return pilot.app.screen.query_one("#members", ChoiceList)
 
 
 async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
@@ -48,7 +48,7 @@ async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
         await shows(pilot, "3 scratch images of 5.37 GB")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).known.looked, "what can be made here")
+        await until(pilot, lambda: wizard(pilot).machine.looked, "what can be made here")
         await until(
             pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
         )
@@ -148,10 +148,10 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
     async with app("filesystems", machine(), drive=ARCHIVE, **choices).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).choices.candidates, "a proposal")
-        pilot.app.screen.query_one("#candidates", Rows).highlight("md:raid5+ext4")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("md:raid5+ext4")
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
-        options = pilot.app.screen.query_one("#options", Rows)
+        options = pilot.app.screen.query_one("#options", ChoiceList)
         for token in ("chunk=16K", "chunk=64K", "degraded", "noatime"):
             options.highlight(token)
             await pilot.press("space")
@@ -193,9 +193,9 @@ def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
 def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> None:
     recipe = replace(RECIPES[2], image_bytes=256 << 20)
     choices = WizardChoices("own", directory=str(tmp_path), images=3, member_bytes=256 << 20, recipe=recipe)
-    plan = ThisMachine().make_plan(replace(choices, candidates=("ext4", "btrfs:raid1")))
+    plan = Backend().make_plan(replace(choices, candidates=("ext4", "btrfs:raid1")))
     assert len(plan.target.members) == 3
     assert plan.candidates[1].array is not None
     assert plan.candidates[1].array.members == 3
     with pytest.raises(UsageError, match="at least 4"):
-        ThisMachine().make_plan(replace(choices, candidates=("ext4", "btrfs:raid10")))
+        Backend().make_plan(replace(choices, candidates=("ext4", "btrfs:raid10")))

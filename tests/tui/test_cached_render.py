@@ -5,23 +5,23 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.strip import Strip
 
-from fswizard.tui.widgets.cached_render import KeptStatic
+from fswizard.tui.widgets.canvas import CachedStatic
 
 
 class Two(App[None]):
     def compose(self) -> ComposeResult:
-        yield KeptStatic("one", id="one")
-        yield KeptStatic("two", id="two")
+        yield CachedStatic("one", id="one")
+        yield CachedStatic("two", id="two")
 
 
-def drawn(widget: KeptStatic) -> list[Strip]:
+def drawn(widget: CachedStatic) -> list[Strip]:
     return widget.render_lines(widget.size.region)
 
 
 async def test_lines_are_kept_until_something_about_them_changes() -> None:
     app = Two()
     async with app.run_test(size=(20, 4)) as pilot:
-        one, two = app.query_one("#one", KeptStatic), app.query_one("#two", KeptStatic)
+        one, two = app.query_one("#one", CachedStatic), app.query_one("#two", CachedStatic)
         before = drawn(one)
         two.update("other words")
         await pilot.pause()

@@ -16,8 +16,8 @@ from fswizard.targets.privilege import Purpose
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.review import plan_words
 from fswizard.tui.targets import DEVICE
+from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Rows
 from tests.fakes.desktop import mounted
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
@@ -39,12 +39,12 @@ async def typed(pilot: Pilot[Any], words: str) -> None:
     await until(pilot, lambda: box.value == words, "what was typed")
 
 
-async def to_the_targets(pilot: Pilot[Any], key: str) -> Rows:
+async def to_the_targets(pilot: Pilot[Any], key: str) -> ChoiceList:
     """The list of targets with one of them highlighted."""
     await at_step(pilot, "drive")
     await until(pilot, lambda: key in keys_of(pilot.app, "#targets"), f"the target {key}")
     await pilot.press("tab")
-    rows = pilot.app.screen.query_one("#targets", Rows)
+    rows = pilot.app.screen.query_one("#targets", ChoiceList)
     await until(pilot, lambda: rows.has_focus, "the targets to have the focus")
     rows.highlight(key)
     await until(pilot, lambda: rows.key == key, f"{key} to be highlighted")
@@ -66,7 +66,7 @@ async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_seri
         await at_step(pilot, "drive")
         await shows(pilot, "Nothing was found on sde.")
         await press("tab")
-        rows = pilot.app.screen.query_one("#targets", Rows)
+        rows = pilot.app.screen.query_one("#targets", ChoiceList)
         await until(pilot, lambda: rows.has_focus, "the targets")
         await press("end")
         await shows(pilot, "nothing is lost. It is formatted for the measurement")
@@ -246,7 +246,7 @@ async def test_on_a_host_managed_disk_only_what_keeps_to_its_zones_can_be_ticked
         await at_step(pilot, "filesystems")
         await shows(pilot, "Not possible on this disk")
         await until(pilot, lambda: wizard(pilot).choices.candidates == ("btrfs",), "ext4 to be left out")
-        rows = pilot.app.screen.query_one("#candidates", Rows)
+        rows = pilot.app.screen.query_one("#candidates", ChoiceList)
         rows.highlight("xfs")
         await shows(pilot, "likes.")
         await pilot.press("space")

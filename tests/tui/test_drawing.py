@@ -18,8 +18,8 @@ from fswizard.filesystems import catalogue
 from fswizard.model.judgement import Ratio
 from fswizard.report.figures import Axis
 from fswizard.tui.candidates import option_row, option_tokens
-from fswizard.tui.console import for_console
 from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
+from fswizard.tui.terminal import for_console
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.graph import graph, nice_top, resample
 from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table

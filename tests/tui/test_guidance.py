@@ -13,7 +13,7 @@ from fswizard.tui.backend import Place
 from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.targets import image_row
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
@@ -47,7 +47,7 @@ async def test_the_footer_offers_options_and_baseline_for_filesystems_alone() ->
 async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        pilot.app.screen.query_one("#candidates", Rows).highlight("xfs:noatime")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs:noatime")
         await pilot.press("b")
         await shows(pilot, "xfs:noatime is not among the candidates")
         assert wizard(pilot).choices.against == "ext4"
@@ -56,7 +56,7 @@ async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so
 async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        pilot.app.screen.query_one("#candidates", Rows).highlight(NEED + "checksums")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight(NEED + "checksums")
         await shows(pilot, "✓ yes")
         lines = screen_text(pilot.app).splitlines()
         for name in wizard(pilot).choices.candidates:

@@ -59,7 +59,7 @@ async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
         await at_step(pilot, "drive")
         await shows(pilot, "◆ SMR, drive-managed   strong evidence")
         await pilot.press("r")
-        await until(pilot, lambda: len(wizard(pilot).known.details) == 2, "the disks to be asked again")
+        await until(pilot, lambda: len(wizard(pilot).machine.details) == 2, "the disks to be asked again")
         await shows(pilot, "◆ SMR, drive-managed   strong evidence")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
@@ -80,8 +80,8 @@ async def test_inconclusive_is_said_as_such_and_changes_no_verdict() -> None:
         await pilot.press("escape")
         await at_step(pilot, "drive")
         await shows(pilot, "4.3 GB written in 180 s")
-        assert wizard(pilot).known.drives is not None
-        assert wizard(pilot).known.drives[0].smr.kind == "unknown"
+        assert wizard(pilot).machine.drives is not None
+        assert wizard(pilot).machine.drives[0].smr.kind == "unknown"
 
 
 async def test_escape_stops_it_and_a_second_one_leaves() -> None:
@@ -171,7 +171,7 @@ async def test_the_key_is_offered_only_where_there_are_platters_and_nothing_else
         assert "p probe" not in footer(pilot.app)
         await pilot.press("down")
         await until(pilot, lambda: "p probe" in footer(pilot.app), "the key")
-        known = wizard(pilot).known
+        known = wizard(pilot).machine
         await until(pilot, lambda: BRIDGED.name in known.places.keys() & known.offers.keys(), "what is on it")
         await pilot.press("p")
         await shows(pilot, "nothing on this disk is mounted")

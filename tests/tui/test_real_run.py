@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.locations import LocationRows
 from fswizard.tui.screens.leave import LeaveScreen
+from fswizard.tui.screens.locations import LocationList
 from fswizard.tui.widgets.canvas import Canvas
 from tests.fakes.host import ModelHost, use
 from tests.loop.machine_state import loops_below
@@ -41,7 +41,7 @@ async def to_the_review(pilot: Pilot[Any], tmp_path: Path) -> None:
     await at_step(pilot, "purpose")
     await pilot.press("enter")
     await at_step(pilot, "drive")
-    await until(pilot, lambda: bool(wizard(pilot).known.places), "a place for the image")
+    await until(pilot, lambda: bool(wizard(pilot).machine.places), "a place for the image")
     await pilot.press("d", *str(tmp_path), "enter")
     await until(pilot, lambda: wizard(pilot).choices.directory == str(tmp_path), "the directory")
     for step in ("filesystems", "workloads", "review"):
@@ -75,14 +75,14 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await at_step(pilot, "purpose")
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        await until(pilot, lambda: bool(wizard(pilot).known.places), "a place for the images")
+        await until(pilot, lambda: bool(wizard(pilot).machine.places), "a place for the images")
         await pilot.press("d", *str(tmp_path), "enter")
         await until(pilot, lambda: wizard(pilot).choices.directory == str(tmp_path), "the directory")
         await pilot.press("a", "left", "left", "enter")
         await shows(pilot, "(•) 2 scratch images")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).known.looked, "what can be made here")
+        await until(pilot, lambda: wizard(pilot).machine.looked, "what can be made here")
         wizard(pilot).wish(candidates=("ext4", "btrfs:raid1"))
         await pilot.press("enter", "enter")
         await shows(pilot, "starts the run")
@@ -128,7 +128,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await pilot.press("down", "down", "enter")
         await at_step(pilot, "drive")
         await shows(pilot, "Place")
-        rows = pilot.app.screen.query_one(LocationRows)
+        rows = pilot.app.screen.query_one(LocationList)
         for place in places:
             await pilot.press("d", *place, "enter")
             await until(pilot, lambda place=place: place in rows.chosen, f"{place} among the places")  # type: ignore[misc]

@@ -18,10 +18,10 @@ from fswizard.model.events import Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
-from fswizard.tui.running import Running
+from fswizard.tui.runstate import RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.canvas import LiveCanvas
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import (
     ARCHIVE,
     BRIDGED,
@@ -50,7 +50,7 @@ async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
         await pilot.click(offset=(25, line))
         await pilot.pause()
         assert pilot.app.is_running
-        assert pilot.app.screen.query_one("#drives", Rows).key == "sdd"
+        assert pilot.app.screen.query_one("#drives", ChoiceList).key == "sdd"
 
 
 async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
@@ -131,7 +131,7 @@ async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_dist
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         machine.let_go.set()
-        await until(pilot, lambda: len(wizard(pilot).known.details) == 3, "the details")
+        await until(pilot, lambda: len(wizard(pilot).machine.details) == 3, "the details")
         await at_step(pilot, "filesystems")
         await pilot.press("escape")
         await shows(pilot, "good, 36 °C")
@@ -220,7 +220,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
     monkeypatch.setattr(RunScreen, "_draw_figures", counted)
     machine = SlowMachine()
     plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
-    running = Running(Flood(plan, 1, 0.0), plan, time.monotonic)
+    running = RunMonitor(Flood(plan, 1, 0.0), plan, time.monotonic)
     app_ = FswizardApp(machine, choices=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
         app_.run_worker(running.follow(), group="run")

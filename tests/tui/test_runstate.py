@@ -21,7 +21,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Doubt, Failure
-from fswizard.tui.runstate import LOG_ENTRIES, SERIES, Command, Note, RunState, advance
+from fswizard.tui.runstate import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState, advance
 from tests.builders import make_plan, make_workload
 from tests.fakes.wizard import FakeMachine, chosen, plan_for, script
 from tests.recording import recorded
@@ -93,18 +93,18 @@ def test_a_program_that_ends_completes_the_line_of_its_start() -> None:
     state = after(
         CommandStarted(1.0, 1, argv, as_root=True), CommandFinished(1.4, 1, argv, 1, 0.4, "no room", as_root=True)
     )
-    assert state.log == (Command(1.0, argv, True, 1, 0.4, "no room"),)
+    assert state.log == (LogCommand(1.0, argv, True, 1, 0.4, "no room"),)
 
 
 def test_a_program_whose_start_was_not_told_gets_a_line_of_its_own() -> None:
     state = after(CommandFinished(1.4, 1, ("sync",), 0, 0.4))
-    assert [entry.argv for entry in state.log if isinstance(entry, Command)] == [("sync",)]
+    assert [entry.argv for entry in state.log if isinstance(entry, LogCommand)] == [("sync",)]
 
 
 def test_the_log_keeps_a_bounded_number_of_lines() -> None:
     state = after(*(CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)))
     assert len(state.log) == LOG_ENTRIES
-    assert state.log[-1] == Command(1.0, (str(LOG_ENTRIES + 9),), False, 0, 0.1)
+    assert state.log[-1] == LogCommand(1.0, (str(LOG_ENTRIES + 9),), False, 0, 0.1)
 
 
 def test_every_candidate_stands_in_the_ranking_before_there_are_figures() -> None:
@@ -141,7 +141,7 @@ def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
         RoundDiscarded(2.0, 2, "suspended"),
         RunEnded(3.0, "stopped", "Ended on request."),
     )
-    assert [entry.kind for entry in state.log if isinstance(entry, Note)] == ["doubt", "discarded", "end"]
+    assert [entry.kind for entry in state.log if isinstance(entry, LogNote)] == ["doubt", "discarded", "end"]
     assert state.ended
     assert state.run_fraction == 0.0, "a run that was stopped is not complete"
 
@@ -154,7 +154,7 @@ def test_a_whole_run_ends_complete_with_all_verdicts() -> None:
     assert state.outcome == "finished"
     assert state.run_fraction == 1.0
     assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in plan.candidates}
-    assert all(entry.exit_code is not None for entry in state.log if isinstance(entry, Command))
+    assert all(entry.exit_code is not None for entry in state.log if isinstance(entry, LogCommand))
 
 
 def test_a_recorded_run_leaves_no_program_open_and_all_of_it_done() -> None:
@@ -164,4 +164,4 @@ def test_a_recorded_run_leaves_no_program_open_and_all_of_it_done() -> None:
     assert state.outcome in ("finished", "time-up")
     assert state.round >= state.plan.minimum_rounds
     assert state.judgement is not None
-    assert [entry for entry in state.log if isinstance(entry, Command) and entry.exit_code is None] == []
+    assert [entry for entry in state.log if isinstance(entry, LogCommand) and entry.exit_code is None] == []

@@ -12,14 +12,14 @@ from textual.widgets import Input
 from fswizard.errors import ExitCode, Missing, UsageError
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
+from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.leave import LeaveScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
-from fswizard.tui.tuning import TuningRows
+from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Rows
 from fswizard.tui.widgets.stepbar import StepBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
@@ -171,7 +171,7 @@ async def test_an_unsafe_option_is_marked_and_explained() -> None:
         await at_step(pilot, "filesystems")
         await pilot.press("o")
         await shows(pilot, "⚠ unsafe")
-        options = pilot.app.screen.query_one("#options", Rows)
+        options = pilot.app.screen.query_one("#options", ChoiceList)
         options.highlight("nobarrier")
         await shows(pilot, "unsafe: a crash")
 
@@ -189,8 +189,8 @@ async def test_a_candidate_that_does_not_exist_is_explained_and_can_be_mended() 
 async def test_a_filesystem_that_cannot_be_made_here_cannot_be_ticked() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: "f2fs" in wizard(pilot).known.available, "what is available")
-        rows = pilot.app.screen.query_one("#candidates", Rows)
+        await until(pilot, lambda: "f2fs" in wizard(pilot).machine.available, "what is available")
+        rows = pilot.app.screen.query_one("#candidates", ChoiceList)
         rows.highlight("f2fs")
         await pilot.press("space")
         assert "f2fs" not in wizard(pilot).choices.candidates
@@ -308,7 +308,7 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
         assert "shingled" in question(pilot.app)
         await shows(pilot, "a scratch image of")
         await pilot.press("m", *"ST8000AS0002", "enter")
-        await until(pilot, lambda: pilot.app.screen.query_one("#drives", Rows).key == "model", "the model")
+        await until(pilot, lambda: pilot.app.screen.query_one("#drives", ChoiceList).key == "model", "the model")
         assert "SMR" in screen_text(pilot.app)
         await pilot.press("enter")
         await shows(pilot, "Nothing can be measured on a model's name")
@@ -426,7 +426,7 @@ async def test_weights_and_needs_rank_the_same_figures_anew() -> None:
     async with app("result").run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
         await pilot.press("w")
-        tuning = pilot.app.screen.query_one(TuningRows)
+        tuning = pilot.app.screen.query_one(PreferenceList)
         assert tuning.has_focus
         for _ in range(5):
             await pilot.press(*["left"] * 6, "down")
@@ -479,7 +479,7 @@ async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_
     machine = FakeMachine(leftovers=(left,))
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")
-        pilot.app.screen.query_one("#purposes", Rows).highlight("left-0")
+        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("left-0")
         await pilot.press("enter")
         await shows(pilot, "Cleaned up.")
         assert "If you moved it elsewhere, delete it there." in " ".join(screen_text(pilot.app).split())
@@ -490,7 +490,7 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Go on with a run")
-        pilot.app.screen.query_one("#purposes", Rows).highlight("resume-0")
+        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
         await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "goes on where it ended")
@@ -498,7 +498,7 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         await at_step(pilot, "purpose")
         assert wizard(pilot).taken_up is None
         await shows(pilot, "Go on with a run")
-        pilot.app.screen.query_one("#purposes", Rows).highlight("resume-0")
+        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
         await pilot.press("enter")
         await shows(pilot, "goes on where it ended")
         await pilot.press("enter")

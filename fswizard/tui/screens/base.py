@@ -13,7 +13,7 @@ from textual.widgets import Static
 from fswizard.errors import FswizardError
 from fswizard.tui.choices import StepName, WizardChoices
 from fswizard.tui.drawing import Piece, text
-from fswizard.tui.widgets.cached_render import Kept, KeptStatic, KeptVertical
+from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.stepbar import TITLES, StepBar
 
@@ -36,7 +36,7 @@ class WizardScreen(Screen[None]):
         return self.wizard.choices
 
 
-class StepScreen(Kept, WizardScreen):
+class StepScreen(Cached, WizardScreen):
     """One step: one question."""
 
     STEP: ClassVar[StepName]
@@ -51,13 +51,13 @@ class StepScreen(Kept, WizardScreen):
     ]
 
     def compose(self) -> ComposeResult:
-        with KeptVertical(id="page"):
+        with CachedVertical(id="page"):
             titles = {**TITLES, "drive": "Places"} if self.choices.comparing else TITLES
             yield StepBar(self.choices.steps, self.STEP, self.wizard.reachable, titles)
-            with KeptVertical(id="heading"):
-                yield KeptStatic(self.question(), id="question", markup=False)
-                yield KeptStatic("", id="remark", markup=False)
-            with KeptVertical(id="body"):
+            with CachedVertical(id="heading"):
+                yield CachedStatic(self.question(), id="question", markup=False)
+                yield CachedStatic("", id="remark", markup=False)
+            with CachedVertical(id="body"):
                 yield from self.body()
         yield KeyBar()
 
@@ -73,7 +73,7 @@ class StepScreen(Kept, WizardScreen):
         """The line below the question: what the choice means."""
         self.query_one("#remark", Static).update(text(*pieces))
 
-    def complain(self, error: FswizardError) -> None:
+    def show_error(self, error: FswizardError) -> None:
         """Tell what went wrong, and what can be done, in the line below the question."""
         self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint}" if error.hint else "")
 

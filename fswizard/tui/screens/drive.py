@@ -13,9 +13,9 @@ from textual.content import Content
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui.backend import Place
-from fswizard.tui.disk_watcher import DiskWatcher
 from fswizard.tui.drawing import Piece, lines
 from fswizard.tui.drives import best_for, contents, drive_header, drive_row, explain
+from fswizard.tui.machine import DiskWatcher
 from fswizard.tui.screens.members import Members, MembersScreen
 from fswizard.tui.screens.naming import NamingScreen
 from fswizard.tui.screens.probe import ProbeScreen
@@ -31,9 +31,9 @@ from fswizard.tui.targets import (
     several_row,
 )
 from fswizard.tui.threads import in_background, tell
-from fswizard.tui.widgets.box import Box
+from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.rows import Row, Rows, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, headline
 
 if TYPE_CHECKING:
     from fswizard.drives.probe import ProbeResult
@@ -75,11 +75,11 @@ class DriveScreen(NamingScreen):
         return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk is it about?"
 
     def body(self) -> ComposeResult:
-        yield Rows(id="drives", keeps=True)
+        yield ChoiceList(id="drives", keeps=True)
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
-                yield Box(id="directory")
-                targets, below = Rows(id="targets", ticks=True), Canvas(id="below")
+                yield TextBox(id="directory")
+                targets, below = ChoiceList(id="targets", ticks=True), Canvas(id="below")
                 below.set_class(self.choices.purpose == "smr", "first")
                 yield from (below, targets) if below.has_class("first") else (targets, below)
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -98,7 +98,7 @@ class DriveScreen(NamingScreen):
         self._going_to = ""
         """The disk that was chosen before it was known whether there is room on it."""
         self.query_one(".panel").border_title = "What is known of it"
-        if self.wizard.known.drives is None:
+        if self.wizard.machine.drives is None:
             self.say("Looking for disks …")
         self._learnt()
         self._scout()
@@ -108,7 +108,7 @@ class DriveScreen(NamingScreen):
 
     def action_rescan(self) -> None:
         """Ask all disks anew."""
-        self.wizard.known.details.clear()
+        self.wizard.machine.details.clear()
         self._looked_at = None
         self._scout()
 
@@ -116,7 +116,7 @@ class DriveScreen(NamingScreen):
         if self._scouting is not None:
             self._scouting.stop()
         wizard = self.wizard
-        self._scouting = DiskWatcher(wizard.backend, wizard.known, lambda: tell(self, self._learnt, app=wizard))
+        self._scouting = DiskWatcher(wizard.backend, wizard.machine, lambda: tell(self, self._learnt, app=wizard))
         self._scouting.start()
 
     def on_unmount(self) -> None:
@@ -125,7 +125,7 @@ class DriveScreen(NamingScreen):
 
     def _learnt(self) -> None:
         """Something became known."""
-        drives = self.wizard.known.drives
+        drives = self.wizard.machine.drives
         if drives is None:
             return
         if self._shown:
@@ -133,47 +133,47 @@ class DriveScreen(NamingScreen):
         else:
             self._shown = True
             self._show(drives)
-        if self._going_to in self.wizard.known.places and self._waits:
+        if self._going_to in self.wizard.machine.places and self._waits:
             self.action_forward()
 
     @property
     def _waits(self) -> bool:
         """Whoever wanted to go on does nothing else meanwhile."""
         chosen = self._drive is not None and self._drive.name == self._going_to
-        return chosen and self.is_current and not isinstance(self.focused, Box)
+        return chosen and self.is_current and not isinstance(self.focused, TextBox)
 
     def _show(self, drives: tuple[Drive, ...]) -> None:
         if not drives:
             self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
         self._fill()
-        rows = self.query_one("#drives", Rows)
+        rows = self.query_one("#drives", ChoiceList)
         chosen = self.choices.drive or best_for(self.choices.purpose, drives)
         if chosen:
             rows.highlight(chosen.name)
         self._draw()
 
     def _fill(self) -> None:
-        drives = (*(self.wizard.known.drives or ()), *((self._model,) if self._model else ()))
-        header = Row("header", lambda width, on: drive_header(width), False)
-        rows = [Row(drive.name or "model", drive_row(drive)) for drive in drives]
-        self.query_one("#drives", Rows).rows = (header, *rows)
+        drives = (*(self.wizard.machine.drives or ()), *((self._model,) if self._model else ()))
+        header = ListRow("header", lambda width, on: drive_header(width), False)
+        rows = [ListRow(drive.name or "model", drive_row(drive)) for drive in drives]
+        self.query_one("#drives", ChoiceList).rows = (header, *rows)
         self._draw()
 
     @property
     def _drive(self) -> Drive | None:
-        key = self.query_one("#drives", Rows).key
+        key = self.query_one("#drives", ChoiceList).key
         if key == "model":
             return self._model
-        return next((drive for drive in self.wizard.known.drives or () if drive.name == key), None)
+        return next((drive for drive in self.wizard.machine.drives or () if drive.name == key), None)
 
-    @on(Rows.Chosen, "#drives")
+    @on(ChoiceList.Chosen, "#drives")
     def _draw(self) -> None:
         drive = self._drive
         if drive is None:
             return
         self.query_one("#about", Canvas).show(lambda width: explain(drive, width))
         self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
-        self.query_one("#targets", Rows).rows = self._targets(drive)
+        self.query_one("#targets", ChoiceList).rows = self._targets(drive)
         self.refresh_bindings()
         key = self._target_key
         if drive.name != self._about:
@@ -201,12 +201,12 @@ class DriveScreen(NamingScreen):
     def _offered(self, drive: Drive, state: object, offers: tuple[Offer, ...]) -> None:
         if state != self._looked_at:  # it has changed meanwhile, or another disk is highlighted
             return
-        self.wizard.known.offers[drive.name] = offers
+        self.wizard.machine.offers[drive.name] = offers
         self._draw()
 
     def _offers(self) -> tuple[Offer, ...]:
         drive = self._drive
-        return self.wizard.known.offers.get(drive.name, ()) if drive else ()
+        return self.wizard.machine.offers.get(drive.name, ()) if drive else ()
 
     @property
     def _device(self) -> Offer | None:
@@ -222,19 +222,19 @@ class DriveScreen(NamingScreen):
             return DEVICE + device.path
         return "named" if self.choices.directory else "default"
 
-    def _targets(self, drive: Drive) -> tuple[Row, ...]:
+    def _targets(self, drive: Drive) -> tuple[ListRow, ...]:
         if not drive.name:
             return ()
-        place = self.wizard.known.places.get(drive.name)
+        place = self.wizard.machine.places.get(drive.name)
         chosen, directory = self._target_key, self.choices.directory
         rows = [
             headline("where", "Measure on"),
-            Row("default", image_row(self.choices.recipe, place, chosen == "default")),
-            Row("named", directory_row(directory, chosen == "named")),
-            Row("several", several_row(self.choices, chosen == "several")),
+            ListRow("default", image_row(self.choices.recipe, place, chosen == "default")),
+            ListRow("named", directory_row(directory, chosen == "named")),
+            ListRow("several", several_row(self.choices, chosen == "several")),
         ]
         keys = {DEVICE + offer.path: offer for offer in self._offers()}
-        return (*rows, *(Row(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
+        return (*rows, *(ListRow(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
 
     def _say_what(self, key: str) -> None:
         """Below the question: what a target means."""
@@ -252,7 +252,7 @@ class DriveScreen(NamingScreen):
             where = self.choices.directory or "a directory that you name"
             return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
         drive = self._drive
-        place = self.wizard.known.places.get(drive.name) if drive else None
+        place = self.wizard.machine.places.get(drive.name) if drive else None
         if isinstance(place, Place) and place.remark:
             empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
             return empty_words(empty) if empty is not None else (place.remark,)
@@ -260,13 +260,13 @@ class DriveScreen(NamingScreen):
             return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
         return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
 
-    @on(Rows.Chosen, "#targets")
-    def _explain_target(self, event: Rows.Chosen) -> None:
+    @on(ChoiceList.Chosen, "#targets")
+    def _explain_target(self, event: ChoiceList.Chosen) -> None:
         if event.rows.has_focus and event.key != self._explained:
             self._say_what(event.key)
 
-    @on(Rows.Ticked, "#targets")
-    def _pick(self, event: Rows.Ticked) -> None:
+    @on(ChoiceList.Ticked, "#targets")
+    def _pick(self, event: ChoiceList.Ticked) -> None:
         self._choose(event.key)
 
     def _choose(self, key: str) -> bool:
@@ -288,15 +288,15 @@ class DriveScreen(NamingScreen):
     def _alone(self, **changes: Any) -> None:
         """One target from now on; what suits several is no choice for one."""
         if self.choices.across > 1:
-            self.wizard.wish(candidates=(), members=(), images=1)
-        self.wizard.wish(**changes)
+            self.wizard.choose(candidates=(), members=(), images=1)
+        self.wizard.choose(**changes)
 
     def action_several(self) -> None:
         """Choose several disks or scratch images."""
-        recipe, drives = self.choices.recipe, self.wizard.known.drives
+        recipe, drives = self.choices.recipe, self.wizard.machine.drives
         if recipe is None or drives is None:
             return
-        place = self.wizard.known.places.get(self._drive.name) if self._drive else None
+        place = self.wizard.machine.places.get(self._drive.name) if self._drive else None
         where = place if isinstance(place, Place) and not self.choices.directory else None
         window = MembersScreen(recipe, drives, self.choices.members, self.choices.images, where)
         self.wizard.push_screen(window, self._several_are)
@@ -304,12 +304,12 @@ class DriveScreen(NamingScreen):
     def _several_are(self, chosen: Members | None) -> None:
         if chosen is None:
             return
-        self.wizard.wish(
+        self.wizard.choose(
             device="", members=chosen.paths, images=chosen.images, member_bytes=chosen.smallest_bytes, candidates=()
         )
         if chosen.drive is not None:
-            self.wizard.wish(drive=chosen.drive)
-            self.query_one("#drives", Rows).highlight(chosen.drive.name)
+            self.wizard.choose(drive=chosen.drive)
+            self.query_one("#drives", ChoiceList).highlight(chosen.drive.name)
         self._say_what("several")
         self._draw()
         self.query_one("#drives").focus()
@@ -319,14 +319,14 @@ class DriveScreen(NamingScreen):
     def action_probe(self) -> None:
         """Find out by writing whether the highlighted disk is shingled."""
         drive = self._drive
-        place = self.wizard.known.places.get(drive.name) if drive else None
+        place = self.wizard.machine.places.get(drive.name) if drive else None
         if drive is None or self.wizard.measuring:
             self.say(("✗ ", "bold $error"), "A run goes on: a probe would disturb it, and it the probe.")
         elif isinstance(place, Place) and not place.remark:
             self._open_probe(drive, place.directory)
         elif empty := next((offer for offer in self._offers() if offer.refused is None and offer.empty), None):
             self._open_probe(drive, empty)
-        elif drive.name not in self.wizard.known.places.keys() & self.wizard.known.offers.keys():
+        elif drive.name not in self.wizard.machine.places.keys() & self.wizard.machine.offers.keys():
             self.say("Looking for room on it … press ", ("p", "bold $primary"), " again in a moment.")
         else:
             self.say(("✗ ", "bold $error"), "The probe writes a scratch file, and nothing on this disk is mounted "
@@ -364,12 +364,12 @@ class DriveScreen(NamingScreen):
         self._model = drive
         self.close_box()
         self._fill()
-        self.query_one("#drives", Rows).highlight("model")
+        self.query_one("#drives", ChoiceList).highlight("model")
 
     def directory_is(self, place: Place) -> None:
         if self.choices.members:
             self._alone()
-        self.wizard.wish(directory=place.directory, device="")
+        self.wizard.choose(directory=place.directory, device="")
         self._say_what(self._target_key)
         self._draw()
 
@@ -386,12 +386,12 @@ class DriveScreen(NamingScreen):
 
     def action_forward(self) -> None:
         self._going_to = ""
-        targets = self.query_one("#targets", Rows)
+        targets = self.query_one("#targets", ChoiceList)
         settled = targets.key == self._target_key and targets.key in ("named", "several")
         if targets.has_focus and not settled and not self._choose(targets.key):
             return
         drive = self._drive
-        place = self.wizard.known.places.get(drive.name) if drive else None
+        place = self.wizard.machine.places.get(drive.name) if drive else None
         if drive is None or not drive.name:
             if self.choices.directory:
                 self.wizard.go_on()
@@ -402,22 +402,22 @@ class DriveScreen(NamingScreen):
         device = self._device
         given_up = device is not None or self.choices.members
         if isinstance(place, FswizardError) and not self.choices.directory and not given_up:
-            self.complain(place)
+            self.show_error(place)
             return
         if place is None and not self.choices.directory and not given_up:
             self._going_to = drive.name
             self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
             return
-        self.wizard.wish(device=device.path if device else "")
+        self.wizard.choose(device=device.path if device else "")
         self._take(drive, place if isinstance(place, Place) else None)
 
     def _take(self, drive: Drive, place: Place | None) -> None:
         if self.choices.members and self.choices.drive is not None:
             drive = self.choices.drive
         if self.choices.drive is None or drive.name != self.choices.drive.name:
-            self.wizard.wish(candidates=())  # what suits another disk is chosen anew
+            self.wizard.choose(candidates=())  # what suits another disk is chosen anew
         elsewhere = place is not None and bool(place.remark)
-        self.wizard.wish(drive=drive, elsewhere=elsewhere)
+        self.wizard.choose(drive=drive, elsewhere=elsewhere)
         self.wizard.go_on()
 
 

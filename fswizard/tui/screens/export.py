@@ -19,8 +19,8 @@ from fswizard.model.text import safe, safe_lines
 from fswizard.tui.drawing import cut, fit, lines, text
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Draw, Row, Rows
 
 if TYPE_CHECKING:
     from fswizard.report import Format
@@ -51,17 +51,17 @@ class ExportScreen(ModalScreen[None]):
             window.border_title = "Export"
             window.border_subtitle = "serial numbers, host and user names are left out"
             with Horizontal(id="export"):
-                yield Rows(id="formats", keeps=True)
+                yield ChoiceList(id="formats", keeps=True)
                 yield VerticalScroll(Canvas(id="preview"), id="previews", can_focus=False)
-            yield Static(id="told", markup=False)
+            yield Static(id="message", markup=False)
             yield Input(id="file")
         yield KeyBar()
 
     def on_mount(self) -> None:
         self.query_one("#file").display = False
         formats = self._wizard.backend.formats()
-        self.query_one(Rows).rows = tuple(Row(name, _row(name, known)) for name, known in formats.items())
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).rows = tuple(ListRow(name, _row(name, known)) for name, known in formats.items())
+        self.query_one(ChoiceList).focus()
 
     @property
     def _wizard(self) -> FswizardApp:
@@ -69,9 +69,9 @@ class ExportScreen(ModalScreen[None]):
 
     @property
     def _format(self) -> str:
-        return self.query_one(Rows).key
+        return self.query_one(ChoiceList).key
 
-    @on(Rows.Chosen)
+    @on(ChoiceList.Chosen)
     def _preview(self) -> None:
         name = self._format
         if not name:
@@ -107,7 +107,7 @@ class ExportScreen(ModalScreen[None]):
         self.query_one("#previews").scroll_home(animate=False)
 
     def _emit(self, *pieces: str | tuple[str, str]) -> None:
-        self.query_one("#told", Static).update(text(*pieces))
+        self.query_one("#message", Static).update(text(*pieces))
 
     def action_page(self, direction: int) -> None:
         area = self.query_one("#previews")
@@ -148,7 +148,7 @@ class ExportScreen(ModalScreen[None]):
 
     def _close_box(self) -> None:
         self.query_one("#file").display = False
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).focus()
 
     def action_back(self) -> None:
         if self.query_one("#file").display:

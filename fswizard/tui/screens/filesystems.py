@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual import on, work
@@ -21,9 +22,9 @@ from fswizard.tui.drawing import cut, fit, lines, text, tick
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import Box
+from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
 
 NEED = "need:"
 
@@ -53,14 +54,14 @@ class FilesystemsScreen(StepScreen):
         with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
                 example = "md:raid5,chunk=64K+xfs" if self.choices.across > 1 else "btrfs:noatime,compress=zstd:1"
-                yield Box(placeholder=f"such as {example}", id="own")
-                yield Rows(id="candidates", ticks=True, keeps=True)
+                yield TextBox(placeholder=f"such as {example}", id="own")
+                yield ChoiceList(id="candidates", ticks=True, keeps=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
         super().on_mount()
-        known = self.wizard.known
+        known = self.wizard.machine
         self._reasons: dict[str, str] = {}
         self._listed: tuple[str, ...] = ()
         self._hurried = False
@@ -70,7 +71,7 @@ class FilesystemsScreen(StepScreen):
             found = self.wizard.backend.suggestions(self.choices.drive)
             self._reasons = {item.candidate_name: item.reason for item in found}
         if self.choices.zoned:
-            self.wizard.wish(candidates=tuple(self._usable(self.choices.candidates)))
+            self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         self._offered = self._first_offered()
         self._proposed = not self.choices.candidates
         self._propose()
@@ -84,7 +85,7 @@ class FilesystemsScreen(StepScreen):
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
-        self.wizard.known.look_for_availability()
+        self.wizard.machine.look_for_availability()
         tell(self, self._looked)
 
     def _first_offered(self) -> tuple[str, ...]:
@@ -104,12 +105,12 @@ class FilesystemsScreen(StepScreen):
         if self._across > 1:
             candidates = [self.wizard.backend.parse_candidate(name) for name in names]
             names = layouts.best_first(candidates, self._across, self.choices.member_bytes)
-        self.wizard.wish(candidates=tuple(names))
+        self.wizard.choose(candidates=tuple(names))
 
     def _looked(self) -> None:
         self._looking = False
         self._propose()
-        self.wizard.wish(candidates=tuple(self._usable(self.choices.candidates)))
+        self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         self._fill()
         self._estimate()
         if self._hurried:
@@ -120,12 +121,12 @@ class FilesystemsScreen(StepScreen):
 
     def _possible(self, name: str) -> bool:
         """The candidate can be measured here, on what was chosen to measure on."""
-        return self.wizard.known.possible(name, self.choices)
+        return self.wizard.machine.possible(name, self.choices)
 
     # The list
 
     def _fill(self) -> None:
-        known = self.wizard.known
+        known = self.wizard.machine
         others = [name for name in self.choices.candidates if name not in known.catalogue or not self._listed]
         offered = self._offered if self._across > 1 else ()
         self._listed = tuple(dict.fromkeys((*self._listed, *offered, *others, *self._reasons)))  # so that nothing moves
@@ -138,7 +139,7 @@ class FilesystemsScreen(StepScreen):
         rows += [gap("before-others"), headline("others", alone)]
         rows += [self._row(name) for name in rest if self._possible(name)]
         rows += [gap("before-needs"), headline("needs", "I cannot do without")]
-        rows += [Row(NEED + need.name, _need_row(need, need.name in self.choices.needs)) for need in self._needs]
+        rows += [ListRow(NEED + need.name, _need_row(need, need.name in self.choices.needs)) for need in self._needs]
         impossible = [name for name in (*first, *rest) if not self._possible(name)]
         if impossible:
             rows += [
@@ -148,25 +149,25 @@ class FilesystemsScreen(StepScreen):
                 ),
             ]
             rows += [self._row(name) for name in impossible]
-        self.query_one("#candidates", Rows).rows = tuple(rows)
+        self.query_one("#candidates", ChoiceList).rows = tuple(rows)
         self._explain()
 
     @property
     def _needs(self) -> tuple[Need, ...]:
         return self.wizard.backend.needs()
 
-    def _row(self, name: str) -> Row:
+    def _row(self, name: str) -> ListRow:
         candidate = self.wizard.backend.parse_candidate(name)
         usable = self._possible(name)
         lacks = [need for need in self.choices.needs if not _has(candidate, need)]
         note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
-        ticked, baseline = name in self.choices.candidates, name == self.choices.against
+        row = candidate_row
         if self._across > 1:
-            spread = (candidate, self._across, self.choices.member_bytes)
-            return Row(name, layouts.layout_row(*spread, ticked=ticked, usable=usable, note=note, baseline=baseline))
-        return Row(name, candidate_row(candidate, ticked=ticked, usable=usable, note=note, baseline=baseline))
+            row = partial(layouts.layout_row, members=self._across, member_bytes=self.choices.member_bytes)
+        ticked, baseline = name in self.choices.candidates, name == self.choices.against
+        return ListRow(name, row(candidate, ticked=ticked, usable=usable, note=note, baseline=baseline))
 
-    @on(Rows.Chosen, "#candidates")
+    @on(ChoiceList.Chosen, "#candidates")
     def _chosen(self) -> None:
         self._explain()
         self.refresh_bindings()
@@ -177,12 +178,12 @@ class FilesystemsScreen(StepScreen):
         return super().check_action(action, parameters)
 
     def _explain(self) -> None:
-        key = self.query_one("#candidates", Rows).key
+        key = self.query_one("#candidates", ChoiceList).key
         if not key:
             return
         if key.startswith(NEED):
             need = next(need for need in self._needs if need.name == key.removeprefix(NEED))
-            candidates = self.wizard.known.candidates(self.choices)
+            candidates = self.wizard.machine.candidates(self.choices)
 
             def draw(width: int) -> Content:
                 title = text((need.name, "bold"), f": {need.title}.")
@@ -192,7 +193,7 @@ class FilesystemsScreen(StepScreen):
             self.query_one("#below", Canvas).show(draw)
             return
         candidate = self.wizard.backend.parse_candidate(key)
-        known = self.wizard.known
+        known = self.wizard.machine
         available = known.lacking(candidate) or known.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
         if self.choices.zoned and not self._possible(key):
@@ -208,15 +209,15 @@ class FilesystemsScreen(StepScreen):
         self.query_one("#about", Canvas).show(about)
         self.query_one("#below", Canvas).show(lambda width: about(width, brief=True))
 
-    @on(Rows.Ticked, "#candidates")
-    def _tick(self, event: Rows.Ticked) -> None:
+    @on(ChoiceList.Ticked, "#candidates")
+    def _tick(self, event: ChoiceList.Ticked) -> None:
         key = event.key
         if key.startswith(NEED):
             need = key.removeprefix(NEED)
-            self.wizard.wish(needs=_toggled(self.choices.needs, need))
+            self.wizard.choose(needs=_toggled(self.choices.needs, need))
         elif self._possible(key):
             self._proposed = False
-            self.wizard.wish(candidates=_toggled(self.choices.candidates, key))
+            self.wizard.choose(candidates=_toggled(self.choices.candidates, key))
         self._fill()
         self._estimate()
 
@@ -228,7 +229,7 @@ class FilesystemsScreen(StepScreen):
         draft = self.wizard.backend.draft(self.choices)
         lacking = sum(
             any(not _has(candidate, need) for need in self.choices.needs)
-            for candidate in self.wizard.known.candidates(self.choices)
+            for candidate in self.wizard.machine.candidates(self.choices)
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
@@ -240,7 +241,7 @@ class FilesystemsScreen(StepScreen):
     # Keys
 
     def _highlighted(self) -> Candidate | None:
-        key = self.query_one("#candidates", Rows).key
+        key = self.query_one("#candidates", ChoiceList).key
         if not key or key.startswith(NEED):
             return None
         return self.wizard.backend.parse_candidate(key)
@@ -254,10 +255,10 @@ class FilesystemsScreen(StepScreen):
             return
         self._listed = tuple(dict.fromkeys((*self._listed, name)))
         if self._possible(name) and name not in self.choices.candidates:
-            self.wizard.wish(candidates=(*self.choices.candidates, name))
+            self.wizard.choose(candidates=(*self.choices.candidates, name))
         self._fill()
         self._estimate()
-        self.query_one("#candidates", Rows).highlight(name)
+        self.query_one("#candidates", ChoiceList).highlight(name)
 
     def action_baseline(self) -> None:
         candidate = self._highlighted()
@@ -267,12 +268,12 @@ class FilesystemsScreen(StepScreen):
             self.say(("✗ ", "bold $error"), f"{candidate.name} is not among the candidates: ",
                      ("space", "bold $primary"), " ticks it.")  # fmt: skip
             return
-        self.wizard.wish(baseline=candidate.name)
+        self.wizard.choose(baseline=candidate.name)
         self._fill()
         self._estimate()
 
     def action_needs(self) -> None:
-        self.query_one("#candidates", Rows).highlight(NEED + self._needs[0].name)
+        self.query_one("#candidates", ChoiceList).highlight(NEED + self._needs[0].name)
 
     def action_type(self) -> None:
         box = self.query_one("#own", Input)
@@ -288,7 +289,7 @@ class FilesystemsScreen(StepScreen):
                 candidate = self.wizard.backend.parse_candidate(typed)
                 self.wizard.backend.require_members(candidate, self._across)
             except FswizardError as error:
-                self.complain(error)
+                self.show_error(error)
                 return
             self._close_box()
             self._add(candidate.name)

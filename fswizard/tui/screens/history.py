@@ -16,8 +16,8 @@ from textual.widgets import Static
 from fswizard.errors import FswizardError
 from fswizard.tui.drawing import Piece, columns, cut, text
 from fswizard.tui.threads import tell
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Draw, Row, Rows
 
 if TYPE_CHECKING:
     from fswizard.model.comparison import Comparison
@@ -43,12 +43,12 @@ class HistoryScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window broad") as window:
             window.border_title = "Earlier results"
-            yield Static("Looking …", id="told", markup=False)
-            yield Rows(id="entries", keeps=True)
+            yield Static("Looking …", id="message", markup=False)
+            yield ChoiceList(id="entries", keeps=True)
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).focus()
         self._look()
 
     @property
@@ -62,9 +62,9 @@ class HistoryScreen(ModalScreen[None]):
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._entries = entries
-        header = Row("header", lambda width, on: _header(width), False)
-        rows = [Row(str(number), self._row(str(number), entry)) for number, entry in enumerate(entries)]
-        self.query_one(Rows).rows = (header, *rows) if rows else ()
+        header = ListRow("header", lambda width, on: _header(width), False)
+        rows = [ListRow(str(number), self._row(str(number), entry)) for number, entry in enumerate(entries)]
+        self.query_one(ChoiceList).rows = (header, *rows) if rows else ()
         self._advise()
 
     def _row(self, key: str, entry: Entry) -> Draw:
@@ -81,11 +81,11 @@ class HistoryScreen(ModalScreen[None]):
         self._emit((words, "$muted"))
 
     def _emit(self, *pieces: Piece) -> None:
-        self.query_one("#told", Static).update(text(*pieces))
+        self.query_one("#message", Static).update(text(*pieces))
 
-    @on(Rows.Clicked)
+    @on(ChoiceList.Clicked)
     def action_open(self) -> None:
-        key = self.query_one(Rows).key
+        key = self.query_one(ChoiceList).key
         if key:
             self._load(self._entries[int(key)])
 
@@ -94,7 +94,7 @@ class HistoryScreen(ModalScreen[None]):
         try:
             result = self._wizard.backend.load(entry.path)
         except FswizardError as error:
-            tell(self, self._complain, error)
+            tell(self, self._show_error, error)
             return
         tell(self, self._wizard.show_result, result, entry.path)
 
@@ -107,12 +107,12 @@ class HistoryScreen(ModalScreen[None]):
 
     def action_mark(self) -> None:
         """Mark or unmark; the mark set first gives way to a third."""
-        key = self.query_one(Rows).key
+        key = self.query_one(ChoiceList).key
         if key in self._marked:
             self._marked = tuple(other for other in self._marked if other != key)
         elif key:
             self._marked = (*self._marked[-1:], key)
-        self.query_one(Rows).redraw()
+        self.query_one(ChoiceList).redraw()
         self._advise()
         self.refresh_bindings()
 
@@ -124,7 +124,7 @@ class HistoryScreen(ModalScreen[None]):
         try:
             comparison = compare(*(self._wizard.backend.load(entry.path) for entry in pair))
         except FswizardError as error:
-            tell(self, self._complain, error)
+            tell(self, self._show_error, error)
             return
         tell(self, self._show_comparison, comparison, pair)
 
@@ -133,7 +133,7 @@ class HistoryScreen(ModalScreen[None]):
 
         self._wizard.push_screen(ComparisonScreen(comparison, *(f"{entry.when}, {entry.what}" for entry in pair)))
 
-    def _complain(self, error: FswizardError) -> None:
+    def _show_error(self, error: FswizardError) -> None:
         self._emit(("✗ ", "bold $error"), error.message, " ", error.hint)
 
 

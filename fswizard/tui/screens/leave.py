@@ -13,8 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fswizard.tui.drawing import fit, text
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Draw, Row, Rows
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -40,16 +40,15 @@ class LeaveScreen(ModalScreen[None]):
                 "What was measured so far is kept and can be looked at later.",
                 markup=False,
             )
-            rows = [Row("stay", _row("Keep measuring")), Row("stop", _row("Stop and show what there is so far"))]
-            if self._quitting:
-                rows.append(Row("quit", _row("Stop, clean up and quit")))
-            yield Rows(rows)
+            words = {"continue": "Keep measuring", "stop": "Stop and show what there is so far"}
+            words |= {"quit": "Stop, clean up and quit"} if self._quitting else {}
+            yield ChoiceList([ListRow(key, _row(text)) for key, text in words.items()])
         yield KeyBar()
 
-    @on(Rows.Clicked)
+    @on(ChoiceList.Clicked)
     def action_choose(self) -> None:
         app = cast("FswizardApp", self.app)
-        key = self.query_one(Rows).key
+        key = self.query_one(ChoiceList).key
         if not self.is_current:  # the run has ended meanwhile
             return
         self.dismiss()

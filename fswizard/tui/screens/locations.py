@@ -2,20 +2,112 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
-from fswizard.tui.locations import LocationRows, explain_place
+from fswizard.tui.candidates import explain_candidate
+from fswizard.tui.drawing import columns, cut_left, facts, fit, lines, text, tick
 from fswizard.tui.screens.naming import NamingScreen
 from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import Box
+from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
+
+
+class LocationList(ChoiceList):
+    """Places with check boxes; the first one ticked is what the others are compared with."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(ticks=True, **arguments)
+        self.places: tuple[Place, ...] = ()
+        self.chosen: tuple[str, ...] = ()
+
+    def offer(self, places: tuple[Place, ...], chosen: tuple[str, ...]) -> None:
+        """Show `places`, those whose directory is in `chosen` ticked."""
+        self.places = places
+        known = [place.directory for place in places]
+        self.chosen = tuple(directory for directory in chosen if directory in known)
+        self._fill()
+
+    def add(self, place: Place) -> None:
+        """One more, ticked."""
+        if place.directory not in [known.directory for known in self.places]:
+            self.places = (*self.places, place)
+        if place.directory not in self.chosen:
+            self.chosen = (*self.chosen, place.directory)
+        self._fill()
+
+    def _fill(self) -> None:
+        header = ListRow("header", _header, False)
+        self.rows = (header, *(ListRow(place.directory, self._row(place)) for place in self.places))
+
+    def _row(self, place: Place) -> Draw:
+        def draw(width: int, on: bool) -> Content:
+            chosen = place.directory in self.chosen
+            note = "baseline" if self.chosen and self.chosen[0] == place.directory else ""
+            widths = _widths(width)
+            marked = text(("▌" if on else " ", "$primary"), tick(chosen), " ")
+            return columns(
+                (
+                    marked,
+                    text((cut_left(place.directory, widths[1]), "bold")),
+                    place.filesystem or "?",
+                    text((place.drive, "$muted")),
+                    text((size_text(place.free_bytes), "$muted")),
+                    text((note, "$primary")),
+                ),
+                widths,
+                right=(4,),
+            )
+
+        return draw
+
+    @on(ChoiceList.Ticked)
+    def _tick(self, event: ChoiceList.Ticked) -> None:
+        event.stop()
+        if event.key in self.chosen:
+            self.chosen = tuple(directory for directory in self.chosen if directory != event.key)
+        else:
+            self.chosen = (*self.chosen, event.key)
+        self.redraw()
+
+
+def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Content:
+    """Where it lies, and what its filesystem can."""
+    rows = [
+        facts(
+            [
+                ("Place", place.directory),
+                ("Filesystem", place.filesystem or "not known"),
+                ("Disk", place.drive or "not known"),
+                ("Room", f"{size_text(place.free_bytes)} free"),
+            ],
+            width,
+            gap=False,
+        )
+    ]
+    if filesystem is not None:
+        rows += [Content(""), explain_candidate(Candidate(filesystem.name, filesystem), None, "", width)]
+    return lines(rows)
+
+
+def _widths(width: int) -> tuple[int, ...]:
+    disk = 9 if width >= 64 else 0
+    directory = width - 5 - 6 - disk - 8 - 8 - 2 * (5 if disk else 4)
+    return (5, max(8, min(directory, 44)), 6, disk, 8, 8)
+
+
+def _header(width: int, on: bool) -> Content:
+    names = ("", "Place", "Type", "Disk", "Free", "")
+    return fit(columns([text((name, "$faint")) for name in names], _widths(width), right=(4,)), width)
 
 
 class LocationsScreen(NamingScreen):
@@ -35,8 +127,8 @@ class LocationsScreen(NamingScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
-                yield Box(id="directory")
-                yield LocationRows(id="places", keeps=True)
+                yield TextBox(id="directory")
+                yield LocationList(id="places", keeps=True)
                 yield Canvas(id="below", classes="narrow-only")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
@@ -44,7 +136,7 @@ class LocationsScreen(NamingScreen):
         super().on_mount()
         self.query_one(".panel").border_title = "What is known of it"
         self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
-        self.query_one(LocationRows).focus()
+        self.query_one(LocationList).focus()
         self._look_for_places()
 
     @work(thread=True, exclusive=True, group="look")
@@ -54,19 +146,19 @@ class LocationsScreen(NamingScreen):
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
         chosen = self.choices.places or tuple(place.directory for place in places)
-        self.query_one(LocationRows).offer(places, chosen)
+        self.query_one(LocationList).offer(places, chosen)
         if len(places) < 2:
             found = "Only one mounted filesystem" if places else "No mounted filesystem"
             self.say(("! ", "bold $warning"), f"{found} that you can write to was found, and two are needed: mount "
                      "another and come back, or name a directory on it: ", ("d", "bold $primary"), ".")  # fmt: skip
 
-    @on(Rows.Chosen, "#places")
+    @on(ChoiceList.Chosen, "#places")
     def _explain_place(self) -> None:
-        rows = self.query_one(LocationRows)
+        rows = self.query_one(LocationList)
         place = next((place for place in rows.places if place.directory == rows.key), None)
         if place is None:
             return
-        filesystem = self.wizard.known.catalogue.get(place.filesystem)
+        filesystem = self.wizard.machine.catalogue.get(place.filesystem)
         for canvas in self.query("#about, #below").results(Canvas):
             canvas.show(lambda width: explain_place(place, filesystem, width))
 
@@ -74,13 +166,13 @@ class LocationsScreen(NamingScreen):
         self.open_box("another directory, such as /srv/data")
 
     def directory_is(self, place: Place) -> None:
-        self.query_one(LocationRows).add(place)
+        self.query_one(LocationList).add(place)
 
     def action_forward(self) -> None:
-        chosen = self.query_one(LocationRows).chosen
+        chosen = self.query_one(LocationList).chosen
         if len(chosen) < 2:
             self.say(("✗ ", "bold $error"), "Tick at least two places: ", ("space", "bold $primary"), " ticks, ",
                      ("d", "bold $primary"), " names another directory.")  # fmt: skip
             return
-        self.wizard.wish(places=chosen)
+        self.wizard.choose(places=chosen)
         self.wizard.go_on()

@@ -16,11 +16,10 @@ from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text
 from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.live import log_line
-from fswizard.tui.running import Running
-from fswizard.tui.runstate import Command, Entry
+from fswizard.tui.runstate import LogCommand, LogEntry, RunMonitor
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Draw, Row, Rows
 
 SHOWN = 400
 """Entries that the window lists: the newest."""
@@ -37,48 +36,48 @@ class LogScreen(ModalScreen[None]):
         Binding("end", "newest", "newest"),
     ]
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunMonitor) -> None:
         super().__init__()
-        self._held = running
-        self._listed: tuple[Entry, ...] = ()
+        self._run = running
+        self._listed: tuple[LogEntry, ...] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window full") as window:
             window.border_title = "Log"
             with Horizontal(id="log"):
-                yield Rows(id="log-entries", keeps=True)
+                yield ChoiceList(id="log-entries", keeps=True)
                 yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._fill()
         self.action_newest()
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).focus()
         self.set_interval(0.5, self._fill)
 
     def _fill(self) -> None:
         if not self.display:  # the screen is being taken down
             return
-        entries = self._held.state.log[-SHOWN:]
+        entries = self._run.state.log[-SHOWN:]
         if entries is self._listed or entries == self._listed:
             return
-        rows = self.query_one(Rows)
+        rows = self.query_one(ChoiceList)
         follows = rows.highlighted is None or rows.highlighted >= len(self._listed) - 1
         self._listed = entries
-        first = len(self._held.state.log) - len(entries)
-        rows.rows = tuple(Row(f"{first + number}", _row(entry)) for number, entry in enumerate(entries))
+        first = len(self._run.state.log) - len(entries)
+        rows.rows = tuple(ListRow(f"{first + number}", _row(entry)) for number, entry in enumerate(entries))
         if follows:
             self.action_newest()
 
-    @on(Rows.Chosen)
+    @on(ChoiceList.Chosen)
     def _show(self) -> None:
-        number = self.query_one(Rows).highlighted
+        number = self.query_one(ChoiceList).highlighted
         if number is not None and number < len(self._listed):
             entry = self._listed[number]
             self.query_one("#output", Canvas).show(lambda width: _output(entry, width))
 
     def action_newest(self) -> None:
-        rows = self.query_one(Rows)
+        rows = self.query_one(ChoiceList)
         if rows.rows:
             rows.highlight(rows.rows[-1].key)
 
@@ -87,15 +86,15 @@ class LogScreen(ModalScreen[None]):
         area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
 
 
-def _row(entry: Entry) -> Draw:
+def _row(entry: LogEntry) -> Draw:
     def draw(width: int, on: bool) -> Content:
         return text(("▌" if on else " ", "$primary"), log_line(entry, width - 1))
 
     return draw
 
 
-def _output(entry: Entry, width: int) -> Content:
-    if not isinstance(entry, Command):
+def _output(entry: LogEntry, width: int) -> Content:
+    if not isinstance(entry, LogCommand):
         return lines([*wrap((entry.text, "bold"), width), Content(""), *_lines(entry.details, width)])
     ended = "running" if entry.exit_code is None else f"exit {entry.exit_code} after {duration_text(entry.seconds)}"
     who = "as root" if entry.as_root else "as you"

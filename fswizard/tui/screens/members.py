@@ -23,8 +23,8 @@ from fswizard.tui.drawing import Piece, arrow, cut, fit, lines, paragraphs, radi
 from fswizard.tui.targets import first_sentences, losing
 from fswizard.tui.threads import in_background, tell
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
 
 if TYPE_CHECKING:
     from fswizard.targets.device_checks import Offer
@@ -73,15 +73,15 @@ class MembersScreen(ModalScreen[Members | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window tall") as window:
             window.border_title = "Several disks or images, for arrays"
-            yield Static(id="said", markup=False)
-            yield Rows(id="members", ticks=True, changes=True)
+            yield Static(id="message", markup=False)
+            yield ChoiceList(id="members", ticks=True, changes=True)
             yield Canvas(id="words")
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._fill()
         self._say()
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).focus()
         self.query_one("#words", Canvas).show(self._words)
         for drive in self._drives:
             in_background(self._look, self.wizard, drive)
@@ -99,21 +99,21 @@ class MembersScreen(ModalScreen[Members | None]):
     # The list
 
     def _fill(self) -> None:
-        rows = [headline("nothing", "Nothing is lost"), Row(IMAGES, self._images_row)]
+        rows = [headline("nothing", "Nothing is lost"), ListRow(IMAGES, self._images_row)]
         rows += [gap("gap"), headline("erased", "Erased, for the better measurement")]
         for drive in self._drives:
             rows += self._rows_of(drive)
-        self.query_one(Rows).rows = tuple(rows)
+        self.query_one(ChoiceList).rows = tuple(rows)
 
-    def _rows_of(self, drive: Drive) -> list[Row]:
+    def _rows_of(self, drive: Drive) -> list[ListRow]:
         offers = self._offers.get(drive.name)
         if offers is None:
-            return [Row(f"wait:{drive.name}", _line(drive, "looking at it …"), False)]
+            return [ListRow(f"wait:{drive.name}", _line(drive, "looking at it …"), False)]
         usable = [offer for offer in offers if offer.refused is None]
         if not usable:
             why = next((offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone.")
-            return [Row(f"no:{drive.name}", _line(drive, why, refused=True), False)]
-        return [Row(offer.path, _device(offer, drive, offer.path in self._paths)) for offer in usable]
+            return [ListRow(f"no:{drive.name}", _line(drive, why, refused=True), False)]
+        return [ListRow(offer.path, _device(offer, drive, offer.path in self._paths)) for offer in usable]
 
     def _images_row(self, width: int, on: bool) -> Content:
         chosen = not self._paths
@@ -127,8 +127,8 @@ class MembersScreen(ModalScreen[Members | None]):
         pairs = ((drive, offer) for drive in self._drives for offer in self._offers.get(drive.name, ()))
         return {offer.path: (drive, offer) for drive, offer in pairs if offer.refused is None}
 
-    @on(Rows.Ticked)
-    def _tick(self, event: Rows.Ticked) -> None:
+    @on(ChoiceList.Ticked)
+    def _tick(self, event: ChoiceList.Ticked) -> None:
         event.stop()
         if event.key == IMAGES:
             self._paths = []
@@ -141,8 +141,8 @@ class MembersScreen(ModalScreen[Members | None]):
         self._fill()
         self._say()
 
-    @on(Rows.Changed)
-    def _turn(self, event: Rows.Changed) -> None:
+    @on(ChoiceList.Changed)
+    def _turn(self, event: ChoiceList.Changed) -> None:
         event.stop()
         if event.key == IMAGES:
             self._images = max(FEWEST, min(MOST, self._images + event.direction))
@@ -157,7 +157,7 @@ class MembersScreen(ModalScreen[Members | None]):
             count = len(self._paths)
             disks = (f"{count} disk{'s' * (count != 1)}: ", "bold")
             pieces = (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
-        self.query_one("#said", Static).update(text(*pieces))
+        self.query_one("#message", Static).update(text(*pieces))
         self.query_one("#words", Canvas).show(self._words)
 
     def _room(self) -> tuple[Piece, ...]:

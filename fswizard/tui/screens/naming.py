@@ -52,7 +52,7 @@ class NamingScreen(StepScreen):
         try:
             place = self.wizard.backend.named_place(directory)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self.show_error, error)
             return
         tell(self, self._named, place)
 

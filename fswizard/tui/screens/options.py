@@ -18,8 +18,8 @@ from fswizard.tui.candidates import Option, conflicts, option_row, option_tokens
 from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.layouts import chosen_tokens, layout_tokens, short_name
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.rows import Row, Rows
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -48,17 +48,17 @@ class OptionsScreen(ModalScreen[str | None]):
         with Vertical(classes="window tall") as window:
             window.border_title = f"Options of {self._filesystem.title}"
             yield Static(id="name", markup=False)
-            yield Rows(ticks=True, id="options")
+            yield ChoiceList(ticks=True, id="options")
             yield Canvas(id="words")
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._fill()
-        self.query_one(Rows).focus()
+        self.query_one(ChoiceList).focus()
 
     def _fill(self) -> None:
-        self.query_one(Rows).rows = tuple(
-            Row(
+        self.query_one(ChoiceList).rows = tuple(
+            ListRow(
                 token,
                 option_row(
                     token,
@@ -79,8 +79,8 @@ class OptionsScreen(ModalScreen[str | None]):
         options = [token for token in chosen if token not in self._of_layout]
         return short_name(self._filesystem.name, self._array, of_layout, options)
 
-    @on(Rows.Ticked)
-    def _tick(self, event: Rows.Ticked) -> None:
+    @on(ChoiceList.Ticked)
+    def _tick(self, event: ChoiceList.Ticked) -> None:
         token, option = event.key, self._options[event.key]
         if token in self._ticked:
             self._ticked.discard(token)
@@ -88,8 +88,8 @@ class OptionsScreen(ModalScreen[str | None]):
             self._ticked = {other for other in self._ticked if not conflicts(option, self._options[other])} | {token}
         self._fill()
 
-    @on(Rows.Chosen)
-    def _explain(self, event: Rows.Chosen) -> None:
+    @on(ChoiceList.Chosen)
+    def _explain(self, event: ChoiceList.Chosen) -> None:
         option = self._options[event.key]
 
         def draw(width: int) -> Content:

@@ -19,7 +19,7 @@ from fswizard.model.drive import Drive
 from fswizard.tui import probing
 from fswizard.tui.drawing import Piece, bullet, lines, text, wrap
 from fswizard.tui.threads import in_background, tell
-from fswizard.tui.widgets.box import Box
+from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
 
@@ -56,7 +56,7 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window full") as window:
             window.border_title = f"Is {self._drive.name} shingled? The probe"
-            yield Box(id="serial")
+            yield TextBox(id="serial")
             with VerticalScroll(can_focus=False):
                 yield Canvas(id="probe")
         yield KeyBar()

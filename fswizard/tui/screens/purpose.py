@@ -19,7 +19,7 @@ from fswizard.tui.drawing import cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
-from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
 
 if TYPE_CHECKING:
     from fswizard.results import Entry
@@ -63,7 +63,7 @@ class PurposeScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield Rows(id="purposes", keeps=True)
+                yield ChoiceList(id="purposes", keeps=True)
                 yield Canvas(id="below", classes="narrow-only")
             yield Canvas(id="about", classes="panel")
 
@@ -77,7 +77,7 @@ class PurposeScreen(StepScreen):
         self.query_one("#about").border_title = "What this does"
         self.mount(Static(_wordmark(), id="wordmark", markup=False), before="#heading")
         self._fill()
-        rows = self.query_one("#purposes", Rows)
+        rows = self.query_one("#purposes", ChoiceList)
         rows.highlight(self.choices.purpose)
         rows.focus()
         self._look_back()
@@ -105,22 +105,22 @@ class PurposeScreen(StepScreen):
         airy = self.size.height >= 30
         rows = []
         for name in PURPOSES:
-            rows.append(Row(name, _purpose(name)))
+            rows.append(ListRow(name, _purpose(name)))
             if airy:
                 rows.append(gap(f"after-{name}"))
         if self._leftovers:
             rows.append(headline("left", "Left behind by a run that was killed"))
-            rows += [Row(f"left-{i}", _leftover(item)) for i, item in enumerate(self._leftovers)]
+            rows += [ListRow(f"left-{i}", _leftover(item)) for i, item in enumerate(self._leftovers)]
         if self._resumable:
             rows.append(headline("resumable", "Go on with a run that was ended early"))
-            rows += [Row(f"resume-{i}", _entry(item, "↻ go on")) for i, item in enumerate(self._resumable)]
+            rows += [ListRow(f"resume-{i}", _entry(item, "↻ go on")) for i, item in enumerate(self._resumable)]
         if self._entries:
             rows.append(headline("earlier", "Earlier results"))
-            rows += [Row(f"result-{i}", _entry(item)) for i, item in enumerate(self._entries[:EARLIER])]
-        self.query_one("#purposes", Rows).rows = tuple(rows)
+            rows += [ListRow(f"result-{i}", _entry(item)) for i, item in enumerate(self._entries[:EARLIER])]
+        self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
-    @on(Rows.Chosen, "#purposes")
-    def _explain(self, event: Rows.Chosen) -> None:
+    @on(ChoiceList.Chosen, "#purposes")
+    def _explain(self, event: ChoiceList.Chosen) -> None:
         number = int(event.key.rpartition("-")[2]) if event.key[-1:].isdigit() else 0
         if event.key in PURPOSES:
             pairs = self._about(event.key)
@@ -141,7 +141,7 @@ class PurposeScreen(StepScreen):
         room = self.query_one("#below").content_size.height
         return drawn if drawn.plain.count("\n") < room else Content("")
 
-    @on(Rows.Clicked, "#purposes")
+    @on(ChoiceList.Clicked, "#purposes")
     def _clicked(self) -> None:
         self.action_forward()
 
@@ -149,7 +149,7 @@ class PurposeScreen(StepScreen):
         return action != "back" and super().check_action(action, parameters)
 
     def action_forward(self) -> None:
-        key = self.query_one("#purposes", Rows).key
+        key = self.query_one("#purposes", ChoiceList).key
         if key.startswith("result-"):
             self._open(self._entries[int(key.removeprefix("result-"))])
         elif key.startswith("resume-"):
@@ -164,13 +164,13 @@ class PurposeScreen(StepScreen):
         try:
             run = self.wizard.backend.take_up(entry.path)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self.show_error, error)
             return
         tell(self, self.wizard.take_up, run)
 
     def _choose(self, purpose: Purpose) -> None:
         if purpose != self.choices.purpose or self.choices.recipe is None:
-            self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.known.recipe_for(purpose))
+            self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
         self.wizard.go_on()
 
     @work(thread=True, exclusive=True, exit_on_error=False)
@@ -178,7 +178,7 @@ class PurposeScreen(StepScreen):
         try:
             result = self.wizard.backend.load(entry.path)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self.show_error, error)
             return
         tell(self, self.wizard.show_result, result, entry.path)
 
@@ -187,7 +187,7 @@ class PurposeScreen(StepScreen):
         try:
             not_found = self.wizard.backend.clean(leftover)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self.show_error, error)
             return
         left = tuple(item for item in self._leftovers if item is not leftover)
         tell(self, self._show_past, self._entries, left)
@@ -202,7 +202,7 @@ class PurposeScreen(StepScreen):
                 ("Afterwards", "Enter goes on to choosing a filesystem for it"),
                 ("Time", "seconds; the disk is only read from"),
             )
-        recipe = self.wizard.known.recipe_for(purpose)
+        recipe = self.wizard.machine.recipe_for(purpose)
         names = ", ".join(workload.title.lower() for workload in recipe.workloads)
         writes = sum(workload.writes_bytes for workload in recipe.workloads)
         pairs = [("For", recipe.why), ("Measures", names)]

@@ -17,11 +17,11 @@ from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome
+from fswizard.tui.preferences import NEED, WEIGHT, PreferenceList
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
-from fswizard.tui.tuning import NEED, WEIGHT, TuningRows
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.rows import Rows
+from fswizard.tui.widgets.choice_list import ChoiceList
 
 UNFINISHED = ("time-up", "stopped", "cancelled", "failed", "killed")
 
@@ -59,13 +59,13 @@ class ResultScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(id="outcome"):
             yield VerticalScroll(Canvas(id="report"), id="reports", can_focus=False)
-            yield TuningRows(id="tuning", classes="panel")
+            yield PreferenceList(id="preferences", classes="panel")
 
     def on_mount(self) -> None:
         super().on_mount()
         result = self._result
         plan = result.plan
-        tuning = self.query_one(TuningRows)
+        tuning = self.query_one(PreferenceList)
         tuning.border_title = "Rank it your way"
         tuning.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
         self.query_one("#question", Static).update("Looking at the figures …")
@@ -78,11 +78,11 @@ class ResultScreen(StepScreen):
 
     @work(thread=True, exclusive=True, group="conclude")
     def _conclude(self) -> None:
-        tuning = self.query_one(TuningRows)
+        tuning = self.query_one(PreferenceList)
         try:
             findings = self.wizard.backend.conclude(self._result, tuning.weights, tuning.needs)
         except FswizardError as error:
-            tell(self, self.complain, error)
+            tell(self, self.show_error, error)
             return
         tell(self, self._show, findings)
 
@@ -102,8 +102,8 @@ class ResultScreen(StepScreen):
     def on_resize(self) -> None:
         self.call_after_refresh(self._head)
 
-    @on(Rows.Changed)
-    @on(Rows.Ticked)
+    @on(ChoiceList.Changed)
+    @on(ChoiceList.Ticked)
     def _tuned(self) -> None:
         self._conclude()
 
@@ -133,14 +133,14 @@ class ResultScreen(StepScreen):
         self._tune(NEED)
 
     def _tune(self, kind: str) -> None:
-        tuning = self.query_one(TuningRows)
-        self.set_class(True, "-tuning")
+        tuning = self.query_one(PreferenceList)
+        self.set_class(True, "-preferences")
         tuning.focus()
         tuning.highlight_first(kind)
 
     def action_back(self) -> None:
-        if self.focused is self.query_one(TuningRows):
-            self.set_class(False, "-tuning")
+        if self.focused is self.query_one(PreferenceList):
+            self.set_class(False, "-preferences")
             self.set_focus(None)
         elif self.wizard.running is None or not self._has_run:
             self.wizard.visit("purpose")

@@ -23,7 +23,7 @@ from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import Box
+from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ NO_ROOT = (
 )
 
 
-class SerialBox(Box):
+class SerialBox(TextBox):
     """Where the serial number is typed; the plan can be scrolled meanwhile."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -145,7 +145,7 @@ class ReviewScreen(StepScreen):
     def _planned(self, plan: Plan, rights: State, questions: tuple[Question, ...] = ()) -> None:
         self._plan = plan
         self._questions, self._answers = questions, []
-        self.wizard.wish(plan=plan)
+        self.wizard.choose(plan=plan)
         if self.wizard.measuring:
             self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
         elif plan.target.kind != "directory" and rights in NO_WAY:
@@ -181,7 +181,7 @@ class ReviewScreen(StepScreen):
         elif self._plan is not None:
             self._begin(self._plan)
         elif self._problem is not None:
-            self.complain(self._problem)
+            self.show_error(self._problem)
 
     # A disk that is given up
 
@@ -238,14 +238,14 @@ class ReviewScreen(StepScreen):
         if typed.rpartition(",")[2] not in asked.identifiers:
             hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."
             error = Refused(error.message, hint)
-        self.complain(error)
+        self.show_error(error)
 
     @work(exclusive=True, group="begin")
     async def _begin(self, plan: Plan) -> None:
         try:
             await self.wizard.begin(plan)
         except FswizardError as error:
-            self.complain(error)
+            self.show_error(error)
 
 
 def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Question] = ()) -> Content:

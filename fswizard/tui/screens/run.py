@@ -11,11 +11,9 @@ from textual.widgets import Static
 
 from fswizard.tui import live
 from fswizard.tui.drawing import text
-from fswizard.tui.running import Running
-from fswizard.tui.runstate import RunState
+from fswizard.tui.runstate import RunMonitor, RunState
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.cached_render import KeptVertical
-from fswizard.tui.widgets.canvas import Canvas, LiveCanvas
+from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
@@ -48,7 +46,7 @@ class RunScreen(StepScreen):
 
     def body(self) -> ComposeResult:
         yield LiveCanvas(id="progress")
-        with KeptVertical(id="measuring"):
+        with CachedVertical(id="measuring"):
             yield Canvas(id="standing")
             yield LiveCanvas(id="now")
         yield LiveCanvas(id="tail")
@@ -64,11 +62,11 @@ class RunScreen(StepScreen):
         self.query_one("#tail").border_title = "Programs"
         self._draw()
         self.set_interval(FRAME_S, self._draw)
-        if self._held.state.ended:
+        if self._run.state.ended:
             self.run_is_over()
 
     @property
-    def _held(self) -> Running:
+    def _run(self) -> RunMonitor:
         assert self.wizard.running is not None
         return self.wizard.running
 
@@ -79,7 +77,7 @@ class RunScreen(StepScreen):
     def _draw(self) -> None:
         if not self.display:  # the screen is being taken down
             return
-        held, state, now_s = self._held, self._held.state, self.wizard.clock()
+        held, state, now_s = self._run, self._run.state, self.wizard.clock()
         before, self._shown = self._shown, state
         if state is before and now_s - self._drawn_s < SPINNER_S:
             return
@@ -115,7 +113,7 @@ class RunScreen(StepScreen):
             tail = self.query_one("#tail", Canvas)
             tail.show(lambda width: live.tail(state, width, tail.content_size.height))
 
-    def _doing(self, running: Running, frame: int, width: int) -> Content:
+    def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
             words = running.state.step.title if running.state.step else ""
             return text(("Stopping: ", "bold $warning"), "everything that the run made is removed. ", (words, "$muted"))
@@ -129,7 +127,7 @@ class RunScreen(StepScreen):
         self._shown = None
         self._draw()
         self._ended = True
-        running, state = self._held, self._held.state
+        running, state = self._run, self._run.state
         self.refresh_bindings()
         if running.problem is not None:
             self.query_one("#question", Static).update(text(("✗ ", "bold $error"), running.problem.message))
@@ -144,22 +142,22 @@ class RunScreen(StepScreen):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        over = self._held.state.ended
+        over = self._run.state.ended
         if action in ("pause", "skip", "stop"):
-            return not over and not self._held.stopping
+            return not over and not self._run.stopping
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
 
     def action_pause(self) -> None:
-        self._held.toggle_pause()
+        self._run.toggle_pause()
         self._shown = None
 
     def action_skip(self) -> None:
-        step = self._held.state.step
+        step = self._run.state.step
         if step is not None and step.candidate:
             self.notify(f"{step.candidate} is left out of the rest.", markup=False)
-        self._held.skip()
+        self._run.skip()
 
     def action_stop(self) -> None:
         self.action_back()
@@ -167,13 +165,13 @@ class RunScreen(StepScreen):
     def action_log(self) -> None:
         from fswizard.tui.screens.log import LogScreen
 
-        self.wizard.push_screen(LogScreen(self._held))
+        self.wizard.push_screen(LogScreen(self._run))
 
     def action_back(self) -> None:
         """Leaving ends the run: ask once."""
-        if self._held.stopping:
+        if self._run.stopping:
             return
-        if self._held.state.ended:
+        if self._run.state.ended:
             super().action_back()
             return
         from fswizard.tui.screens.leave import LeaveScreen

@@ -17,7 +17,7 @@ from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider,
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing
-from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
 
 MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three times", 5.0: "five times"}
 
@@ -39,7 +39,7 @@ class WorkloadsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield Rows(id="weights", changes=True, keeps=True)
+                yield ChoiceList(id="weights", changes=True, keeps=True)
                 yield Canvas(id="share", classes="wide-only")
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -47,10 +47,10 @@ class WorkloadsScreen(StepScreen):
     def on_mount(self) -> None:
         super().on_mount()
         if self.choices.recipe is None:
-            self.wizard.wish(recipe=self.wizard.known.recipe_for(self.choices.purpose))
+            self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
         self.query_one(".panel").border_title = "What it stands for"
         self._fill()
-        rows = self.query_one("#weights", Rows)
+        rows = self.query_one("#weights", ChoiceList)
         rows.focus()
 
     @property
@@ -61,13 +61,13 @@ class WorkloadsScreen(StepScreen):
     def _fill(self) -> None:
         recipe = self._recipe
         rows = [
-            Row("recipe", _dial("Recipe", recipe.title)),
-            Row("time", _dial("Time", f"up to {duration_text(self.choices.budget_s)}")),
+            ListRow("recipe", _dial("Recipe", recipe.title)),
+            ListRow("time", _dial("Time", f"up to {duration_text(self.choices.budget_s)}")),
             gap("gap"),
             headline("workloads", "Workloads and how much each one counts"),
         ]
-        rows += [Row(f"w:{w.name}", _weight_row(w, self.choices.weight(w.name))) for w in recipe.workloads]
-        self.query_one("#weights", Rows).rows = tuple(rows)
+        rows += [ListRow(f"w:{w.name}", _weight_row(w, self.choices.weight(w.name))) for w in recipe.workloads]
+        self.query_one("#weights", ChoiceList).rows = tuple(rows)
         workloads = [workload for workload in recipe.workloads if self.choices.weight(workload.name) > 0]
         self.query_one("#share", Canvas).show(lambda width: _time_shares(workloads, width))
         self._estimate()
@@ -88,9 +88,9 @@ class WorkloadsScreen(StepScreen):
             f"\nWear: {wear}." if wear else "",
         )
 
-    @on(Rows.Chosen, "#weights")
+    @on(ChoiceList.Chosen, "#weights")
     def _explain(self) -> None:
-        key = self.query_one("#weights", Rows).key
+        key = self.query_one("#weights", ChoiceList).key
         recipe = self._recipe
         for canvas in self.query("#about, #below").results(Canvas):
             brief = canvas.id == "below"
@@ -102,20 +102,20 @@ class WorkloadsScreen(StepScreen):
             else:
                 canvas.show(_recipe_words(recipe, brief, self.choices.comparing))
 
-    @on(Rows.Changed, "#weights")
-    def _change(self, event: Rows.Changed) -> None:
+    @on(ChoiceList.Changed, "#weights")
+    def _change(self, event: ChoiceList.Changed) -> None:
         if event.key == "recipe":
             self._turn_recipe(event.direction)
         elif event.key == "time":
-            self.wizard.wish(time_limit_s=turned(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
+            self.wizard.choose(time_limit_s=turned(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
         else:
             self._turn_weight(event.key.removeprefix("w:"), event.direction)
         self._fill()
 
     def _turn_recipe(self, direction: int) -> None:
-        recipes = self.wizard.known.recipes
+        recipes = self.wizard.machine.recipes
         number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
-        self.wizard.wish(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
+        self.wizard.choose(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
 
     def _turn_weight(self, name: str, direction: int) -> None:
         weight = turned(WEIGHTS, self.choices.weight(name), direction)
@@ -123,7 +123,7 @@ class WorkloadsScreen(StepScreen):
         if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
             self.notify("One workload must count for something.")
             return
-        self.wizard.wish(weights=weights)
+        self.wizard.choose(weights=weights)
 
 
 TIME_WORDS = (

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 
-class Box(Input):
+class TextBox(Input):
     """Textual's own, with a cursor that stands still and Enter among the keys that are shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "take this")]

@@ -1,4 +1,8 @@
-"""A widget that is drawn for the width it has, by a function."""
+"""Widgets whose lines are kept until something about them changes; a canvas is drawn by a function, for its width.
+
+With every picture Textual asks all widgets of a screen for all their lines, also where one line of one of them changed
+(textual/_compositor.py, _get_renders), and each works out its background anew for that.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.segment import Segment
+from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.strip import Strip
-
-from fswizard.tui.widgets.cached_render import Kept
+from textual.widget import Widget
+from textual.widgets import Static
 
 Drawing = Callable[[int], Content]
 """Content for a width in cells."""
@@ -21,7 +26,34 @@ def nothing(width: int) -> Content:
     return Content("")
 
 
-class Canvas(Kept):
+class Cached(Widget):
+    """Draws only after a refresh, in another size, or with other styles."""
+
+    _kept: tuple[Region, list[Strip]] | None = None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self._kept is None or self._kept[0] != crop:
+            self._kept = (crop, super().render_lines(crop))
+        return self._kept[1]
+
+    def refresh(self, *regions: Region, **how: Any) -> Any:
+        self._kept = None
+        return super().refresh(*regions, **how)
+
+    def notify_style_update(self) -> None:
+        self._kept = None
+        super().notify_style_update()
+
+
+class CachedStatic(Cached, Static):
+    """Words."""
+
+
+class CachedVertical(Cached, Vertical):
+    """One below the other."""
+
+
+class Canvas(Cached):
     """Shows what its function draws; drawn anew when the width changes or another function is given."""
 
     ALLOW_SELECT = True

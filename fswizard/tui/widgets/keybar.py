@@ -9,14 +9,14 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from fswizard.tui.widgets.cached_render import KeptStatic
+from fswizard.tui.widgets.canvas import CachedStatic
 
 RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
 LAST = {"f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}
 NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": "F1", "f2": "F2", "tab": "tab"}
 
 
-class KeyBar(KeptStatic, can_focus=False):
+class KeyBar(CachedStatic, can_focus=False):
     """Keys that work right now; a click does what the key does."""
 
     ALLOW_SELECT = False

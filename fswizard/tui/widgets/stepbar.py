@@ -10,7 +10,7 @@ from textual.style import Style
 
 from fswizard.tui.choices import StepName
 from fswizard.tui.drawing import text
-from fswizard.tui.widgets.cached_render import KeptStatic
+from fswizard.tui.widgets.canvas import CachedStatic
 
 Titles = Mapping[StepName, str]
 TITLES: Titles = {
@@ -24,7 +24,7 @@ TITLES: Titles = {
 }
 
 
-class StepBar(KeptStatic, can_focus=False):
+class StepBar(CachedStatic, can_focus=False):
     """Steps on one line; a step that can be returned to can be clicked."""
 
     ALLOW_SELECT = False

@@ -11,14 +11,14 @@ from textual.content import Content
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, turned
 from fswizard.tui.drawing import cut, fit, slider, text, tick
-from fswizard.tui.widgets.rows import Draw, Row, Rows, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
 
 WEIGHT = "w:"
 NEED = "n:"
 
 
-class TuningRows(Rows):
-    """Holds the weights and needs as they stand now; posts Rows.Changed and Rows.Ticked after a change."""
+class PreferenceList(ChoiceList):
+    """Holds the weights and needs as they stand now; posts ChoiceList.Changed and ChoiceList.Ticked after a change."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(ticks=True, changes=True, **arguments)
@@ -41,10 +41,10 @@ class TuningRows(Rows):
 
     def _fill(self) -> None:
         rows = [headline("weights", "How much each counts")]
-        rows += [Row(WEIGHT + name, self._slider(name)) for name in self.weights]
+        rows += [ListRow(WEIGHT + name, self._slider(name)) for name in self.weights]
         if self._known:
             rows += [gap("between"), headline("needs", "I cannot do without")]
-            rows += [Row(NEED + name, self._tick(name)) for name in self._known]
+            rows += [ListRow(NEED + name, self._tick(name)) for name in self._known]
         self.rows = tuple(rows)
 
     def _slider(self, name: str) -> Draw:
@@ -67,8 +67,8 @@ class TuningRows(Rows):
 
         return draw
 
-    @on(Rows.Changed)
-    def _turn(self, event: Rows.Changed) -> None:
+    @on(ChoiceList.Changed)
+    def _turn(self, event: ChoiceList.Changed) -> None:
         name = event.key.removeprefix(WEIGHT)
         if name not in self.weights:
             return
@@ -77,8 +77,8 @@ class TuningRows(Rows):
             self.weights = weights
             self.redraw()
 
-    @on(Rows.Ticked)
-    def _toggle(self, event: Rows.Ticked) -> None:
+    @on(ChoiceList.Ticked)
+    def _toggle(self, event: ChoiceList.Ticked) -> None:
         name = event.key.removeprefix(NEED)
         if not event.key.startswith(NEED):
             return

@@ -21,7 +21,7 @@ Draw = Callable[[int, bool], Content]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListRow:
     """One line, or several, of a list."""
 
     key: str
@@ -30,17 +30,17 @@ class Row:
     """False for headings and remarks."""
 
 
-def gap(key: str) -> Row:
+def gap(key: str) -> ListRow:
     """An empty line."""
-    return Row(key, lambda width, on: Content(""), False)
+    return ListRow(key, lambda width, on: Content(""), False)
 
 
-def headline(key: str, words: str) -> Row:
+def headline(key: str, words: str) -> ListRow:
     """A section's name with a rule."""
-    return Row(key, lambda width, on: heading(words, width), False)
+    return ListRow(key, lambda width, on: heading(words, width), False)
 
 
-class Rows(OptionList, inherit_bindings=False):
+class ChoiceList(OptionList, inherit_bindings=False):
     """A list whose rows draw themselves for the width there is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,13 +61,13 @@ class Rows(OptionList, inherit_bindings=False):
     class Chosen(Message):
         """Another row is highlighted."""
 
-        def __init__(self, rows: Rows, key: str) -> None:
+        def __init__(self, rows: ChoiceList, key: str) -> None:
             super().__init__()
             self.rows = rows
             self.key = key
 
         @property
-        def control(self) -> Rows:
+        def control(self) -> ChoiceList:
             return self.rows
 
     class Ticked(Chosen):
@@ -76,7 +76,7 @@ class Rows(OptionList, inherit_bindings=False):
     class Changed(Chosen):
         """Left or right on a row."""
 
-        def __init__(self, rows: Rows, key: str, direction: int) -> None:
+        def __init__(self, rows: ChoiceList, key: str, direction: int) -> None:
             super().__init__(rows, key)
             self.direction = direction
 
@@ -85,7 +85,7 @@ class Rows(OptionList, inherit_bindings=False):
 
     def __init__(
         self,
-        rows: Sequence[Row] = (),
+        rows: Sequence[ListRow] = (),
         *,
         ticks: bool = False,
         changes: bool = False,
@@ -96,18 +96,18 @@ class Rows(OptionList, inherit_bindings=False):
         super().__init__(markup=False, compact=True, **arguments)
         self._keeps = keeps
         self.set_class(keeps, "-keeps")
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[ListRow, ...] = ()
         self._drawn_width = 0
         self.ticks = ticks
         self.changes = changes
         self.rows = tuple(rows)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ListRow, ...]:
         return self._rows
 
     @rows.setter
-    def rows(self, rows: Sequence[Row]) -> None:
+    def rows(self, rows: Sequence[ListRow]) -> None:
         """Show other rows; the highlight stays on the same key where that is still there."""
         kept = self.key
         same_keys = [row.key for row in rows] == [row.key for row in self._rows]
