@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,9 +19,6 @@ from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, pa
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.ratios import bar, scale
-
-if TYPE_CHECKING:
-    from fswizard.tui.app import FswizardApp
 
 
 class ComparisonScreen(ModalScreen[None]):
@@ -57,8 +54,7 @@ class ComparisonScreen(ModalScreen[None]):
         area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
 
     def action_copy(self) -> None:
-        wizard = cast("FswizardApp", self.app)
-        wizard.copy_to_clipboard(render(self._comparison, *self._names))
+        self.app.copy_to_clipboard(render(self._comparison, *self._names))
         self.notify("The comparison is in the clipboard, where the terminal allows it.")
 
 
