@@ -1,57 +1,37 @@
-"""The wizard: which screen comes next, and what was chosen on the way."""
+"""The program around the wizard: the terminal, its keys, themes, the windows over the steps, and the end."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import pkgutil
 import signal
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from rich.console import Console
 from textual import events
-from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from fswizard.errors import ExitCode, FswizardError, Missing, Refused, UsageError
-from fswizard.model.plan import Plan
+from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.result import Result
-from fswizard.model.text import safe
 from fswizard.system import clock
-from fswizard.tui.backend import Backend, RunHandle
-from fswizard.tui.choices import StepName, WizardChoices
-from fswizard.tui.machine import MachineCache
+from fswizard.tui.backend import Backend
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.runstate import RunMonitor
-from fswizard.tui.screens.base import StepScreen, WizardScreen
+from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
+from fswizard.tui.wizard import Wizard
 
-if TYPE_CHECKING:
-    from fswizard.targets.privilege import Purpose
-
-SCREENS: dict[StepName, str] = {
-    "purpose": "fswizard.tui.screens.purpose:PurposeScreen",
-    "drive": "fswizard.tui.screens.drive:DriveScreen",
-    "filesystems": "fswizard.tui.screens.filesystems:FilesystemsScreen",
-    "workloads": "fswizard.tui.screens.workloads:WorkloadsScreen",
-    "review": "fswizard.tui.screens.review:ReviewScreen",
-    "run": "fswizard.tui.screens.run:RunScreen",
-    "result": "fswizard.tui.screens.result:ResultScreen",
-}
-"""Imported when they are shown, so that the first picture comes quickly."""
-PLACES = "fswizard.tui.screens.locations:LocationsScreen"
-"""What the second step is where existing directories are compared."""
 INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
 
-class FswizardApp(App[int]):
+class FswizardApp(Wizard):
     """Which filesystem, with which mount options, for this disk and this use."""
 
     TITLE = "fswizard"
@@ -70,34 +50,28 @@ class FswizardApp(App[int]):
         backend: Backend | None = None,
         *,
         choices: WizardChoices | None = None,
-        start: StepName = "purpose",
+        start: str = "purpose",
         running: RunMonitor | None = None,
         result: Result | None = None,
         clock: Callable[[], float] = clock.monotonic,
         few_colours: bool = False,
     ) -> None:
-        super().__init__(driver_class=Terminal)
+        super().__init__(
+            backend or Backend(),
+            choices=choices or WizardChoices(),
+            start=start,
+            running=running,
+            result=result,
+            clock=clock,
+            driver_class=Terminal,
+        )
         self.register_theme(DARK_16 if few_colours else DARK)
         self.register_theme(LIGHT_16 if few_colours else LIGHT)
         self.theme = DARK.name
-        self.backend = backend or Backend()
-        self.choices = choices or WizardChoices()
-        self.clock = clock
-        self.running = running
-        self.result = result
-        """The result that the last step shows."""
-        self.result_path: Path | None = None
-        self.taken_up: RunHandle | None = None
-        """An earlier run that the review is about, instead of a new one."""
-        self.machine = MachineCache(self.backend)
         self._input_grace_until_s = clock()
-        self._start: StepName = start
-        steps = self.choices.steps
-        self._visited: set[StepName] = set(steps[: steps.index(start) + 1])
-        self._leaving = False
 
     def on_mount(self) -> None:
-        self.visit(self._start)
+        self.visit(self.step)
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGTERM, self.leave_now)
@@ -118,55 +92,6 @@ class FswizardApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
 
-    @property
-    def reachable(self) -> tuple[StepName, ...]:
-        """Steps that can be gone to from here."""
-        steps = self.choices.steps
-        seen = [steps.index(step) for step in self._visited if step in steps and step not in ("run", "result")]
-        furthest = max(seen, default=0)
-        reached = list(steps[: furthest + 1])
-        if self.running is not None:
-            reached.append("run")
-        if self.result is not None:
-            reached.append("result")
-        return tuple(dict.fromkeys(reached))
-
-    def choose(self, **changes: Any) -> None:
-        """Replace some of the choices."""
-        self.choices = replace(self.choices, **changes)
-
-    def visit(self, step: StepName) -> None:
-        """Show a step."""
-        self._visited.add(step)
-        screen = _screen(PLACES if step == "drive" and self.choices.comparing else SCREENS[step])
-        if isinstance(self.screen, StepScreen):
-            self.switch_screen(screen)
-        else:
-            self.push_screen(screen)
-
-    def action_visit(self, step: StepName) -> None:
-        if step in self.reachable:
-            self.visit(step)
-
-    def go_on(self) -> None:
-        """To the step after this one."""
-        steps = self.choices.steps
-        here = self.screen
-        if isinstance(here, StepScreen) and steps[-1] != here.STEP:
-            self.visit(steps[steps.index(here.STEP) + 1])
-
-    def go_back(self) -> None:
-        """To the step before this one; from the first, out."""
-        steps = self.choices.steps
-        here = self.screen
-        if not isinstance(here, StepScreen):
-            return
-        number = steps.index(here.STEP)
-        if number == 0:
-            self.action_leave()
-        else:
-            self.visit(steps[number - 1])
-
     def action_toggle_dark(self) -> None:
         """Light or dark."""
         light = self.theme == LIGHT.name
@@ -174,9 +99,9 @@ class FswizardApp(App[int]):
 
     def action_explain(self) -> None:
         """Help on the screen that is shown."""
-        from fswizard.tui.screens.help import HelpScreen
+        from fswizard.tui.screens.dialogs import HelpScreen
 
-        if isinstance(self.screen, WizardScreen):
+        if isinstance(self.screen, WizardScreen) and self.screen.HELP:
             self.push_screen(HelpScreen(self.screen.HELP))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -191,82 +116,6 @@ class FswizardApp(App[int]):
 
         self.push_screen(HistoryScreen())
 
-    def take_up(self, run: RunHandle) -> None:
-        """Review an earlier run that is to go on."""
-        self.taken_up = run
-        self._close_windows()
-        self.visit("review")
-
-    def show_result(self, result: Result, path: Path) -> None:
-        """Show a result, whether it was measured just now or long ago."""
-        self.result, self.result_path = result, path
-        self._close_windows()
-        self.visit("result")
-
-    def _close_windows(self) -> None:
-        while not isinstance(self.screen, StepScreen) and len(self.screen_stack) > 1:
-            self.pop_screen()
-
-    # A run
-
-    @property
-    def measuring(self) -> bool:
-        """A run goes on."""
-        return self.running is not None and not self.running.state.ended
-
-    async def begin(self, plan: Plan) -> None:
-        """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
-        if plan.target.kind != "directory":
-            from fswizard.targets import privilege
-
-            where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-            await self.authorise(privilege.purpose(plan), f"making and mounting filesystems on {where}")
-        if self.measuring:
-            return
-        self.result = None
-        run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
-        self.running = RunMonitor(run, plan, self.clock)
-        self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
-        self.visit("run")
-
-    async def authorise(self, needed: Purpose, text: str) -> None:
-        """Have sudo ask for the password on the terminal where it has to, and the helper whether a disk be erased.
-
-        Missing where root cannot be had, Refused where the user says no.
-        """
-        found = await asyncio.to_thread(self.backend.privilege, needed)
-        if found in ("root", "pkexec") or (found == "sudo" and not needed.devices):
-            return
-        if found in ("sudo-refuses", "unknown-caller", "none"):
-            self.backend.authorise(needed)  # says what is missing
-        try:
-            with self.suspend():
-                error = self._ask_on_the_terminal(needed, text)  # not raised: the screen would not come back
-        except SuspendNotSupported as unsupported:
-            raise Missing(
-                f"{text[:1].upper()}{text[1:]} needs root, and the password cannot be asked for here.",
-                "Run `sudo -v` in this terminal first, or log in as root.",
-            ) from unsupported
-        if isinstance(error, Refused):
-            raise error
-        if error:
-            raise Missing(
-                "sudo gave no rights: the password was wrong, or it is not for you. Nothing has begun.",
-                "⏎ asks again; “Compare what I have” on the first screen needs no root.",
-            )
-
-    def _ask_on_the_terminal(self, needed: Purpose, text: str) -> FswizardError | None:
-        then = ", and then you are asked once more whether to erase" if needed.devices else ""
-        print(f"\nfswizard needs root for {safe(text)}.\nsudo asks for your password{then}.")
-        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
-        try:
-            self.backend.authorise(needed)
-        except FswizardError as error:
-            return error
-        finally:
-            signal.signal(signal.SIGINT, before)
-        return None
-
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED):
             self._run_is_over()
@@ -275,17 +124,15 @@ class FswizardApp(App[int]):
         running = self.running
         if running is None:
             return
-        if self._leaving:
+        if self.leaving:
             self.exit(int(ExitCode.CANCELLED))
             return
-        measured = running.state.judgement is not None
-        if measured:
+        if running.state.judgement is not None:
             try:
-                self.result = self.backend.load(running.run.path)
-                self.result_path = running.run.path
+                self.result, self.result_path = self.backend.load(running.run.path), running.run.path
             except FswizardError as error:
                 running.problem = running.problem or error
-        from fswizard.tui.screens.leave import LeaveScreen
+        from fswizard.tui.screens.dialogs import LeaveScreen
         from fswizard.tui.screens.run import RunScreen
 
         before = self.screen
@@ -298,30 +145,12 @@ class FswizardApp(App[int]):
 
     def action_leave(self) -> None:
         """Quit; while a run goes on, ask once."""
-        if not self.measuring:
-            self.exit(int(ExitCode.OK))
-            return
-        from fswizard.tui.screens.leave import LeaveScreen
+        from fswizard.tui.screens.dialogs import LeaveScreen
 
-        if isinstance(self.screen, LeaveScreen):
-            self.leave_now()
-        else:
+        if self.measuring and not isinstance(self.screen, LeaveScreen):
             self.push_screen(LeaveScreen(quitting=True))
-
-    def leave_now(self) -> None:
-        """Quit without a question, after a run has cleaned up."""
-        self._leaving = True
-        if self.measuring and self.running is not None:
-            self.running.stop()
-            self._close_windows()
-            self.visit("run")
         else:
-            self.exit(int(ExitCode.OK))
-
-
-def _screen(name: str) -> StepScreen:
-    screen: StepScreen = pkgutil.resolve_name(name)()
-    return screen
+            self.leave_now()
 
 
 def run_wizard() -> int:

@@ -1,14 +1,19 @@
-"""Everything that the wizard asks of the rest of the program, in one place, so that tests can stand in for it."""
+"""The facade of the machine: everything that the wizard asks of the rest of the program, which tests can stand in for.
+
+No other module of the wizard imports disks, targets, filesystems, sessions, or results. Their types are named here.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fswizard.errors import FswizardError, UsageError
+from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -22,7 +27,7 @@ from fswizard.system import host
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.drives.probe import ProbeProgress, ProbeResult
+    from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
@@ -30,6 +35,14 @@ if TYPE_CHECKING:
     from fswizard.targets.device_checks import Offer, Question
     from fswizard.targets.journal import Leftover
     from fswizard.targets.privilege import Purpose, State
+
+__all__ = [
+    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "Place", "ProbePlan", "ProbeProgress",
+    "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
+]  # fmt: skip
+
+NO_WAY = ("sudo-refuses", "unknown-caller", "none")
+"""States of `Backend.privilege` in which root cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +126,18 @@ class Backend:
 
         from fswizard.targets.locations import NOT_ON_A_DISK, filesystem_type
 
-        found: dict[int, str] = {}
+        by_device: dict[int, str] = {}
         home = Path.home()
         directories = (home, Path("/var/tmp"), *(Path(p.mountpoint) for p in psutil.disk_partitions(all=False)))
         for directory in directories:
             try:
                 if directory.is_dir() and os.access(directory, os.W_OK | os.X_OK):
-                    found.setdefault(directory.stat().st_dev, str(directory))
+                    by_device.setdefault(directory.stat().st_dev, str(directory))
             except OSError:
                 continue
-        return tuple(self.named_place(path) for path in found.values() if filesystem_type(path) not in NOT_ON_A_DISK)
+        return tuple(
+            self.named_place(path) for path in by_device.values() if filesystem_type(path) not in NOT_ON_A_DISK
+        )
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
@@ -136,11 +151,18 @@ class Backend:
 
         return find_target(path, serial=serial)
 
-    def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
-        """Carries it out, blocking; the result comes last."""
+    def probe(
+        self, target: ProbeTarget, stopped: Callable[[], bool], progress: Callable[[ProbeProgress], object]
+    ) -> ProbeResult:
+        """Carries it out, blocking, and calls `progress` about twice a second."""
+        from fswizard.drives.probe import ProbeResult
         from fswizard.targets.device_probe import run_probe
 
-        return run_probe(target, stopped=stopped)
+        for report in run_probe(target, stopped=stopped):
+            if isinstance(report, ProbeResult):
+                return report
+            progress(report)
+        raise AssertionError("a probe ends with its result")
 
     def probed(self, drive: Drive, result: ProbeResult) -> Drive:
         """The drive, with what a probe found among its evidence."""
@@ -220,7 +242,7 @@ class Backend:
             candidates = tuple(map(directory_candidate, choices.places))
             place = next(iter(choices.places), "")
         else:
-            devices = choices.members or ((choices.device,) if choices.device else ())
+            devices = choices.devices
             if not devices and not place and drive is None:
                 place = default_directory()
             size_bytes = choices.member_bytes if devices else choices.recipe.image_bytes
@@ -240,27 +262,18 @@ class Backend:
 
         if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
+        given = partial(
+            Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s
+        )
         if choices.comparing:
-            return make_plan(
-                Choices(
-                    choices.recipe,
-                    target=TargetChoice("directory", ",".join(choices.places)),
-                    weights=choices.weights,
-                    needs=choices.needs,
-                    time_limit_s=choices.time_limit_s,
-                )
-            )
-        image = TargetChoice("image", choices.directory, others=(choices.directory,) * (choices.images - 1))
-        devices = choices.members or ((choices.device,) if choices.device else ())
+            return make_plan(given(target=TargetChoice("directory", ",".join(choices.places))))
+        kind = "device" if choices.devices else "image"
+        first, *others = choices.devices or (choices.directory,) * choices.images
         return make_plan(
-            Choices(
-                choices.recipe,
-                candidates=tuple(self.parse_candidate(name) for name in choices.candidates),
+            given(
+                candidates=tuple(map(self.parse_candidate, choices.candidates)),
                 baseline=choices.against,
-                target=TargetChoice("device", devices[0], others=devices[1:]) if devices else image,
-                weights=choices.weights,
-                needs=choices.needs,
-                time_limit_s=choices.time_limit_s,
+                target=TargetChoice(kind, first, others=tuple(others)),
                 drive=choices.written_drive,
             )
         )
@@ -279,6 +292,12 @@ class Backend:
         from fswizard.targets import device_checks
 
         return device_checks.confirmed(plan, typed)
+
+    def purpose(self, plan: Plan | None = None) -> Purpose:
+        """What root is needed for: to carry out a plan, or else to probe a device."""
+        from fswizard.targets import privilege
+
+        return privilege.purpose(plan) if plan else privilege.PROBE
 
     def privilege(self, needed: Purpose) -> State:
         from fswizard.targets import privilege
@@ -307,8 +326,8 @@ class Backend:
         from fswizard.session import resuming
         from fswizard.session.session import Session
 
-        found = resuming.take_up(path)
-        return Session(found.plan, found.path, earlier=found.earlier)
+        run = resuming.take_up(path)
+        return Session(run.plan, run.path, earlier=run.earlier)
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.advice import conclude
@@ -335,6 +354,12 @@ class Backend:
         from fswizard.results import load
 
         return load(path)
+
+    def compare(self, earlier: Path, later: Path) -> Comparison:
+        """Two results side by side; FswizardError where they cannot be compared."""
+        from fswizard.stats.comparison import compare
+
+        return compare(self.load(earlier), self.load(later))
 
     def leftovers(self) -> tuple[Leftover, ...]:
         from fswizard.targets import journal

@@ -1,4 +1,4 @@
-"""How candidates, filesystems and options are shown and explained."""
+"""How candidates are shown and explained: filesystems, their options, and layouts over several disks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
-from fswizard.tui.drawing import Piece, bullet, columns, cut, facts, fit, heading, lines, text, tick, wrap
-from fswizard.tui.widgets.choice_list import Draw
+from fswizard.model.layout import DEGRADED, Array
+from fswizard.model.units import size_text
+from fswizard.tui.drawing import Piece, bullet, columns, cursor, cut, facts, fit, heading, lines, text, tick, wrap
 
 if TYPE_CHECKING:
-    from fswizard.filesystems import Availability
+    from fswizard.tui.backend import Availability
 
 SHOWN = ("checksums", "snapshots", "compression", "shrink")
 """Features that stand in the list; the others stand beside it."""
@@ -21,27 +22,25 @@ SHOWN = ("checksums", "snapshots", "compression", "shrink")
 Option = MountOption | MkfsOption
 OPTION_NAME = 20
 """Cells for an option's name, where there is room for more beside it."""
+ALONE = "Everything on it is lost with it."
+DEGRADED_TEXT = "One disk is taken away before measuring: what the layout is like until a new one is put in."
 
 
-def candidate_row(candidate: Candidate, *, ticked: bool, usable: bool, note: str, baseline: bool) -> Draw:
+def candidate_row(
+    candidate: Candidate, width: int, on: bool, *, ticked: bool, usable: bool, note: str, baseline: bool
+) -> Content:
     """Tick, name, features, and a word on why it is in the list."""
-
-    def draw(width: int, on: bool) -> Content:
-        word = 10 if width >= 40 else 0
-        room = width - 5 - (word + 2 if word else 0)
-        shown = _fitting(room - 28)
-        name = room - sum(len(feature) + 4 for feature in shown)
-        mark = text(("▌" if on else " ", "$primary"), tick(ticked, enabled=usable), " ")
-        remark = ("baseline", "$primary") if baseline else (note, "$muted")
-        return text(
-            mark,
-            fit((cut(candidate.name, name - 1), "bold" if usable else "$faint"), name),
-            _features(candidate.filesystem, shown, usable),
-            ("  ", ""),
-            fit(remark, word) if word else "",
-        )
-
-    return draw
+    word = 10 if width >= 40 else 0
+    room = width - 5 - (word + 2 if word else 0)
+    shown = _fitting(room - 28)
+    name = room - sum(len(feature) + 4 for feature in shown)
+    return text(
+        text(cursor(on), tick(ticked, enabled=usable), " "),
+        fit((cut(candidate.name, name - 1), "bold" if usable else "$faint"), name),
+        _features(candidate.filesystem, shown, usable),
+        ("  ", ""),
+        fit(("baseline", "$primary") if baseline else (note, "$muted"), word) if word else "",
+    )
 
 
 def _fitting(room: int) -> tuple[str, ...]:
@@ -115,11 +114,11 @@ def _mark(feature: Feature) -> tuple[str, str]:
 
 def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
     """The options that a candidate carries, with what the catalogue knows of them."""
-    found: list[tuple[str, Option]] = []
+    carried: list[tuple[str, Option]] = []
     for token in candidate.mount_options:
         meant = (option for option in candidate.filesystem.mount_options if option.is_meant_by(token))
-        found += [(token, option) for option in meant]
-    return found + [(option.name, option) for option in candidate.mkfs_options]
+        carried += [(token, option) for option in meant]
+    return carried + [(option.name, option) for option in candidate.mkfs_options]
 
 
 def option_words(option: Option) -> Content:
@@ -143,19 +142,17 @@ def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
     return tokens + [(option.name, option) for option in filesystem.mkfs_options]
 
 
-def option_row(token: str, option: Option, ticked: bool, *, of_layout: bool = False, of_pool: bool = False) -> Draw:
+def option_row(
+    token: str, option: Option, ticked: bool, width: int, on: bool, *, of_layout: bool = False, of_pool: bool = False
+) -> Content:
     """Tick, name as it is typed, what it does, when it acts, and a mark where it is unsafe."""
-
-    def draw(width: int, on: bool) -> Content:
-        kind = "array" if of_layout else "zpool" if of_pool else "mkfs" if isinstance(option, MkfsOption) else "mount"
-        unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
-        mark = text(("▌" if on else " ", "$primary"), tick(ticked))
-        name = min(OPTION_NAME, max(8, width - 4 - 8 - 5 - 6))
-        words = max(8, width - 4 - name - 5 - 7)
-        meaning = text(unsafe, (cut(option.text, max(0, words - unsafe.cell_length)), "$muted"))
-        return columns((mark, (cut(token, name), "bold"), meaning, (kind, "$muted")), (4, name, words, 5))
-
-    return draw
+    kind = "array" if of_layout else "zpool" if of_pool else "mkfs" if isinstance(option, MkfsOption) else "mount"
+    unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
+    name = min(OPTION_NAME, max(8, width - 4 - 8 - 5 - 6))
+    words = max(8, width - 4 - name - 5 - 7)
+    meaning = text(unsafe, (cut(option.text, max(0, words - unsafe.cell_length)), "$muted"))
+    mark = text(cursor(on), tick(ticked))
+    return columns((mark, (cut(token, name), "bold"), meaning, (kind, "$muted")), (4, name, words, 5))
 
 
 def conflicts(option: Option, other: Option) -> bool:
@@ -173,3 +170,113 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int) -> Conten
         rows.append((candidate.name, text((f"{glyph} ", style), value)))
     longest = max((cell_len(name) for name, _ in rows), default=0)
     return facts(rows, width, label=min(longest + 2, width // 3), gap=False)
+
+
+# Layouts over several disks
+
+
+def layout_header(width: int, on: bool) -> Content:
+    """Names of the columns of `layout_row`."""
+    return _line([text((name, "$faint")) for name in ("", "Layout", "Room", "May fail", "")], width)
+
+
+def layout_row(
+    candidate: Candidate,
+    width: int,
+    on: bool,
+    *,
+    members: int,
+    member_bytes: int,
+    ticked: bool,
+    usable: bool,
+    note: str,
+    baseline: bool,
+) -> Content:
+    """Tick, name, room, and how many disks may fail."""
+    mark = text(cursor(on), tick(ticked, enabled=usable))
+    name = text((cut(candidate.name, _widths(width)[1]), "bold" if usable else "$faint"))
+    style = "" if usable else "$faint"
+    room = text((size_text(room_bytes(candidate, members, member_bytes)), style))
+    array = candidate.on(members).array
+    may_fail = text((str(array.survives) if array else "none", style))
+    remark = text(("baseline", "$primary") if baseline else (note, "$muted"))
+    return _line((mark, name, room, may_fail, remark), width)
+
+
+def _widths(width: int) -> tuple[int, ...]:
+    note = 10 if width >= 56 else 0
+    return (4, max(8, width - 4 - 8 - 8 - note - 2 * (4 if note else 3)), 8, 8, note)
+
+
+def _line(cells: Sequence[Content], width: int) -> Content:
+    parts = [fit(c, w, "right" if n in (2, 3) else "left") for n, (c, w) in enumerate(zip(cells, _widths(width))) if w]
+    return fit(Content("  ").join(parts), width)
+
+
+def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
+    """The room it has, before its own structures."""
+    if candidate.array is None:
+        return member_bytes
+    return candidate.array.layout.usable_bytes(members, member_bytes)
+
+
+def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:
+    """What it is good for, its room, what it survives, and what a failed disk does."""
+    array = candidate.on(members).array
+    whole, room = size_text(members * member_bytes), size_text(room_bytes(candidate, members, member_bytes))
+    if array is None:
+        rows = [text(("On the first disk alone", "bold"))]
+        pairs = [("Room", f"{room} of {whole}"), ("May fail", "no disk"), ("Then", ALONE)]
+        return lines([*rows, facts(pairs, width, label=10, gap=False)])
+    fail = array.survives
+    more = "more " if array.degraded else ""
+    failing = f"any {fail} {more}disk{'s' * (fail != 1)}" if fail > 0 else f"no {more}disk"
+    pairs = [("Room", f"{room} of {whole}"), ("May fail", failing), ("Then", array.layout.failed)]
+    if array.degraded:
+        pairs.append(("Missing", DEGRADED_TEXT))
+    rows = [text((array.layout.title, "bold")), *wrap(array.layout.text, width)]
+    return lines([*rows, facts(pairs, width, label=10, gap=False)])
+
+
+def layout_tokens(array: Array | None) -> dict[str, MkfsOption]:
+    """What can be chosen about an array, as it is typed, beside the filesystem's own options."""
+    if array is None:
+        return {}
+    tokens = {
+        f"{option.name}={value}": MkfsOption(option.name, option.flag, value, option.text, source=option.source)
+        for option in array.layout.options
+        for value in option.values[1:]
+    }
+    tokens[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, unsafe=False, source=array.layout.source)
+    return tokens
+
+
+def chosen_tokens(array: Array | None) -> set[str]:
+    """Those of `layout_tokens` that an array has."""
+    if array is None:
+        return set()
+    chosen = {f"{name}={value}" for name, value in array.options.items()}
+    return chosen | ({DEGRADED} if array.degraded else set())
+
+
+def short_name(filesystem: str, array: Array | None, layout_words: Sequence[str], options: Sequence[str]) -> str:
+    """What people type for a filesystem with options on an array with words of its own."""
+    on_it = filesystem + (":" + ",".join(options) if options else "")
+    if array is None:
+        return on_it
+    words = [array.layout.word, *layout_words]
+    if array.layout.maker == "md":
+        return f"md:{','.join(words)}+{on_it}"
+    return f"{filesystem}:{','.join([*words, *options])}"
+
+
+def best_first(candidates: Sequence[Candidate], members: int, member_bytes: int) -> list[str]:
+    """What to tick to begin with: one disk alone, and of each maker what leaves most room and lets a disk fail."""
+    chosen: dict[str, Candidate] = {}
+    for candidate in candidates:
+        maker = candidate.array.layout.maker if candidate.array else ""
+        best = chosen.get(maker)
+        room = room_bytes(candidate, members, member_bytes)
+        if best is None or room > room_bytes(best, members, member_bytes):
+            chosen[maker] = candidate
+    return [candidate.name for candidate in chosen.values()]

@@ -11,7 +11,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 
 Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
-StepName = Literal["purpose", "drive", "filesystems", "workloads", "review", "run", "result"]
 
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
@@ -22,6 +21,11 @@ def turned(values: tuple[float, ...], value: float, direction: int) -> float:
     if direction > 0:
         return next((other for other in values if other > value), values[-1])
     return next((other for other in reversed(values) if other < value), values[0])
+
+
+def toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Without `name` where it was there, with it at the end where it was not."""
+    return tuple(other for other in names if other != name) if name in names else (*names, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,11 @@ class WizardChoices:
         return len(self.members) or self.images
 
     @property
+    def devices(self) -> tuple[str, ...]:
+        """Stable names of all that is given up."""
+        return self.members or ((self.device,) if self.device else ())
+
+    @property
     def written_drive(self) -> Drive | None:
         """The disk that the run writes to, where that is known before there is a plan."""
         elsewhere = not self.device and (bool(self.directory) or self.elsewhere)
@@ -78,13 +87,6 @@ class WizardChoices:
     def zoned(self) -> bool:
         """What is formatted is a disk whose zones must be written in order."""
         return bool(self.device) and self.drive is not None and self.drive.zone_model == "host-managed"
-
-    @property
-    def steps(self) -> tuple[StepName, ...]:
-        """The way through the wizard for this purpose."""
-        if self.comparing:
-            return ("purpose", "drive", "workloads", "review", "run", "result")
-        return ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 
     @property
     def budget_s(self) -> float:

@@ -134,14 +134,20 @@ def radio(on: bool, *, enabled: bool = True) -> Content:
     return text(("(•)" if on else "( )", ("bold $primary" if on else "$muted") if enabled else "$faint"))
 
 
-def slider(position: int, steps: int, *, active: bool) -> Content:
-    """A knob on a rail of `steps` places, with arrows that can be clicked."""
+def slider(values: Sequence[float], value: float, *, active: bool) -> Content:
+    """A knob on a rail with a place for each of `values`, with arrows that can be clicked."""
     style = "$primary" if active else "$muted"
+    position = min(range(len(values)), key=lambda number: abs(values[number] - value))
     return text(
         arrow(-1, active=active),
-        ("━" * position, style), ("●", f"bold {style}"), ("─" * (steps - 1 - position), "$line"),
+        ("━" * position, style), ("●", f"bold {style}"), ("─" * (len(values) - 1 - position), "$line"),
         arrow(1, active=active),
     )  # fmt: skip
+
+
+def cursor(on: bool, width: int = 1) -> Content:
+    """What a highlighted row of a list begins with, on `width` cells."""
+    return text((("▌" if on else " ").ljust(width), "$primary"))
 
 
 def arrow(direction: int, *, active: bool) -> Content:
@@ -178,5 +184,5 @@ def bullet(mark: Piece, words: Piece, width: int) -> Content:
     """Wrapped words behind a mark."""
     head = text(mark, " ")
     indent = head.cell_length
-    found = wrap(words, width - indent)
-    return lines((head if number == 0 else Content(" " * indent)) + line for number, line in enumerate(found))
+    wrapped = wrap(words, width - indent)
+    return lines((head if number == 0 else Content(" " * indent)) + line for number, line in enumerate(wrapped))

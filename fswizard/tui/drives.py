@@ -1,21 +1,49 @@
-"""How a disk is shown: a row in the list, and everything that is known of it."""
+"""How a disk is shown: a row in the list, everything that is known of it, and what on it can be measured on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive, Evidence, Partition
+from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
-from fswizard.tui.choices import Purpose
-from fswizard.tui.drawing import bullet, columns, cut, cut_left, heading, lines, smr_badge, text, verdict_badge, wrap
-from fswizard.tui.widgets.choice_list import Draw
+from fswizard.tui.backend import Place
+from fswizard.tui.choices import Purpose, WizardChoices
+from fswizard.tui.drawing import (
+    Piece,
+    bullet,
+    columns,
+    cursor,
+    cut,
+    cut_left,
+    fit,
+    heading,
+    lines,
+    radio,
+    smr_badge,
+    text,
+    verdict_badge,
+    wrap,
+)
+from fswizard.tui.widgets.choice_list import ListRow, headline
+
+if TYPE_CHECKING:
+    from fswizard.tui.backend import Offer
 
 PARTITION_COLOURS = ("$primary", "$secondary", "$success", "$accent")
 CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
+Where = Place | FswizardError | None
+"""Where a scratch image for a disk goes, or why nowhere; None as long as that is not known."""
+DEVICE = "device:"
+"""In front of a device's path: the key of its row."""
 
 
 def _widths(width: int) -> tuple[int, int, int, int, int]:
@@ -30,31 +58,27 @@ def _widths(width: int) -> tuple[int, int, int, int, int]:
     return (name, model, size, kind, health)
 
 
-def drive_header(width: int) -> Content:
+def drive_header(width: int, on: bool) -> Content:
     """Names of the columns."""
     names = ("  Disk", "Model", "Size", "Kind", "Health")
     return columns([text((name, "$faint")) for name in names], _widths(width), right=(2,))
 
 
-def drive_row(drive: Drive) -> Draw:
+def drive_row(drive: Drive, width: int, on: bool) -> Content:
     """One line of the list of disks."""
-
-    def draw(width: int, on: bool) -> Content:
-        widths = _widths(width)
-        health = drive.health or ("…" if drive.pending else "–")
-        if drive.temperature_c is not None:
-            health += f", {drive.temperature_c} °C"
-        style = "$error bold" if drive.health == "failing" else "$muted"
-        cells = (
-            text(("▌ " if on else "  ", "$primary"), (cut(drive.name or "a model", widths[0] - 2), "bold")),
-            cut(drive.model or "no model name", widths[1]),
-            size_text(drive.size_bytes) if drive.size_bytes else "",
-            smr_badge(drive),
-            text((health, style)),
-        )
-        return columns(cells, widths, right=(2,))
-
-    return draw
+    widths = _widths(width)
+    health = drive.health or ("…" if drive.pending else "–")
+    if drive.temperature_c is not None:
+        health += f", {drive.temperature_c} °C"
+    style = "$error bold" if drive.health == "failing" else "$muted"
+    cells = (
+        text(cursor(on, 2), (cut(drive.name or "a model", widths[0] - 2), "bold")),
+        cut(drive.model or "no model name", widths[1]),
+        size_text(drive.size_bytes) if drive.size_bytes else "",
+        smr_badge(drive),
+        text((health, style)),
+    )
+    return columns(cells, widths, right=(2,))
 
 
 def explain(drive: Drive, width: int) -> Content:
@@ -80,14 +104,13 @@ def explain(drive: Drive, width: int) -> Content:
     return lines(rows)
 
 
-def contents(drive: Drive, width: int) -> Content:
-    """Its partitions as a bar and a list."""
-    if not drive.size_bytes:
-        return Content("")
-    return lines((heading("On it", width), partition_map(drive, width)))
+def below(drive: Drive, width: int, *, evidence: bool) -> Content:
+    """Its partitions as a bar and a list; where there is no room for a panel, the evidence too."""
+    contents = lines((heading("On it", width), _partition_map(drive, width))) if drive.size_bytes else Content("")
+    return lines((explain(drive, width), Content(""), contents)) if evidence else contents
 
 
-def partition_map(drive: Drive, width: int, *, most: int = 6) -> Content:
+def _partition_map(drive: Drive, width: int, *, most: int = 6) -> Content:
     """A bar in proportion, then the partitions by name; what is in no partition is dotted."""
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
@@ -181,3 +204,174 @@ def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
     if purpose in ("archive-disk", "smr"):
         return max(drives, key=lambda d: (d.kind == "hdd", d.smr.kind == "drive-managed", d.bus == "usb", d.size_bytes))
     return max(drives, key=lambda d: (d.kind in ("ssd", "nvme"), d.kind == "nvme", d.size_bytes))
+
+
+def image_row(recipe: Recipe | None, place: Where, chosen: bool, width: int, on: bool) -> Content:
+    """The scratch image on the disk itself, or where it would go instead."""
+    mark = text(cursor(on), radio(chosen), " ")
+    if place is None:
+        return fit(text(mark, ("looking for room …", "$muted")), width)
+    if isinstance(place, FswizardError):
+        return fit(text(mark, ("✗ ", "$error"), place.message), width)
+    words = f"a scratch image of {size_text(recipe.image_bytes) if recipe else ''} in "
+    room = width - 5 - len(words) - 19
+    if room >= len(place.directory):
+        rows = [text(mark, words, (cut_left(place.directory, max(8, room)), "bold"), ("  nothing is lost", "$success"))]
+    else:
+        rows = [text(mark, words.removesuffix(" in "), ("  nothing is lost", "$success"))]
+        rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
+    if place.remark:
+        rows += _below(("! on another disk: nothing on this one is mounted and writable", "$warning"), width)
+    if recipe and place.free_bytes < recipe.image_bytes:
+        words = f"✗ too large: {size_text(place.free_bytes)} are free there. Name another directory: d"
+        rows += _below((words, "$error"), width)
+    return lines(fit(row, width) for row in rows)
+
+
+def directory_row(directory: str, chosen: bool, width: int, on: bool) -> Content:
+    """Another directory for the image."""
+    words = f"in {cut_left(directory, width - 12)}" if directory else "in another directory, which you name (d)"
+    return fit(text(cursor(on), radio(chosen), " ", words), width)
+
+
+def _below(words: Piece, width: int) -> list[Content]:
+    """What is said about a row, in lines of their own."""
+    return [fit(text("     ", line), width) for line in wrap(words, width - 5)]
+
+
+def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> Content:
+    """Several disks or scratch images, for candidates that are spread over them."""
+    words, meaning = "several disks or images, for arrays (a)", ("", "")
+    if choices.across > 1:
+        words = several_words(choices)
+        meaning = ("  ▲ erased", "bold $error") if choices.members else ("  nothing is lost", "$success")
+    return fit(text(cursor(on), radio(chosen), " ", words, meaning), width)
+
+
+def several_meaning(choices: WizardChoices) -> tuple[Piece, ...]:
+    """What choosing it means."""
+    if choices.members:
+        loss = f"{several_words(choices)} are formatted for the measurement and left wiped; "
+        return ("▲ ", "bold $error"), loss + "you confirm each on the review."
+    if choices.images > 1:
+        return (f"{several_words(choices)}, so that layouts can be tried: nothing is lost.",)
+    return ("RAID, mirrors and raidz are compared over several disks, or over scratch images without losing anything.",)
+
+
+def several_words(choices: WizardChoices) -> str:
+    """What was chosen for arrays."""
+    if choices.members:
+        return f"{len(choices.members)} disks of {size_text(choices.member_bytes)} or more"
+    return f"{choices.images} scratch images of {size_text(choices.member_bytes)}"
+
+
+def device_row(offer: Offer, chosen: bool, width: int, on: bool) -> Content:
+    """A partition or the whole disk: what would be lost, or why it cannot be."""
+    refused = offer.refused
+    name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
+    mark = text(cursor(on), radio(chosen, enabled=refused is None), " ")
+    head = text(mark, (f"{name}, {size_text(offer.size_bytes)}", "$faint" if refused else ""))
+    meaning = text((f"✗ {first_sentences(refused.message, width - 7)}", "$faint") if refused else losing(offer))
+    if head.cell_length + 2 + meaning.cell_length <= width:
+        return fit(text(head, "  ", meaning), width)
+    return lines((fit(head, width), *_below(meaning, width)))
+
+
+def losing(offer: Offer) -> Content:
+    """What would be lost on a device that can be given up."""
+    if offer.empty:
+        return text(("nothing was found on it", "$success"))
+    return text(("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
+
+
+def first_sentences(words: str, width: int) -> str:
+    """As many whole sentences as fit, and the first in any case."""
+    while cell_len(words) > width and ". " in words:
+        words = words[: words.rindex(". ") + 1]
+    return words
+
+
+def device_words(offer: Offer) -> tuple[Piece, ...]:
+    """What choosing it means, or why it cannot be chosen."""
+    if offer.refused is not None:
+        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint}"
+    then = "It is formatted for the measurement and left wiped; you confirm that on the review."
+    if offer.empty:
+        return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
+    return ("▲ Would be lost: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+
+
+def empty_words(offer: Offer) -> tuple[Piece, ...]:
+    """For a disk on which nothing is mounted: what can be measured instead of an image on another disk."""
+    what = "the whole disk" if offer.whole else offer.name
+    return (
+        (f"Nothing was found on {offer.name}. ", "bold $success"), f"To measure on it, choose {what} below (",
+        ("tab", "bold $primary"), "); the scratch image would lie on another disk.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMenu:
+    """What can be measured on, for the disk that is highlighted; rows of a list by their keys."""
+
+    choices: WizardChoices
+    drive: Drive | None
+    place: Where = None
+    offers: tuple[Offer, ...] = ()
+
+    def device(self, path: str) -> Offer | None:
+        """The partition or disk of that name, where it can be had."""
+        return next((offer for offer in self.offers if offer.path == path and offer.refused is None), None)
+
+    @property
+    def chosen(self) -> Offer | None:
+        """The partition or disk that was chosen, where it belongs to the highlighted disk and can still be had."""
+        return self.device(self.choices.device)
+
+    @property
+    def empty(self) -> Offer | None:
+        """What nothing was found on."""
+        return next((offer for offer in self.offers if offer.refused is None and offer.empty), None)
+
+    @property
+    def usable_place(self) -> Place | None:
+        """Where a scratch image goes, be it on another disk."""
+        return self.place if isinstance(self.place, Place) else None
+
+    @property
+    def key(self) -> str:
+        """Key of the target that is chosen."""
+        if self.choices.across > 1:
+            return "several"
+        if self.chosen is not None:
+            return DEVICE + self.chosen.path
+        return "named" if self.choices.directory else "default"
+
+    def rows(self) -> tuple[ListRow, ...]:
+        """The list of targets."""
+        if self.drive is None or not self.drive.name:
+            return ()
+        choices, key = self.choices, self.key
+        return (
+            headline("where", "Measure on"),
+            ListRow("default", partial(image_row, choices.recipe, self.place, key == "default")),
+            ListRow("named", partial(directory_row, choices.directory, key == "named")),
+            ListRow("several", partial(several_row, choices, key == "several")),
+            *(ListRow(DEVICE + o.path, partial(device_row, o, key == DEVICE + o.path)) for o in self.offers),
+        )
+
+    def meaning(self, key: str) -> tuple[Piece, ...]:
+        """What choosing a target means."""
+        for offer in self.offers:
+            if key == DEVICE + offer.path:
+                return device_words(offer)
+        if key == "several":
+            return several_meaning(self.choices)
+        if key == "named":
+            where = self.choices.directory or "a directory that you name"
+            return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
+        if self.usable_place is not None and self.usable_place.remark:
+            return empty_words(self.empty) if self.empty is not None else (self.usable_place.remark,)
+        if self.choices.purpose == "smr" or (self.drive is not None and not self.drive.name):
+            return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
+        return ("A scratch image is made on it and removed afterwards: nothing is lost.",)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
@@ -14,12 +14,12 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.threads import in_background
 
 if TYPE_CHECKING:
-    from fswizard.drives.probe import ProbeResult
-    from fswizard.filesystems import Availability
-    from fswizard.targets.device_checks import Offer
+    from fswizard.tui.backend import Availability, Offer, ProbeResult
+
+THREAD_NAME = "wizard"
+"""How the names of threads begin that nobody waits for."""
 
 RECIPES: dict[Purpose, str] = {
     "archive-disk": "archive-disk",
@@ -99,22 +99,39 @@ class MachineCache:
         return tuple(self._backend.parse_candidate(name) for name in choices.candidates)
 
 
-class DiskWatcher:
-    """Fills the cache, and tells after everything that is new. A disk that hangs keeps nobody waiting."""
+def in_background(function: Callable[..., object], *arguments: Any) -> None:
+    """Run in a thread that nobody waits for at the end, as a hanging disk may keep it for long."""
+    name = f"{THREAD_NAME} ({function.__name__})"
+    threading.Thread(target=function, args=arguments, name=name, daemon=True).start()
 
-    def __init__(self, backend: Backend, known: MachineCache, tell: Callable[[], None]) -> None:
+
+class DiskWatcher:
+    """Fills the cache, and calls `changed` after everything that is new. A disk that hangs keeps nobody waiting."""
+
+    def __init__(self, backend: Backend, cache: MachineCache, changed: Callable[[], None]) -> None:
         self._backend = backend
-        self._known = known
-        self._emit = tell
+        self._cache = cache
+        self._changed = changed
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._asked: set[tuple[str, str]] = set()
-        self._found: tuple[Drive, ...] = ()
-        """As the kernel tells of them."""
+        self._listed: tuple[Drive, ...] = ()
+        """As the kernel lists them."""
+        self._target_state: object = None
+        """What the disk was like whose targets were looked at last."""
 
     def start(self) -> None:
         """Begin to look."""
-        in_background(self._watch)
+        self._stopped = threading.Event()
+        in_background(self._watch, self._stopped)
+
+    def rescan(self) -> None:
+        """Ask all disks anew."""
+        self.stop()
+        self._cache.details.clear()
+        self._asked.clear()
+        self._target_state = None
+        self.start()
 
     def stop(self) -> None:
         """Look no more; what is being asked is not waited for."""
@@ -122,50 +139,69 @@ class DiskWatcher:
 
     def probed(self, drive: Drive, result: ProbeResult) -> None:
         """A probe of the disk has ended."""
-        found = next((found for found in self._found if found.name == drive.name), drive)
-        self._known.probed[identity(found)] = result
+        listed = next((listed for listed in self._listed if listed.name == drive.name), drive)
+        self._cache.probed[identity(listed)] = result
         self._publish()
 
-    def _watch(self) -> None:
-        for found in self._backend.watch(self._stopped.is_set):
-            if self._stopped.is_set():
+    def look_for_targets(self, drive: Drive, recipe: Recipe | None) -> None:
+        """Look what of a disk can be given up, unless it is as it was at the last look, which was at it."""
+        state = target_state(drive)
+        if drive.name and state != self._target_state:
+            self._target_state = state
+            in_background(self._ask_for_targets, drive, recipe, state)
+
+    def _ask_for_targets(self, drive: Drive, recipe: Recipe | None, state: object) -> None:
+        offers = self._backend.offers(drive, recipe)
+        if state == self._target_state:  # otherwise it has changed meanwhile, or another disk is looked at
+            self._cache.offers[drive.name] = offers
+            self._changed()
+
+    def _watch(self, stopped: threading.Event) -> None:
+        for drives in self._backend.watch(stopped.is_set):
+            if stopped.is_set():
                 return
-            self._found = tuple(drive for drive in found if drive.bus not in NO_DISKS)
+            self._listed = tuple(drive for drive in drives if drive.bus not in NO_DISKS)
             self._publish()
-            for drive in self._found:
+            for drive in self._listed:
                 if identity(drive) not in self._asked:
                     self._asked.add(identity(drive))
                     in_background(self._ask, drive)
 
     def _publish(self) -> None:
         with self._lock:
-            self._known.drives = tuple(self._learnt(drive) for drive in self._found)
-        self._emit()
+            self._cache.drives = tuple(self._with_details(drive) for drive in self._listed)
+        self._changed()
 
-    def _learnt(self, drive: Drive) -> Drive:
+    def _with_details(self, drive: Drive) -> Drive:
         """The disk with what smartctl and a probe said of it before; its partitions as they are now."""
-        details = self._known.details.get(identity(drive))
-        learnt = drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
-        result = self._known.probed.get(identity(drive))
-        return learnt if result is None else self._backend.probed(learnt, result)
+        details = self._cache.details.get(identity(drive))
+        known = drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
+        result = self._cache.probed.get(identity(drive))
+        return known if result is None else self._backend.probed(known, result)
 
     def _ask(self, drive: Drive) -> None:
         try:
             place: Place | FswizardError = self._backend.place(drive)
         except FswizardError as error:
             place = error
-        self._known.places[drive.name] = place
-        self._emit()
-        if identity(drive) in self._known.details:
+        self._cache.places[drive.name] = place
+        self._changed()
+        if identity(drive) in self._cache.details:
             return
         try:
             details = self._backend.details(drive)
         except FswizardError as error:
             details = replace(drive, pending=error.message)
-        self._known.details[identity(drive)] = details
+        self._cache.details[identity(drive)] = details
         self._publish()
 
 
 def identity(drive: Drive) -> tuple[str, str]:
     """What tells one disk from another as long as it is attached."""
     return (drive.name, drive.serial or drive.model)
+
+
+def target_state(drive: Drive) -> object:
+    """What decides whether a disk can be written over, as far as it is seen without looking closely."""
+    parts = tuple((part.name, part.filesystem, part.label, part.mount_point) for part in drive.partitions)
+    return (drive.name, drive.serial, drive.health, drive.read_only, drive.uses, parts)

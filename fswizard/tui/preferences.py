@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from textual import on
 from textual.content import Content
 
 from fswizard.model.recipe import Workload
-from fswizard.tui.choices import WEIGHTS, turned
-from fswizard.tui.drawing import cut, fit, slider, text, tick
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
+from fswizard.tui.choices import WEIGHTS, toggled, turned
+from fswizard.tui.drawing import cursor, cut, fit, slider, text, tick
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 WEIGHT = "w:"
 NEED = "n:"
@@ -25,14 +26,14 @@ class PreferenceList(ChoiceList):
         self.weights: dict[str, float] = {}
         self.needs: tuple[str, ...] = ()
         self._titles: dict[str, str] = {}
-        self._known: tuple[str, ...] = ()
+        self._offered: tuple[str, ...] = ()
 
-    def offer(self, workloads: Sequence[Workload], needs: Sequence[str], known: Sequence[str]) -> None:
+    def offer(self, workloads: Sequence[Workload], needs: Sequence[str], features: Sequence[str]) -> None:
         """Show these workloads with their weights, and the features that may be asked for."""
         self.weights = {workload.name: workload.weight for workload in workloads}
         self._titles = {workload.name: workload.title for workload in workloads}
         self.needs = tuple(needs)
-        self._known = tuple(dict.fromkeys((*needs, *known)))
+        self._offered = tuple(dict.fromkeys((*needs, *features)))
         self._fill()
 
     def highlight_first(self, kind: str) -> None:
@@ -41,31 +42,24 @@ class PreferenceList(ChoiceList):
 
     def _fill(self) -> None:
         rows = [headline("weights", "How much each counts")]
-        rows += [ListRow(WEIGHT + name, self._slider(name)) for name in self.weights]
-        if self._known:
+        rows += [ListRow(WEIGHT + name, partial(self._slider, name)) for name in self.weights]
+        if self._offered:
             rows += [gap("between"), headline("needs", "I cannot do without")]
-            rows += [ListRow(NEED + name, self._tick(name)) for name in self._known]
+            rows += [ListRow(NEED + name, partial(self._tick, name)) for name in self._offered]
         self.rows = tuple(rows)
 
-    def _slider(self, name: str) -> Draw:
-        def draw(width: int, on: bool) -> Content:
-            weight = self.weights[name]
-            position = min(range(len(WEIGHTS)), key=lambda i: abs(WEIGHTS[i] - weight))
-            title = width - 1 - len(WEIGHTS) - 2 - 4
-            return text(
-                ("▌" if on else " ", "$primary"),
-                fit((cut(self._titles[name], title - 1), "" if weight else "$faint"), title),
-                slider(position, len(WEIGHTS), active=on),
-                fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
-            )
+    def _slider(self, name: str, width: int, on: bool) -> Content:
+        weight = self.weights[name]
+        title = width - 1 - len(WEIGHTS) - 2 - 4
+        return text(
+            cursor(on),
+            fit((cut(self._titles[name], title - 1), "" if weight else "$faint"), title),
+            slider(WEIGHTS, weight, active=on),
+            fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
+        )
 
-        return draw
-
-    def _tick(self, name: str) -> Draw:
-        def draw(width: int, on: bool) -> Content:
-            return fit(text(("▌" if on else " ", "$primary"), tick(name in self.needs), f" {name}"), width)
-
-        return draw
+    def _tick(self, name: str, width: int, on: bool) -> Content:
+        return fit(text(cursor(on), tick(name in self.needs), f" {name}"), width)
 
     @on(ChoiceList.Changed)
     def _turn(self, event: ChoiceList.Changed) -> None:
@@ -79,8 +73,6 @@ class PreferenceList(ChoiceList):
 
     @on(ChoiceList.Ticked)
     def _toggle(self, event: ChoiceList.Ticked) -> None:
-        name = event.key.removeprefix(NEED)
-        if not event.key.startswith(NEED):
-            return
-        self.needs = tuple(n for n in self.needs if n != name) if name in self.needs else (*self.needs, name)
-        self.redraw()
+        if event.key.startswith(NEED):
+            self.needs = toggled(self.needs, event.key.removeprefix(NEED))
+            self.redraw()

@@ -125,12 +125,12 @@ class RunState:
     @property
     def standing(self) -> tuple[Ratio, ...]:
         """One ratio for each candidate, best first, also for those that have no figures yet."""
-        known = self.judgement.standing if self.judgement else ()
-        names = {ratio.candidate for ratio in known}
+        judged = self.judgement.standing if self.judgement else ()
+        names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.failures}
         missing = (c.name for c in self.plan.candidates if c.name not in names)
         return (
-            *known,
+            *judged,
             *(
                 Ratio(name, self.plan.baseline, "", 1.0 if name == self.plan.baseline else 0.0)
                 if name not in failed
@@ -278,14 +278,14 @@ class RunMonitor:
 
     async def follow(self) -> None:
         """Follow the run to its end; cancelling this undoes everything first."""
-        breathed = clock.monotonic()
+        yielded_s = clock.monotonic()
         try:
             async with aclosing(cast(Any, self.run.events())) as events:
                 async for event in events:
                     self.state = advance(self.state, event)
-                    if clock.monotonic() - breathed > YIELD_EVERY_S:
+                    if clock.monotonic() - yielded_s > YIELD_EVERY_S:
                         await asyncio.sleep(0)
-                        breathed = clock.monotonic()
+                        yielded_s = clock.monotonic()
         except FswizardError as error:
             self.problem = error
         finally:

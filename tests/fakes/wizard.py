@@ -55,7 +55,7 @@ from fswizard.targets.journal import Leftover
 from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
-from fswizard.tui.choices import StepName, WizardChoices
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.runstate import RunMonitor, advance
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
@@ -219,13 +219,16 @@ class FakeMachine(Backend):
     def place(self, drive: Drive | None) -> Place:
         return PLACES[drive.name if drive else ""]
 
-    def probe(self, target: ProbeTarget, stopped: Callable[[], bool]) -> Iterator[ProbeProgress | ProbeResult]:
+    def probe(
+        self, target: ProbeTarget, stopped: Callable[[], bool], progress: Callable[[ProbeProgress], object]
+    ) -> ProbeResult:
         self.probes.append(target)
-        *progress, result = self.probe_script
-        yield from progress
+        *reports, result = self.probe_script
+        for report in reports:
+            progress(cast(ProbeProgress, report))
         while self.probe_waits and not stopped():
             time.sleep(0.02)  # the real probe would be writing
-        yield result
+        return cast(ProbeResult, result)
 
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES
@@ -531,7 +534,7 @@ def finished_result(machine: FakeMachine, **changes: Any) -> Result:
     return result
 
 
-def app(step: StepName = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:
+def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:
     """The wizard at a step, as if everything before had been chosen."""
     machine = machine or FakeMachine()
     choices = chosen(**changes) if step != "purpose" else None

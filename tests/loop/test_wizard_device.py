@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from fswizard.system.host import Host
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.targets import DEVICE
+from fswizard.tui.drives import DEVICE
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import use
 from tests.loop.devices import Bench, Case, run

@@ -13,12 +13,17 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
+from fswizard.tui.choices import WizardChoices
+from fswizard.tui.machine import THREAD_NAME
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.threads import THREAD_NAME
+from fswizard.tui.steps import steps_for
+from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import Clock
 
+STEPS = tuple(step.name for step in steps_for(WizardChoices()))
+"""Names of the steps where filesystems are made."""
 TIMEOUT_S = 120.0
 """The last resort, where something never comes however long one waits."""
 LOOK_S = 0.01
@@ -74,7 +79,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
     app, known = wizard(pilot), wizard(pilot).machine
     await pilot.pause()
-    if isinstance(app.screen, StepScreen) and app.screen.STEP == "drive" and not app.choices.comparing:
+    if isinstance(app.screen, StepScreen) and app.screen.step.name == "drive":
         everything = lambda: known.drives is not None and len(known.details) == len(known.drives)  # noqa: E731
         await until(pilot, everything, "what is known of the disks")
     while found := [*_workers(app), *_threads()]:
@@ -105,7 +110,7 @@ async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S)
     app = wizard(pilot)
     await until(
         pilot,
-        lambda: isinstance(app.screen, StepScreen) and step == app.screen.STEP and app.screen.is_current,
+        lambda: isinstance(app.screen, StepScreen) and step == app.screen.step.name and app.screen.is_current,
         f"the step {step}",
         timeout_s=timeout_s,
     )
@@ -134,8 +139,6 @@ def question(app: App[Any]) -> str:
 
 def footer(app: App[Any]) -> str:
     """The keys that the footer shows."""
-    from fswizard.tui.widgets.keybar import KeyBar
-
     return str(app.screen.query_one(KeyBar).render())
 
 

@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from fswizard.errors import UsageError
 from fswizard.tui.backend import Backend
+from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.layouts import best_first, short_name
 from fswizard.tui.screens.members import IMAGES, MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList

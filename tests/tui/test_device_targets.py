@@ -14,10 +14,10 @@ from fswizard.errors import Refused
 from fswizard.targets import privilege
 from fswizard.targets.privilege import Purpose
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.review import plan_words
-from fswizard.tui.targets import DEVICE
+from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.choice_list import ChoiceList
-from fswizard.tui.widgets.keybar import KeyBar
 from tests.fakes.desktop import mounted
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard

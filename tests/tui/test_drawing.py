@@ -189,5 +189,5 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
 
 def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
     zfs = catalogue()["zfs"]
-    rows = [option_row(token, option, False, of_pool=zfs.pool)(80, False) for token, option in option_tokens(zfs)]
+    rows = [option_row(token, option, False, 80, False, of_pool=zfs.pool) for token, option in option_tokens(zfs)]
     assert {row.plain.split()[-1] for row in rows} == {"zpool"}

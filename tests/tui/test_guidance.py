@@ -10,9 +10,9 @@ import pytest
 from fswizard.errors import Refused
 from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Place
+from fswizard.tui.drives import image_row
 from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.targets import image_row
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
@@ -64,7 +64,7 @@ async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
 
 
 async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks() -> None:
-    async with app("drive", OnePlace(), purpose="compare").run_test(size=SIZE) as pilot:
+    async with app("places", OnePlace(), purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "Only one mounted filesystem")
 
 
@@ -129,7 +129,7 @@ async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
 @pytest.mark.parametrize(("free_bytes", "fits"), [(10**9, False), (10**12, True)])
 def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free_bytes: int, fits: bool) -> None:
     place = Place("/home/ada", "ext2", free_bytes, "vda")
-    drawn = image_row(RECIPES[0], place, chosen=True)(60, False).plain
+    drawn = image_row(RECIPES[0], place, True, 60, False).plain
     assert ("too large: 1.00 GB are free there" in drawn) is not fits
 
 

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.tui.screens.probe import ProbeScreen
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.bars import KeyBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, STALLS, FakeMachine, app, probe_of
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
@@ -23,7 +23,7 @@ async def opened(pilot: Pilot[Any]) -> ProbeScreen:
     """The window of the probe, over the drive screen."""
     await at_step(pilot, "drive")
     app_ = wizard(pilot)
-    await until(pilot, lambda: bool(app_.known.places and app_.known.offers), "what is known of the disk")
+    await until(pilot, lambda: bool(app_.machine.places and app_.machine.offers), "what is known of the disk")
     await pilot.press("p")
     await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
     assert isinstance(app_.screen, ProbeScreen)
@@ -107,7 +107,7 @@ async def test_the_mouse_alone_begins_stops_and_closes() -> None:
     async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await at_step(pilot, "drive")
         app_ = wizard(pilot)
-        await until(pilot, lambda: bool(app_.known.places and app_.known.offers), "what is known of the disk")
+        await until(pilot, lambda: bool(app_.machine.places and app_.machine.offers), "what is known of the disk")
         lines = screen_text(app_).splitlines()
         row = next(number for number, line in enumerate(lines) if "p probe" in line)
         await pilot.click(offset=(lines[row].index("p probe"), row))
@@ -122,8 +122,9 @@ async def test_the_mouse_alone_begins_stops_and_closes() -> None:
 
 async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None:
     class Failing(FakeMachine):
-        def probe(self, target: Any, stopped: Any) -> Any:
-            yield from probe_of("shingled", 30)[:-1]
+        def probe(self, target: Any, stopped: Any, progress: Any) -> Any:
+            for report in probe_of("shingled", 30)[:-1]:
+                progress(report)
             raise RunFailed("sdb failed while it was written to: Input/output error.", "Look at the disk's health.")
 
     async with app("drive", Failing(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
@@ -176,6 +177,6 @@ async def test_the_key_is_offered_only_where_there_are_platters_and_nothing_else
         await pilot.press("p")
         await shows(pilot, "nothing on this disk is mounted")
         await at_step(pilot, "drive")
-    async with app("drive", FakeMachine(), purpose="compare").run_test(size=SIZE) as pilot:
+    async with app("places", FakeMachine(), purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "/home/ada")
         assert "p probe" not in footer(pilot.app)

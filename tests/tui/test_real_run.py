@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.screens.leave import LeaveScreen
+from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.locations import LocationList
 from fswizard.tui.widgets.canvas import Canvas
 from tests.fakes.host import ModelHost, use
@@ -83,7 +83,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: wizard(pilot).machine.looked, "what can be made here")
-        wizard(pilot).wish(candidates=("ext4", "btrfs:raid1"))
+        wizard(pilot).choose(candidates=("ext4", "btrfs:raid1"))
         await pilot.press("enter", "enter")
         await shows(pilot, "starts the run")
         await pilot.press("enter")
@@ -126,7 +126,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
     async with FswizardApp(SmallMachine()).run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("down", "down", "enter")
-        await at_step(pilot, "drive")
+        await at_step(pilot, "places")
         await shows(pilot, "Place")
         rows = pilot.app.screen.query_one(LocationList)
         for place in places:

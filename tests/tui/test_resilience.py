@@ -35,11 +35,10 @@ from tests.fakes.wizard import (
     running_state,
     script,
 )
-from tests.tui.driving import at_step, keys_of, screen_text, settled, shows, until, wizard
+from tests.tui.driving import STEPS, at_step, keys_of, screen_text, settled, shows, until, wizard
 
 HANG_S = 600.0
 """Far longer than a busy machine takes for anything that does not wait for it; each test lets go before."""
-STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 
 
 async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
@@ -70,7 +69,7 @@ async def test_a_storm_of_resizes_on_the_way_leaves_every_screen_whole() -> None
     wizard_app.running = running_state(FakeMachine())
     async with wizard_app.run_test(size=(80, 24)) as pilot:
         for step in STEPS:
-            wizard_app.visit(step)  # type: ignore[arg-type]
+            wizard_app.visit(step)
             await at_step(pilot, step)
             await settled(pilot)
             calm = screen_text(pilot.app).splitlines()

@@ -15,12 +15,11 @@ from fswizard.tui.theme import DARK, LIGHT
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, FakeMachine, app, probe_of
 from tests.tui.conftest import Compare
-from tests.tui.driving import at_step, settled, shows
+from tests.tui.driving import STEPS, at_step, settled, shows
 from tests.tui.screenshots import finished, running
 
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
-STEPS = ("purpose", "drive", "filesystems", "workloads", "review", "run", "result")
 PAIR = (NEW.stable_name, TWIN.stable_name)
 ARRAY: dict[str, Any] = {"drive": NEW, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
 DISKS: dict[str, Any] = {"drive": NEW, "members": PAIR, "member_bytes": NEW.size_bytes}
@@ -75,7 +74,7 @@ STATES: dict[str, State] = {
     "log": at("run", "l"),
     "export": at("result", "enter", "down"),
     "tuning": at("result", "w", "right"),
-    "places": small(at("drive", words="/home/ada", purpose="compare")),
+    "places": small(at("places", words="/home/ada", purpose="compare")),
     "no-place": small(at("drive", machine=disks(BRIDGED, SSD), drive=BRIDGED)),
     "hostile": small(at("drive", machine=disks(HOSTILE), drive=HOSTILE)),
     "left-behind": small(at("purpose", machine=lambda: FakeMachine(leftovers=(LEFT,)))),

@@ -13,16 +13,15 @@ from fswizard.errors import ExitCode, Missing, UsageError
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
+from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
-from fswizard.tui.screens.leave import LeaveScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
+from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
-from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.stepbar import StepBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
-from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
+from tests.tui.driving import STEPS, at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -264,7 +263,7 @@ async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("down", "down", "enter")
-        await at_step(pilot, "drive")
+        await at_step(pilot, "places")
         await shows(pilot, "/home/ada")
         assert "Filesystems" not in screen_text(pilot.app).splitlines()[1]
         await pilot.press("space", "enter")
@@ -278,7 +277,7 @@ async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems
 
 
 async def test_fewer_than_two_places_cannot_be_compared() -> None:
-    async with app("drive", purpose="compare").run_test(size=SIZE) as pilot:
+    async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "/home/ada")
         await pilot.press("space", "down", "space", "enter")
         await shows(pilot, "at least two places")
@@ -536,9 +535,9 @@ async def test_the_mouse_changes_weights() -> None:
         await until(pilot, lambda: wizard(pilot).choices.weights == {"read-back": 3.0}, "the weight")
 
 
-@pytest.mark.parametrize("step", ["purpose", "drive", "filesystems", "workloads", "review", "run", "result"])
+@pytest.mark.parametrize("step", STEPS)
 async def test_every_screen_has_help_and_a_footer_and_both_themes(step: str) -> None:
-    async with app(step).run_test(size=SIZE) as pilot:  # type: ignore[arg-type]
+    async with app(step).run_test(size=SIZE) as pilot:
         await at_step(pilot, step)
         assert "F1 help" in footer(pilot.app)
         await pilot.press("f1")

@@ -1,59 +1,159 @@
-"""What all steps of the wizard share: the way on top, one question, the keys below."""
+"""What the screens share: the wizard behind them, questions asked in threads, the steps' frame, and windows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar, cast
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.screen import Screen
-from textual.widgets import Static
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
 
 from fswizard.errors import FswizardError
-from fswizard.tui.choices import StepName, WizardChoices
+from fswizard.tui.backend import Place
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, text
+from fswizard.tui.steps import WizardStep
+from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
-from fswizard.tui.widgets.keybar import KeyBar
-from fswizard.tui.widgets.stepbar import TITLES, StepBar
+from fswizard.tui.wizard import Wizard
 
-if TYPE_CHECKING:
-    from fswizard.tui.app import FswizardApp
+Answer = TypeVar("Answer")
+SCROLL_LINES = (
+    Binding("up", "line(-1)", "scroll", key_display="↑"),
+    Binding("down", "line(1)", "scroll", key_display="↓"),
+)
+SCROLL_PAGES = (
+    Binding("pageup", "page(-1)", "scroll", key_display="PgUp"),
+    Binding("pagedown", "page(1)", "scroll", key_display="PgDn"),
+)
 
 
-class WizardScreen(Screen[None]):
+class TextBox(Input):
+    """Textual's own, with a cursor that stands still and Enter among the keys that are shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "take this")]
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(select_on_focus=False, **arguments)
+        self.cursor_blink = False
+
+
+class WizardScreen(Screen[ScreenResultType]):
     """A screen that knows the wizard."""
 
     HELP: ClassVar[str] = ""
     """What F1 shows: paragraphs separated by empty lines."""
+    MESSAGE: ClassVar[str] = "#message"
+    """Selector of the line in which something is said."""
 
-    @property
-    def wizard(self) -> FswizardApp:
-        return cast("FswizardApp", self.app)
+    @cached_property
+    def wizard(self) -> Wizard:
+        return cast(Wizard, self.app)
 
     @property
     def choices(self) -> WizardChoices:
         return self.wizard.choices
 
+    def say(self, *pieces: Piece) -> None:
+        """Replace what stands in the line for messages."""
+        self.query_one(self.MESSAGE, Static).update(text(*pieces))
 
-class StepScreen(Cached, WizardScreen):
+    def show_error(self, error: FswizardError) -> None:
+        """Say what went wrong, and what can be done."""
+        self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint}" if error.hint else "")
+
+    def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
+        """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.
+
+        In a thread that Textual did not start, `wizard` must have been looked at before.
+        """
+        wizard = self.wizard
+
+        def call() -> None:
+            if wizard.is_running and self in wizard.screen_stack:
+                function(*arguments)
+
+        wizard.call_later(call)
+
+    def ask(
+        self,
+        question: Callable[[], Answer],
+        then: Callable[[Answer], object],
+        *,
+        fails: Callable[[FswizardError], object] | None = None,
+        group: str = "ask",
+        exit_on_error: bool = True,
+    ) -> None:
+        """Call `question` in a thread, and `then` with its answer, unless another of the same group was asked since."""
+
+        def work() -> None:
+            worker = get_current_worker()
+            try:
+                answer = question()
+            except FswizardError as error:
+                reply: tuple[Callable[[Any], object], object] = (fails or self.show_error, error)
+            else:
+                reply = (then, answer)
+            if not worker.is_cancelled:
+                self.call_in_app(*reply)
+
+        self.run_worker(work, group=group, thread=True, exclusive=True, exit_on_error=exit_on_error)
+
+    def action_line(self, direction: int) -> None:
+        """Scroll by a line."""
+        for area in self.query(VerticalScroll):
+            area.scroll_relative(y=direction, animate=False)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll what does not fit."""
+        for area in self.query(VerticalScroll):
+            if area.display and area.max_scroll_y > 0:
+                area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
+
+
+class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
+    """Stands over a step, under its `title`. Textual takes the style sheet's classes from the first base alone."""
+
+    LOOK: ClassVar[str] = ""
+    """Further classes of the frame."""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=f"window {self.LOOK}") as window:
+            window.border_title = self.title
+            yield from self.body()
+        yield KeyBar()
+
+    def body(self) -> ComposeResult:
+        """The widgets in the frame."""
+        yield from ()
+
+
+class StepScreen(Cached, WizardScreen[None]):
     """One step: one question."""
 
-    STEP: ClassVar[StepName]
     QUESTION: ClassVar[str] = ""
+    MESSAGE = "#remark"
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "next"),
         Binding("escape", "back", "back"),
         Binding("f1", "app.explain", "help"),
-        Binding("pageup", "page(-1)", "scroll", key_display="PgUp"),
-        Binding("pagedown", "page(1)", "scroll", key_display="PgDn"),
+        *SCROLL_PAGES,
     ]
+
+    def __init__(self, step: WizardStep) -> None:
+        super().__init__()
+        self.step = step
 
     def compose(self) -> ComposeResult:
         with CachedVertical(id="page"):
-            titles = {**TITLES, "drive": "Places"} if self.choices.comparing else TITLES
-            yield StepBar(self.choices.steps, self.STEP, self.wizard.reachable, titles)
+            yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
             with CachedVertical(id="heading"):
                 yield CachedStatic(self.question(), id="question", markup=False)
                 yield CachedStatic("", id="remark", markup=False)
@@ -69,36 +169,65 @@ class StepScreen(Cached, WizardScreen):
         """The widgets between the question and the keys."""
         yield from ()
 
-    def say(self, *pieces: Piece) -> None:
-        """The line below the question: what the choice means."""
-        self.query_one("#remark", Static).update(text(*pieces))
-
-    def show_error(self, error: FswizardError) -> None:
-        """Tell what went wrong, and what can be done, in the line below the question."""
-        self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint}" if error.hint else "")
-
     def on_mount(self) -> None:
+        """Textual calls it after the `on_mount` of the class derived from this one."""
         for area in self.query(VerticalScroll):
             self.watch(area, "show_vertical_scrollbar", self._scrolling_changed, init=False)
 
     def _scrolling_changed(self) -> None:
         self.refresh_bindings()
 
-    @property
-    def _scrolls(self) -> bool:
-        return any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._scrolls if action == "page" else True
-
-    def action_page(self, direction: int) -> None:
-        """Scroll what does not fit."""
-        for area in self.query(VerticalScroll):
-            if area.display and area.max_scroll_y > 0:
-                area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
+        return action != "page" or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
 
     def action_forward(self) -> None:
         self.wizard.go_on()
 
     def action_back(self) -> None:
         self.wizard.go_back()
+
+
+class BoxScreen(StepScreen):
+    """A step with a box to type into, such as a directory, which opens above a list and gives it the focus back."""
+
+    BOX: ClassVar[str] = "#directory"
+    LIST: ClassVar[str]
+
+    def on_mount(self) -> None:
+        self.query_one(self.BOX).display = False
+
+    def open_box(self, placeholder: str, value: str = "") -> None:
+        """Have something typed."""
+        box = self.query_one(self.BOX, Input)
+        box.placeholder = placeholder
+        box.value = value
+        box.display = True
+        box.focus()
+
+    def close_box(self) -> None:
+        self.query_one(self.BOX).display = False
+        self.query_one(self.LIST).focus()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        if typed := event.value.strip():
+            self.was_typed(typed)
+        else:
+            self.close_box()
+
+    def was_typed(self, typed: str) -> None:
+        """A directory, unless the box was opened for something else."""
+        self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
+
+    def _named(self, place: Place) -> None:
+        self.directory_is(place)
+        self.close_box()
+
+    def directory_is(self, place: Place) -> None:
+        """A directory was named that can be measured in."""
+
+    def action_back(self) -> None:
+        if self.query_one(self.BOX).display:
+            self.close_box()
+        else:
+            super().action_back()

@@ -16,8 +16,8 @@ from fswizard.model.units import ratio_text
 from fswizard.report.comparison import TOGETHER, by_candidate, figures, lists, notes, render
 from fswizard.report.figures import Axis
 from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, paragraphs, verdict
+from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.keybar import KeyBar
 from fswizard.tui.widgets.ratios import bar, scale
 
 

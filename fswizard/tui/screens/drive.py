@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.tui.backend import Place
-from fswizard.tui.drawing import Piece, lines
-from fswizard.tui.drives import best_for, contents, drive_header, drive_row, explain
+from fswizard.tui.drawing import Piece
+from fswizard.tui.drives import DEVICE, TargetMenu, below, best_for, drive_header, drive_row, explain
 from fswizard.tui.machine import DiskWatcher
+from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.members import Members, MembersScreen
-from fswizard.tui.screens.naming import NamingScreen
 from fswizard.tui.screens.probe import ProbeScreen
-from fswizard.tui.targets import (
-    DEVICE,
-    chosen_of,
-    device_row,
-    device_words,
-    directory_row,
-    empty_words,
-    image_row,
-    several_meaning,
-    several_row,
-)
-from fswizard.tui.threads import in_background, tell
-from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 if TYPE_CHECKING:
-    from fswizard.drives.probe import ProbeResult
-    from fswizard.targets.device_checks import Offer
-    from fswizard.tui.app import FswizardApp
+    from fswizard.tui.backend import ProbeResult
 
 WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
-class DriveScreen(NamingScreen):
+class DriveScreen(BoxScreen):
     """The disks, what is known of the highlighted one, and where to measure."""
 
-    STEP = "drive"
     LIST = "#drives"
     HELP = (
         "The list shows every disk with its way of recording. SMR (shingled) disks write slowly once their cache "
@@ -63,7 +47,7 @@ class DriveScreen(NamingScreen):
         "several scratch images."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "other_list", "measure on"),
+        Binding("tab", "app.focus_next", "measure on"),
         Binding("r", "rescan", "rescan"),
         Binding("d", "directory", "directory"),
         Binding("m", "model", "model"),
@@ -85,188 +69,101 @@ class DriveScreen(NamingScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
+        self._drives = self.query_one("#drives", ChoiceList)
+        self._targets = self.query_one("#targets", ChoiceList)
         self._model: Drive | None = None
-        self._scouting: DiskWatcher | None = None
-        self._shown = False
-        self._looked_at: object = None
+        self._watcher = DiskWatcher(self.wizard.backend, self.wizard.machine, partial(self.call_in_app, self._changed))
+        self._listed = False
         self._about: str | None = None
+        """Name of the disk that is explained."""
         self._explained = ""
-        self._meant: tuple[Piece, ...] = ()
-        """What was said of a target; where it stays the same, the answer to a key is not taken away."""
+        """Key of the target that is explained."""
+        self._meaning: tuple[Piece, ...] = ()
+        """What was said of it; where it stays the same, the answer to a key is not taken away."""
         self._names_model = False
         self._going_to = ""
         """The disk that was chosen before it was known whether there is room on it."""
         self.query_one(".panel").border_title = "What is known of it"
         if self.wizard.machine.drives is None:
             self.say("Looking for disks …")
-        self._learnt()
-        self._scout()
-        self.query_one("#drives").focus()
+        self._changed()
+        self._watcher.start()
+        self._drives.focus()
 
     # Disks
 
     def action_rescan(self) -> None:
         """Ask all disks anew."""
-        self.wizard.machine.details.clear()
-        self._looked_at = None
-        self._scout()
-
-    def _scout(self) -> None:
-        if self._scouting is not None:
-            self._scouting.stop()
-        wizard = self.wizard
-        self._scouting = DiskWatcher(wizard.backend, wizard.machine, lambda: tell(self, self._learnt, app=wizard))
-        self._scouting.start()
+        self._watcher.rescan()
 
     def on_unmount(self) -> None:
-        if self._scouting is not None:
-            self._scouting.stop()
+        self._watcher.stop()
 
-    def _learnt(self) -> None:
+    def _changed(self) -> None:
         """Something became known."""
-        drives = self.wizard.machine.drives
-        if drives is None:
+        machine = self.wizard.machine
+        if machine.drives is None:
             return
-        if self._shown:
-            self._fill()
-        else:
-            self._shown = True
-            self._show(drives)
-        if self._going_to in self.wizard.machine.places and self._waits:
-            self.action_forward()
-
-    @property
-    def _waits(self) -> bool:
-        """Whoever wanted to go on does nothing else meanwhile."""
-        chosen = self._drive is not None and self._drive.name == self._going_to
-        return chosen and self.is_current and not isinstance(self.focused, TextBox)
-
-    def _show(self, drives: tuple[Drive, ...]) -> None:
-        if not drives:
-            self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
         self._fill()
-        rows = self.query_one("#drives", ChoiceList)
-        chosen = self.choices.drive or best_for(self.choices.purpose, drives)
-        if chosen:
-            rows.highlight(chosen.name)
-        self._draw()
+        if not self._listed:
+            self._listed = True
+            if not machine.drives:
+                self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
+            if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
+                self._drives.highlight(chosen.name)
+            self._draw()
+        waits = self._drive is not None and self._drive.name == self._going_to and self._going_to in machine.places
+        if waits and self.is_current and not isinstance(self.focused, TextBox):  # nothing else is done meanwhile
+            self.action_forward()
 
     def _fill(self) -> None:
         drives = (*(self.wizard.machine.drives or ()), *((self._model,) if self._model else ()))
-        header = ListRow("header", lambda width, on: drive_header(width), False)
-        rows = [ListRow(drive.name or "model", drive_row(drive)) for drive in drives]
-        self.query_one("#drives", ChoiceList).rows = (header, *rows)
+        rows = [ListRow(drive.name or "model", partial(drive_row, drive)) for drive in drives]
+        self._drives.rows = (ListRow("header", drive_header, False), *rows)
         self._draw()
 
     @property
     def _drive(self) -> Drive | None:
-        key = self.query_one("#drives", ChoiceList).key
-        if key == "model":
+        if self._drives.key == "model":
             return self._model
-        return next((drive for drive in self.wizard.machine.drives or () if drive.name == key), None)
+        return next((drive for drive in self.wizard.machine.drives or () if drive.name == self._drives.key), None)
 
     @on(ChoiceList.Chosen, "#drives")
     def _draw(self) -> None:
-        drive = self._drive
+        drive, menu = self._drive, self._menu
         if drive is None:
             return
-        self.query_one("#about", Canvas).show(lambda width: explain(drive, width))
-        self.query_one("#below", Canvas).show(lambda width: self._below(drive, width))
-        self.query_one("#targets", ChoiceList).rows = self._targets(drive)
+        self.query_one("#about", Canvas).show(partial(explain, drive))
+        self.query_one("#below", Canvas).show(lambda width: below(drive, width, evidence=self.has_class("-narrow")))
+        self._targets.rows = menu.rows()
         self.refresh_bindings()
-        key = self._target_key
         if drive.name != self._about:
             self._about = drive.name
-            self._say_what(key)
-        elif not self.query_one("#targets").has_focus and self._meaning(key) != self._meant:
-            self._say_what(key)
-        if drive.name and (state := _as_target(drive)) != self._looked_at:
-            self._looked_at = state
-            in_background(self._look_for_targets, self.wizard, drive, state)
-
-    def _below(self, drive: Drive, width: int) -> Content:
-        """What is on the disk; where there is no room for a panel, the evidence too."""
-        if self.has_class("-narrow"):
-            return lines((explain(drive, width), Content(""), contents(drive, width)))
-        return contents(drive, width)
+            self._explain(menu.key)
+        elif not self._targets.has_focus and menu.meaning(menu.key) != self._meaning:
+            self._explain(menu.key)
+        self._watcher.look_for_targets(drive, self.choices.recipe)
 
     # Targets
 
-    def _look_for_targets(self, wizard: FswizardApp, drive: Drive, state: object) -> None:
-        """In a thread: a disk that hangs keeps nobody waiting, not even at the end."""
-        offers = wizard.backend.offers(drive, wizard.choices.recipe)
-        tell(self, self._offered, drive, state, offers, app=wizard)
-
-    def _offered(self, drive: Drive, state: object, offers: tuple[Offer, ...]) -> None:
-        if state != self._looked_at:  # it has changed meanwhile, or another disk is highlighted
-            return
-        self.wizard.machine.offers[drive.name] = offers
-        self._draw()
-
-    def _offers(self) -> tuple[Offer, ...]:
-        drive = self._drive
-        return self.wizard.machine.offers.get(drive.name, ()) if drive else ()
-
     @property
-    def _device(self) -> Offer | None:
-        """The partition or disk that was chosen, where it belongs to the highlighted disk and can still be had."""
-        return chosen_of(self._offers(), self.choices.device)
+    def _menu(self) -> TargetMenu:
+        drive, machine = self._drive, self.wizard.machine
+        name = drive.name if drive else ""
+        return TargetMenu(self.choices, drive, machine.places.get(name), machine.offers.get(name, ()))
 
-    @property
-    def _target_key(self) -> str:
-        """Key of the target that is chosen."""
-        if self.choices.across > 1:
-            return "several"
-        if (device := self._device) is not None:
-            return DEVICE + device.path
-        return "named" if self.choices.directory else "default"
-
-    def _targets(self, drive: Drive) -> tuple[ListRow, ...]:
-        if not drive.name:
-            return ()
-        place = self.wizard.machine.places.get(drive.name)
-        chosen, directory = self._target_key, self.choices.directory
-        rows = [
-            headline("where", "Measure on"),
-            ListRow("default", image_row(self.choices.recipe, place, chosen == "default")),
-            ListRow("named", directory_row(directory, chosen == "named")),
-            ListRow("several", several_row(self.choices, chosen == "several")),
-        ]
-        keys = {DEVICE + offer.path: offer for offer in self._offers()}
-        return (*rows, *(ListRow(key, device_row(offer, chosen == key)) for key, offer in keys.items()))
-
-    def _say_what(self, key: str) -> None:
+    def _explain(self, key: str) -> None:
         """Below the question: what a target means."""
-        self._explained, self._meant = key, self._meaning(key)
-        self.say(*self._meant)
-
-    def _meaning(self, key: str) -> tuple[Piece, ...]:
-        offers = self._offers()
-        for offer in offers:
-            if key == DEVICE + offer.path:
-                return device_words(offer)
-        if key == "several":
-            return several_meaning(self.choices)
-        if key == "named":
-            where = self.choices.directory or "a directory that you name"
-            return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
-        drive = self._drive
-        place = self.wizard.machine.places.get(drive.name) if drive else None
-        if isinstance(place, Place) and place.remark:
-            empty = next((offer for offer in offers if offer.refused is None and offer.empty), None)
-            return empty_words(empty) if empty is not None else (place.remark,)
-        if self.choices.purpose == "smr" or (drive is not None and not drive.name):
-            return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
-        return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
+        self._explained, self._meaning = key, self._menu.meaning(key)
+        self.say(*self._meaning)
 
     @on(ChoiceList.Chosen, "#targets")
     def _explain_target(self, event: ChoiceList.Chosen) -> None:
         if event.rows.has_focus and event.key != self._explained:
-            self._say_what(event.key)
+            self._explain(event.key)
 
     @on(ChoiceList.Ticked, "#targets")
-    def _pick(self, event: ChoiceList.Ticked) -> None:
+    def _tick(self, event: ChoiceList.Ticked) -> None:
         self._choose(event.key)
 
     def _choose(self, key: str) -> bool:
@@ -277,15 +174,15 @@ class DriveScreen(NamingScreen):
         if key == "several":
             self.action_several()
             return False
-        device = chosen_of(self._offers(), key.removeprefix(DEVICE))
-        self._say_what(key)
+        device = self._menu.device(key.removeprefix(DEVICE))
+        self._explain(key)
         if key != "default" and device is None:
             return False
-        self._alone(directory="", device=device.path if device else "")
+        self._choose_one(directory="", device=device.path if device else "")
         self._draw()
         return True
 
-    def _alone(self, **changes: Any) -> None:
+    def _choose_one(self, **changes: Any) -> None:
         """One target from now on; what suits several is no choice for one."""
         if self.choices.across > 1:
             self.wizard.choose(candidates=(), members=(), images=1)
@@ -294,14 +191,12 @@ class DriveScreen(NamingScreen):
     def action_several(self) -> None:
         """Choose several disks or scratch images."""
         recipe, drives = self.choices.recipe, self.wizard.machine.drives
-        if recipe is None or drives is None:
-            return
-        place = self.wizard.machine.places.get(self._drive.name) if self._drive else None
-        where = place if isinstance(place, Place) and not self.choices.directory else None
-        window = MembersScreen(recipe, drives, self.choices.members, self.choices.images, where)
-        self.wizard.push_screen(window, self._several_are)
+        if recipe is not None and drives is not None:
+            place = None if self.choices.directory else self._menu.usable_place
+            window = MembersScreen(recipe, drives, self.choices.members, self.choices.images, place)
+            self.wizard.push_screen(window, self._choose_several)
 
-    def _several_are(self, chosen: Members | None) -> None:
+    def _choose_several(self, chosen: Members | None) -> None:
         if chosen is None:
             return
         self.wizard.choose(
@@ -309,35 +204,32 @@ class DriveScreen(NamingScreen):
         )
         if chosen.drive is not None:
             self.wizard.choose(drive=chosen.drive)
-            self.query_one("#drives", ChoiceList).highlight(chosen.drive.name)
-        self._say_what("several")
+            self._drives.highlight(chosen.drive.name)
+        self._explain("several")
         self._draw()
-        self.query_one("#drives").focus()
+        self._drives.focus()
 
     # The probe
 
     def action_probe(self) -> None:
         """Find out by writing whether the highlighted disk is shingled."""
-        drive = self._drive
-        place = self.wizard.machine.places.get(drive.name) if drive else None
+        drive, menu, machine = self._drive, self._menu, self.wizard.machine
         if drive is None or self.wizard.measuring:
             self.say(("✗ ", "bold $error"), "A run goes on: a probe would disturb it, and it the probe.")
-        elif isinstance(place, Place) and not place.remark:
-            self._open_probe(drive, place.directory)
-        elif empty := next((offer for offer in self._offers() if offer.refused is None and offer.empty), None):
-            self._open_probe(drive, empty)
-        elif drive.name not in self.wizard.machine.places.keys() & self.wizard.machine.offers.keys():
+            return
+        place = menu.usable_place
+        target = place.directory if place is not None and not place.remark else menu.empty
+        if target is not None:
+            self.wizard.push_screen(ProbeScreen(drive, target), partial(self._probed, drive))
+        elif drive.name not in machine.places.keys() & machine.offers.keys():
             self.say("Looking for room on it … press ", ("p", "bold $primary"), " again in a moment.")
         else:
             self.say(("✗ ", "bold $error"), "The probe writes a scratch file, and nothing on this disk is mounted "
                      "and writable. Mount something on it first.")  # fmt: skip
 
-    def _open_probe(self, drive: Drive, place: str | Offer) -> None:
-        def ended(result: ProbeResult | None) -> None:
-            if result is not None and self._scouting is not None:
-                self._scouting.probed(drive, result)
-
-        self.wizard.push_screen(ProbeScreen(drive, place), ended)
+    def _probed(self, drive: Drive, result: ProbeResult | None) -> None:
+        if result is not None:
+            self._watcher.probed(drive, result)
 
     # Typing
 
@@ -351,26 +243,21 @@ class DriveScreen(NamingScreen):
 
     def was_typed(self, typed: str) -> None:
         if self._names_model:
-            self._judge(typed)
+            self.ask(lambda: self.wizard.backend.judge_model(typed), self._judged, group="type")
         else:
             super().was_typed(typed)
 
-    @work(thread=True, exclusive=True, group="type")
-    def _judge(self, model: str) -> None:
-        drive = self.wizard.backend.judge_model(model)
-        tell(self, self._judged, drive)
-
-    def _judged(self, drive: Drive) -> None:
-        self._model = drive
+    def _judged(self, model: Drive) -> None:
+        self._model = model
         self.close_box()
         self._fill()
-        self.query_one("#drives", ChoiceList).highlight("model")
+        self._drives.highlight("model")
 
     def directory_is(self, place: Place) -> None:
         if self.choices.members:
-            self._alone()
+            self._choose_one()
         self.wizard.choose(directory=place.directory, device="")
-        self._say_what(self._target_key)
+        self._explain(self._menu.key)
         self._draw()
 
     # On
@@ -381,47 +268,31 @@ class DriveScreen(NamingScreen):
             return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
         return super().check_action(action, parameters)
 
-    def action_other_list(self) -> None:
-        self.focus_next()
-
     def action_forward(self) -> None:
         self._going_to = ""
-        targets = self.query_one("#targets", ChoiceList)
-        settled = targets.key == self._target_key and targets.key in ("named", "several")
-        if targets.has_focus and not settled and not self._choose(targets.key):
+        key = self._targets.key
+        settled = key == self._menu.key and key in ("named", "several")
+        if self._targets.has_focus and not settled and not self._choose(key):
             return
-        drive = self._drive
-        place = self.wizard.machine.places.get(drive.name) if drive else None
+        drive, menu, choices = self._drive, self._menu, self.choices
+        given_up = menu.chosen is not None or choices.members
         if drive is None or not drive.name:
-            if self.choices.directory:
+            if choices.directory:
                 self.wizard.go_on()
             elif drive is not None:
                 self.say(("✗ ", "bold $error"), "Nothing can be measured on a model's name: choose one of the disks, "
                          "or name a directory: ", ("d", "bold $primary"), ".")  # fmt: skip
-            return
-        device = self._device
-        given_up = device is not None or self.choices.members
-        if isinstance(place, FswizardError) and not self.choices.directory and not given_up:
-            self.show_error(place)
-            return
-        if place is None and not self.choices.directory and not given_up:
+        elif isinstance(menu.place, FswizardError) and not choices.directory and not given_up:
+            self.show_error(menu.place)
+        elif menu.place is None and not choices.directory and not given_up:
             self._going_to = drive.name
             self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
-            return
-        self.wizard.choose(device=device.path if device else "")
-        self._take(drive, place if isinstance(place, Place) else None)
+        else:
+            self._go_on(choices.drive if choices.members and choices.drive else drive, menu)
 
-    def _take(self, drive: Drive, place: Place | None) -> None:
-        if self.choices.members and self.choices.drive is not None:
-            drive = self.choices.drive
+    def _go_on(self, drive: Drive, menu: TargetMenu) -> None:
         if self.choices.drive is None or drive.name != self.choices.drive.name:
             self.wizard.choose(candidates=())  # what suits another disk is chosen anew
-        elsewhere = place is not None and bool(place.remark)
-        self.wizard.choose(drive=drive, elsewhere=elsewhere)
+        elsewhere = menu.usable_place is not None and bool(menu.usable_place.remark)
+        self.wizard.choose(drive=drive, device=menu.chosen.path if menu.chosen else "", elsewhere=elsewhere)
         self.wizard.go_on()
-
-
-def _as_target(drive: Drive) -> object:
-    """What decides whether it can be written over, as far as it is seen without looking closely."""
-    parts = tuple((part.name, part.filesystem, part.label, part.mount_point) for part in drive.partitions)
-    return (drive.name, drive.serial, drive.health, drive.read_only, drive.uses, parts)

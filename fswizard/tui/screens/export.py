@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from fswizard.errors import FswizardError
 from fswizard.model.judgement import Findings
 from fswizard.model.text import safe, safe_lines
-from fswizard.tui.drawing import cut, fit, lines, text
-from fswizard.tui.threads import tell
+from fswizard.tui.drawing import cursor, cut, fit, lines, text
+from fswizard.tui.screens.base import SCROLL_PAGES, Window
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 if TYPE_CHECKING:
-    from fswizard.report import Format
-    from fswizard.tui.app import FswizardApp
+    from fswizard.tui.backend import Format
 
 PREVIEW_LINES = 400
 
 
-class ExportScreen(ModalScreen[None]):
+class ExportScreen(Window[None]):
     """Formats at the left, a live preview at the right."""
 
+    TITLE = "Export"
+    LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "copy", "copy"),
         Binding("c", "copy", "copy", show=False),
         Binding("s", "save", "save to a file"),
-        Binding("pageup", "page(-1)", "scroll", key_display="PgUp"),
-        Binding("pagedown", "page(1)", "scroll", key_display="PgDn"),
+        *SCROLL_PAGES,
         Binding("escape", "back", "back"),
     ]
 
@@ -46,26 +44,20 @@ class ExportScreen(ModalScreen[None]):
         self._findings = findings
         self._texts: dict[str, str] = {}
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window full") as window:
-            window.border_title = "Export"
-            window.border_subtitle = "serial numbers, host and user names are left out"
-            with Horizontal(id="export"):
-                yield ChoiceList(id="formats", keeps=True)
-                yield VerticalScroll(Canvas(id="preview"), id="previews", can_focus=False)
-            yield Static(id="message", markup=False)
-            yield Input(id="file")
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        with Horizontal(id="export"):
+            yield ChoiceList(id="formats", keeps=True)
+            yield VerticalScroll(Canvas(id="preview"), id="previews", can_focus=False)
+        yield Static(id="message", markup=False)
+        yield Input(id="file")
 
     def on_mount(self) -> None:
+        self.query_one(".window").border_subtitle = "serial numbers, host and user names are left out"
         self.query_one("#file").display = False
-        formats = self._wizard.backend.formats()
-        self.query_one(ChoiceList).rows = tuple(ListRow(name, _row(name, known)) for name, known in formats.items())
+        self._formats = self.wizard.backend.formats()
+        rows = (ListRow(name, partial(_row, name, kind)) for name, kind in self._formats.items())
+        self.query_one(ChoiceList).rows = tuple(rows)
         self.query_one(ChoiceList).focus()
-
-    @property
-    def _wizard(self) -> FswizardApp:
-        return cast("FswizardApp", self.app)
 
     @property
     def _format(self) -> str:
@@ -76,21 +68,15 @@ class ExportScreen(ModalScreen[None]):
         name = self._format
         if not name:
             return
-        self.query_one(".window").border_title = f"Export: {self._wizard.backend.formats()[name].title}"
+        self.query_one(".window").border_title = f"Export: {self._formats[name].title}"
         if name in self._texts:
             self._show(name)
         else:
-            self._produce(name)
+            self.ask(lambda: self.wizard.backend.render(self._findings, name), partial(self._rendered, name))
 
-    @work(thread=True, exclusive=True)
-    def _produce(self, name: str) -> None:
-        try:
-            rendered = self._wizard.backend.render(self._findings, name)
-        except FswizardError as error:
-            tell(self, self._emit, ("✗ ", "bold $error"), error.message)
-            return
+    def _rendered(self, name: str, rendered: str) -> None:
         self._texts[name] = rendered
-        tell(self, self._show, name)
+        self._show(name)
 
     def _show(self, name: str) -> None:
         if name != self._format:
@@ -100,27 +86,20 @@ class ExportScreen(ModalScreen[None]):
         rest = len(rows) - len(shown)
 
         def draw(width: int) -> Content:
-            told = [text((cut(row, width), "")) for row in shown]
-            return lines([*told, text((f"… and {rest} more lines", "$muted"))] if rest else told)
+            drawn = [text((cut(row, width), "")) for row in shown]
+            return lines([*drawn, text((f"… and {rest} more lines", "$muted"))] if rest else drawn)
 
         self.query_one("#preview", Canvas).show(draw)
         self.query_one("#previews").scroll_home(animate=False)
 
-    def _emit(self, *pieces: str | tuple[str, str]) -> None:
-        self.query_one("#message", Static).update(text(*pieces))
-
-    def action_page(self, direction: int) -> None:
-        area = self.query_one("#previews")
-        area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
-
     def action_copy(self) -> None:
         if self._format in self._texts:
-            self._wizard.copy_to_clipboard(self._texts[self._format])
-            self._emit(("✓ ", "bold $success"), "In the clipboard, where the terminal allows that.")
+            self.wizard.copy_to_clipboard(self._texts[self._format])
+            self.say(("✓ ", "bold $success"), "In the clipboard, where the terminal allows that.")
 
     def action_save(self) -> None:
         box = self.query_one("#file", Input)
-        suffix = self._wizard.backend.formats()[self._format].suffix
+        suffix = self._formats[self._format].suffix
         started = self._findings.result.environment.started[:10] or "report"
         box.value = str(Path.home() / f"fswizard-{started}{suffix}")
         box.display = True
@@ -138,13 +117,12 @@ class ExportScreen(ModalScreen[None]):
             with path.open("x", encoding="utf-8") as file:
                 file.write(words)
         except FileExistsError:
-            told = (("✗ ", "bold $error"), f"{safe(str(path))} exists already; choose another name.")
+            self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} exists already; choose another name.")
         except OSError as error:
-            told = (("✗ ", "bold $error"), f"{safe(str(path))} cannot be written: {error.strerror}.")
+            self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} cannot be written: {error.strerror}.")
         else:
-            told = (("✓ ", "bold $success"), f"Saved as {safe(str(path))}.")
-            tell(self, self._close_box)
-        tell(self, self._emit, *told)
+            self.call_in_app(self._close_box)
+            self.call_in_app(self.say, ("✓ ", "bold $success"), f"Saved as {safe(str(path))}.")
 
     def _close_box(self) -> None:
         self.query_one("#file").display = False
@@ -157,9 +135,6 @@ class ExportScreen(ModalScreen[None]):
             self.dismiss()
 
 
-def _row(name: str, known: Format) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        title = known.title if width >= 40 else ""
-        return fit(text(("▌ " if on else "  ", "$primary"), fit((name, "bold"), 10), (title, "$muted")), width)
-
-    return draw
+def _row(name: str, kind: Format, width: int, on: bool) -> Content:
+    title = kind.title if width >= 40 else ""
+    return fit(text(cursor(on, 2), fit((name, "bold"), 10), (title, "$muted")), width)

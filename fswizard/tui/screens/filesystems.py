@@ -5,34 +5,39 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Need
 from fswizard.model.units import duration_text, size_text
-from fswizard.tui import layouts
-from fswizard.tui.candidates import candidate_row, explain_candidate, need_table
-from fswizard.tui.drawing import cut, fit, lines, text, tick
-from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.candidates import (
+    best_first,
+    candidate_row,
+    explain_candidate,
+    explain_layout,
+    layout_header,
+    layout_row,
+    need_table,
+)
+from fswizard.tui.choices import toggled
+from fswizard.tui.drawing import cursor, cut, fit, lines, text, tick
+from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 NEED = "need:"
 
 
-class FilesystemsScreen(StepScreen):
+class FilesystemsScreen(BoxScreen):
     """Candidates to tick, explained as they are highlighted."""
 
-    STEP = "filesystems"
+    BOX, LIST = "#own", "#candidates"
     QUESTION = "Which filesystems are to be compared?"
     HELP = (
         "Tick what you would consider. Two to four candidates are a good number: each one more takes its share of "
@@ -53,40 +58,31 @@ class FilesystemsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
-                example = "md:raid5,chunk=64K+xfs" if self.choices.across > 1 else "btrfs:noatime,compress=zstd:1"
-                yield TextBox(placeholder=f"such as {example}", id="own")
+                yield TextBox(id="own")
                 yield ChoiceList(id="candidates", ticks=True, keeps=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
-        known = self.wizard.machine
+        machine, backend = self.wizard.machine, self.wizard.backend
+        self._list = self.query_one("#candidates", ChoiceList)
         self._reasons: dict[str, str] = {}
         self._listed: tuple[str, ...] = ()
         self._hurried = False
-        self._looking = not known.looked
+        self._looking = not machine.looked
         self._across = self.choices.across
         if self.choices.drive is not None and self._across == 1:
-            found = self.wizard.backend.suggestions(self.choices.drive)
-            self._reasons = {item.candidate_name: item.reason for item in found}
+            self._reasons = {item.candidate_name: item.reason for item in backend.suggestions(self.choices.drive)}
         if self.choices.zoned:
             self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         self._offered = self._first_offered()
         self._proposed = not self.choices.candidates
         self._propose()
-        self.query_one("#own").display = False
         self.query_one(".panel").border_title = "About it"
-        self._fill()
-        self._estimate()
-        self.query_one("#candidates").focus()
+        self._redraw()
+        self._list.focus()
         if self._looking:
-            self._look()
-
-    @work(thread=True, exclusive=True)
-    def _look(self) -> None:
-        self.wizard.machine.look_for_availability()
-        tell(self, self._looked)
+            self.ask(machine.look_for_availability, self._looked)
 
     def _first_offered(self) -> tuple[str, ...]:
         """What there is to compare above all."""
@@ -104,15 +100,14 @@ class FilesystemsScreen(StepScreen):
         names = self._usable(self._offered)
         if self._across > 1:
             candidates = [self.wizard.backend.parse_candidate(name) for name in names]
-            names = layouts.best_first(candidates, self._across, self.choices.member_bytes)
+            names = best_first(candidates, self._across, self.choices.member_bytes)
         self.wizard.choose(candidates=tuple(names))
 
-    def _looked(self) -> None:
+    def _looked(self, _: None) -> None:
         self._looking = False
         self._propose()
         self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
-        self._fill()
-        self._estimate()
+        self._redraw()
         if self._hurried:
             self.action_forward()
 
@@ -125,31 +120,32 @@ class FilesystemsScreen(StepScreen):
 
     # The list
 
+    def _redraw(self) -> None:
+        self._fill()
+        self._estimate()
+
     def _fill(self) -> None:
-        known = self.wizard.machine
-        others = [name for name in self.choices.candidates if name not in known.catalogue or not self._listed]
+        catalogue = self.wizard.machine.catalogue
+        others = [name for name in self.choices.candidates if name not in catalogue or not self._listed]
         offered = self._offered if self._across > 1 else ()
         self._listed = tuple(dict.fromkeys((*self._listed, *offered, *others, *self._reasons)))  # so that nothing moves
         first = self._listed
-        rest = [name for name in known.catalogue if name not in first]
+        rest = [name for name in catalogue if name not in first]
         rows = [headline("compare", "Compare")]
-        rows += [layouts.header_row("head")] if self._across > 1 else []
+        rows += [ListRow("head", layout_header, False)] if self._across > 1 else []
         rows += [self._row(name) for name in first if self._possible(name)]
         alone = "On the first of them alone" if self._across > 1 else "Others that can be made here"
         rows += [gap("before-others"), headline("others", alone)]
         rows += [self._row(name) for name in rest if self._possible(name)]
         rows += [gap("before-needs"), headline("needs", "I cannot do without")]
-        rows += [ListRow(NEED + need.name, _need_row(need, need.name in self.choices.needs)) for need in self._needs]
+        needs = self.choices.needs
+        rows += [ListRow(NEED + need.name, partial(_need_row, need, need.name in needs)) for need in self._needs]
         impossible = [name for name in (*first, *rest) if not self._possible(name)]
         if impossible:
-            rows += [
-                gap("before-impossible"),
-                headline(
-                    "impossible", "Not possible on this disk" if self.choices.zoned else "Not possible on this machine"
-                ),
-            ]
+            where = "disk" if self.choices.zoned else "machine"
+            rows += [gap("before-impossible"), headline("impossible", f"Not possible on this {where}")]
             rows += [self._row(name) for name in impossible]
-        self.query_one("#candidates", ChoiceList).rows = tuple(rows)
+        self._list.rows = tuple(rows)
         self._explain()
 
     @property
@@ -161,11 +157,11 @@ class FilesystemsScreen(StepScreen):
         usable = self._possible(name)
         lacks = [need for need in self.choices.needs if not _has(candidate, need)]
         note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
-        row = candidate_row
+        row = partial(candidate_row, candidate)
         if self._across > 1:
-            row = partial(layouts.layout_row, members=self._across, member_bytes=self.choices.member_bytes)
+            row = partial(layout_row, candidate, members=self._across, member_bytes=self.choices.member_bytes)
         ticked, baseline = name in self.choices.candidates, name == self.choices.against
-        return ListRow(name, row(candidate, ticked=ticked, usable=usable, note=note, baseline=baseline))
+        return ListRow(name, partial(row, ticked=ticked, usable=usable, note=note, baseline=baseline))
 
     @on(ChoiceList.Chosen, "#candidates")
     def _chosen(self) -> None:
@@ -178,7 +174,7 @@ class FilesystemsScreen(StepScreen):
         return super().check_action(action, parameters)
 
     def _explain(self) -> None:
-        key = self.query_one("#candidates", ChoiceList).key
+        key = self._list.key
         if not key:
             return
         if key.startswith(NEED):
@@ -192,9 +188,8 @@ class FilesystemsScreen(StepScreen):
             self.query_one("#about", Canvas).show(draw)
             self.query_one("#below", Canvas).show(draw)
             return
-        candidate = self.wizard.backend.parse_candidate(key)
-        known = self.wizard.machine
-        available = known.lacking(candidate) or known.available.get(candidate.filesystem.name)
+        candidate, machine = self.wizard.backend.parse_candidate(key), self.wizard.machine
+        available = machine.lacking(candidate) or machine.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
         if self.choices.zoned and not self._possible(key):
             reason = "Cannot be made on a disk whose zones must be written in order: it writes where it likes."
@@ -203,7 +198,7 @@ class FilesystemsScreen(StepScreen):
             words = explain_candidate(candidate, available, reason, width, brief=brief)
             if self._across == 1:
                 return words
-            spread = layouts.explain_layout(candidate, self._across, self.choices.member_bytes, width)
+            spread = explain_layout(candidate, self._across, self.choices.member_bytes, width)
             return spread if brief and (available is None or available.usable) else lines((spread, Content(""), words))
 
         self.query_one("#about", Canvas).show(about)
@@ -213,13 +208,11 @@ class FilesystemsScreen(StepScreen):
     def _tick(self, event: ChoiceList.Ticked) -> None:
         key = event.key
         if key.startswith(NEED):
-            need = key.removeprefix(NEED)
-            self.wizard.choose(needs=_toggled(self.choices.needs, need))
+            self.wizard.choose(needs=toggled(self.choices.needs, key.removeprefix(NEED)))
         elif self._possible(key):
             self._proposed = False
-            self.wizard.choose(candidates=_toggled(self.choices.candidates, key))
-        self._fill()
-        self._estimate()
+            self.wizard.choose(candidates=toggled(self.choices.candidates, key))
+        self._redraw()
 
     def _estimate(self) -> None:
         count = len(self.choices.candidates)
@@ -241,7 +234,7 @@ class FilesystemsScreen(StepScreen):
     # Keys
 
     def _highlighted(self) -> Candidate | None:
-        key = self.query_one("#candidates", ChoiceList).key
+        key = self._list.key
         if not key or key.startswith(NEED):
             return None
         return self.wizard.backend.parse_candidate(key)
@@ -256,9 +249,8 @@ class FilesystemsScreen(StepScreen):
         self._listed = tuple(dict.fromkeys((*self._listed, name)))
         if self._possible(name) and name not in self.choices.candidates:
             self.wizard.choose(candidates=(*self.choices.candidates, name))
-        self._fill()
-        self._estimate()
-        self.query_one("#candidates", ChoiceList).highlight(name)
+        self._redraw()
+        self._list.highlight(name)
 
     def action_baseline(self) -> None:
         candidate = self._highlighted()
@@ -269,43 +261,28 @@ class FilesystemsScreen(StepScreen):
                      ("space", "bold $primary"), " ticks it.")  # fmt: skip
             return
         self.wizard.choose(baseline=candidate.name)
-        self._fill()
-        self._estimate()
+        self._redraw()
 
     def action_needs(self) -> None:
-        self.query_one("#candidates", ChoiceList).highlight(NEED + self._needs[0].name)
+        self._list.highlight(NEED + self._needs[0].name)
 
     def action_type(self) -> None:
-        box = self.query_one("#own", Input)
-        box.value = ""
-        box.display = True
-        box.focus()
+        example = "md:raid5,chunk=64K+xfs" if self._across > 1 else "btrfs:noatime,compress=zstd:1"
+        self.open_box(f"such as {example}")
 
-    @on(Input.Submitted, "#own")
-    def _typed(self, event: Input.Submitted) -> None:
-        typed = event.value.strip()
-        if typed:
-            try:
-                candidate = self.wizard.backend.parse_candidate(typed)
-                self.wizard.backend.require_members(candidate, self._across)
-            except FswizardError as error:
-                self.show_error(error)
-                return
-            self._close_box()
+    def was_typed(self, typed: str) -> None:
+        try:
+            candidate = self.wizard.backend.parse_candidate(typed)
+            self.wizard.backend.require_members(candidate, self._across)
+        except FswizardError as error:
+            self.show_error(error)
+        else:
+            self.close_box()
             self._add(candidate.name)
-        else:
-            self._close_box()
 
-    def _close_box(self) -> None:
-        self.query_one("#own").display = False
-        self.query_one("#candidates").focus()
-
-    def action_back(self) -> None:
-        if self.query_one("#own").display:
-            self._close_box()
-            self._estimate()
-        else:
-            super().action_back()
+    def close_box(self) -> None:
+        super().close_box()
+        self._estimate()  # in place of what was wrong with what was typed
 
     def action_forward(self) -> None:
         if self._looking:
@@ -322,13 +299,6 @@ def _has(candidate: Candidate, need: str) -> bool:
     return feature is not None and feature.present
 
 
-def _toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(other for other in names if other != name) if name in names else (*names, name)
-
-
-def _need_row(need: Need, ticked: bool) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        name = fit((need.name, "bold"), 18)
-        return text(("▌" if on else " ", "$primary"), tick(ticked), " ", name, (cut(need.title, width - 24), "$muted"))
-
-    return draw
+def _need_row(need: Need, ticked: bool, width: int, on: bool) -> Content:
+    name = fit((need.name, "bold"), 18)
+    return text(cursor(on), tick(ticked), " ", name, (cut(need.title, width - 24), "$muted"))

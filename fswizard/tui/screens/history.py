@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from fswizard.errors import FswizardError
-from fswizard.tui.drawing import Piece, columns, cut, text
-from fswizard.tui.threads import tell
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.choices import toggled
+from fswizard.tui.drawing import columns, cursor, cut, text
+from fswizard.tui.screens.base import Window
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 if TYPE_CHECKING:
     from fswizard.model.comparison import Comparison
-    from fswizard.results import Entry
-    from fswizard.tui.app import FswizardApp
+    from fswizard.tui.backend import Entry
 
 
-class HistoryScreen(ModalScreen[None]):
+class HistoryScreen(Window[None]):
     """A list; Enter opens a result, space marks two of them to be compared."""
 
+    TITLE = "Earlier results"
+    LOOK = "broad"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open"),
         Binding("space", "mark", "mark", key_display="space"),
@@ -40,35 +38,22 @@ class HistoryScreen(ModalScreen[None]):
         self._entries: tuple[Entry, ...] = ()
         self._marked: tuple[str, ...] = ()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window broad") as window:
-            window.border_title = "Earlier results"
-            yield Static("Looking …", id="message", markup=False)
-            yield ChoiceList(id="entries", keeps=True)
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        yield Static("Looking …", id="message", markup=False)
+        yield ChoiceList(id="entries", keeps=True)
 
     def on_mount(self) -> None:
         self.query_one(ChoiceList).focus()
-        self._look()
-
-    @property
-    def _wizard(self) -> FswizardApp:
-        return cast("FswizardApp", self.app)
-
-    @work(thread=True)
-    def _look(self) -> None:
-        entries = self._wizard.backend.history()
-        tell(self, self._show, entries)
+        self.ask(self.wizard.backend.history, self._show)
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._entries = entries
-        header = ListRow("header", lambda width, on: _header(width), False)
-        rows = [ListRow(str(number), self._row(str(number), entry)) for number, entry in enumerate(entries)]
-        self.query_one(ChoiceList).rows = (header, *rows) if rows else ()
+        rows = [ListRow(str(number), partial(self._row, str(number), entry)) for number, entry in enumerate(entries)]
+        self.query_one(ChoiceList).rows = (ListRow("header", _header, False), *rows) if rows else ()
         self._advise()
 
-    def _row(self, key: str, entry: Entry) -> Draw:
-        return lambda width, on: entry_line(entry, width, on=on, marked=key in self._marked)
+    def _row(self, key: str, entry: Entry, width: int, on: bool) -> Content:
+        return entry_line(entry, width, on=on, marked=key in self._marked)
 
     def _advise(self) -> None:
         words = (
@@ -78,25 +63,13 @@ class HistoryScreen(ModalScreen[None]):
             else "One is marked; space marks the other one." if len(self._marked) == 1
             else "Two are marked; c puts them side by side."
         )  # fmt: skip
-        self._emit((words, "$muted"))
-
-    def _emit(self, *pieces: Piece) -> None:
-        self.query_one("#message", Static).update(text(*pieces))
+        self.say((words, "$muted"))
 
     @on(ChoiceList.Clicked)
     def action_open(self) -> None:
-        key = self.query_one(ChoiceList).key
-        if key:
-            self._load(self._entries[int(key)])
-
-    @work(thread=True, exclusive=True)
-    def _load(self, entry: Entry) -> None:
-        try:
-            result = self._wizard.backend.load(entry.path)
-        except FswizardError as error:
-            tell(self, self._show_error, error)
-            return
-        tell(self, self._wizard.show_result, result, entry.path)
+        if key := self.query_one(ChoiceList).key:
+            path = self._entries[int(key)].path
+            self.ask(lambda: self.wizard.backend.load(path), lambda result: self.wizard.show_result(result, path))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "mark":
@@ -108,33 +81,25 @@ class HistoryScreen(ModalScreen[None]):
     def action_mark(self) -> None:
         """Mark or unmark; the mark set first gives way to a third."""
         key = self.query_one(ChoiceList).key
-        if key in self._marked:
-            self._marked = tuple(other for other in self._marked if other != key)
-        elif key:
-            self._marked = (*self._marked[-1:], key)
+        if key:
+            self._marked = toggled(self._marked, key)[-2:]
         self.query_one(ChoiceList).redraw()
         self._advise()
         self.refresh_bindings()
 
-    @work(thread=True, exclusive=True)
     def action_compare(self) -> None:
-        from fswizard.stats.comparison import compare
+        marked = (self._entries[int(key)] for key in self._marked)
+        earlier, later = sorted(marked, key=lambda entry: entry.header.started)
+        self.ask(
+            lambda: self.wizard.backend.compare(earlier.path, later.path),
+            partial(self._show_comparison, earlier, later),
+        )
 
-        pair = sorted((self._entries[int(key)] for key in self._marked), key=lambda entry: entry.header.started)
-        try:
-            comparison = compare(*(self._wizard.backend.load(entry.path) for entry in pair))
-        except FswizardError as error:
-            tell(self, self._show_error, error)
-            return
-        tell(self, self._show_comparison, comparison, pair)
-
-    def _show_comparison(self, comparison: Comparison, pair: Sequence[Entry]) -> None:
+    def _show_comparison(self, earlier: Entry, later: Entry, comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen
 
-        self._wizard.push_screen(ComparisonScreen(comparison, *(f"{entry.when}, {entry.what}" for entry in pair)))
-
-    def _show_error(self, error: FswizardError) -> None:
-        self._emit(("✗ ", "bold $error"), error.message, " ", error.hint)
+        names = (f"{entry.when}, {entry.what}" for entry in (earlier, later))
+        self.wizard.push_screen(ComparisonScreen(comparison, *names))
 
 
 def _widths(width: int) -> tuple[int, ...]:
@@ -147,7 +112,7 @@ def _widths(width: int) -> tuple[int, ...]:
     return (2, 16, 13, disk, rest - disk - 2, leaders)
 
 
-def _header(width: int) -> Content:
+def _header(width: int, on: bool) -> Content:
     names = ("", "When", "Recipe", "Disk", "Candidates", "Result")
     return columns([text((name, "$faint")) for name in names], _widths(width))
 
@@ -159,7 +124,7 @@ def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
     style = "$success" if len(entry.leaders) == 1 else "$muted"
     return columns(
         (
-            text(("▌" if on else " ", "$primary"), ("✓" if marked else "", "bold $accent")),
+            text(cursor(on), ("✓" if marked else "", "bold $accent")),
             (entry.when, "$muted"),
             (cut(head.recipe, widths[2]), "bold"),
             cut(head.drive or head.target, widths[3]),

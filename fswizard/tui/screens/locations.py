@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
@@ -14,12 +15,11 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.candidates import explain_candidate
-from fswizard.tui.drawing import columns, cut_left, facts, fit, lines, text, tick
-from fswizard.tui.screens.naming import NamingScreen
-from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import TextBox
+from fswizard.tui.choices import toggled
+from fswizard.tui.drawing import columns, cursor, cut_left, facts, fit, lines, text, tick
+from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 
 class LocationList(ChoiceList):
@@ -47,53 +47,37 @@ class LocationList(ChoiceList):
 
     def _fill(self) -> None:
         header = ListRow("header", _header, False)
-        self.rows = (header, *(ListRow(place.directory, self._row(place)) for place in self.places))
+        self.rows = (header, *(ListRow(place.directory, partial(self._row, place)) for place in self.places))
 
-    def _row(self, place: Place) -> Draw:
-        def draw(width: int, on: bool) -> Content:
-            chosen = place.directory in self.chosen
-            note = "baseline" if self.chosen and self.chosen[0] == place.directory else ""
-            widths = _widths(width)
-            marked = text(("▌" if on else " ", "$primary"), tick(chosen), " ")
-            return columns(
-                (
-                    marked,
-                    text((cut_left(place.directory, widths[1]), "bold")),
-                    place.filesystem or "?",
-                    text((place.drive, "$muted")),
-                    text((size_text(place.free_bytes), "$muted")),
-                    text((note, "$primary")),
-                ),
-                widths,
-                right=(4,),
-            )
-
-        return draw
+    def _row(self, place: Place, width: int, on: bool) -> Content:
+        note = "baseline" if self.chosen[:1] == (place.directory,) else ""
+        widths = _widths(width)
+        cells = (
+            text(cursor(on), tick(place.directory in self.chosen), " "),
+            text((cut_left(place.directory, widths[1]), "bold")),
+            place.filesystem or "?",
+            text((place.drive, "$muted")),
+            text((size_text(place.free_bytes), "$muted")),
+            text((note, "$primary")),
+        )
+        return columns(cells, widths, right=(4,))
 
     @on(ChoiceList.Ticked)
     def _tick(self, event: ChoiceList.Ticked) -> None:
         event.stop()
-        if event.key in self.chosen:
-            self.chosen = tuple(directory for directory in self.chosen if directory != event.key)
-        else:
-            self.chosen = (*self.chosen, event.key)
+        self.chosen = toggled(self.chosen, event.key)
         self.redraw()
 
 
 def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Content:
     """Where it lies, and what its filesystem can."""
-    rows = [
-        facts(
-            [
-                ("Place", place.directory),
-                ("Filesystem", place.filesystem or "not known"),
-                ("Disk", place.drive or "not known"),
-                ("Room", f"{size_text(place.free_bytes)} free"),
-            ],
-            width,
-            gap=False,
-        )
+    pairs = [
+        ("Place", place.directory),
+        ("Filesystem", place.filesystem or "not known"),
+        ("Disk", place.drive or "not known"),
+        ("Room", f"{size_text(place.free_bytes)} free"),
     ]
+    rows = [facts(pairs, width, gap=False)]
     if filesystem is not None:
         rows += [Content(""), explain_candidate(Candidate(filesystem.name, filesystem), None, "", width)]
     return lines(rows)
@@ -110,10 +94,9 @@ def _header(width: int, on: bool) -> Content:
     return fit(columns([text((name, "$faint")) for name in names], _widths(width), right=(4,)), width)
 
 
-class LocationsScreen(NamingScreen):
+class LocationsScreen(BoxScreen):
     """Mounted filesystems to tick, one directory on each."""
 
-    STEP = "drive"
     QUESTION = "Which places are to be compared?"
     LIST = "#places"
     HELP = (
@@ -133,23 +116,17 @@ class LocationsScreen(NamingScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(".panel").border_title = "What is known of it"
         self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
         self.query_one(LocationList).focus()
-        self._look_for_places()
-
-    @work(thread=True, exclusive=True, group="look")
-    def _look_for_places(self) -> None:
-        places = self.wizard.backend.mounted()
-        tell(self, self._show_places, places)
+        self.ask(self.wizard.backend.mounted, self._show_places)
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
         chosen = self.choices.places or tuple(place.directory for place in places)
         self.query_one(LocationList).offer(places, chosen)
         if len(places) < 2:
-            found = "Only one mounted filesystem" if places else "No mounted filesystem"
-            self.say(("! ", "bold $warning"), f"{found} that you can write to was found, and two are needed: mount "
+            few = "Only one mounted filesystem" if places else "No mounted filesystem"
+            self.say(("! ", "bold $warning"), f"{few} that you can write to was found, and two are needed: mount "
                      "another and come back, or name a directory on it: ", ("d", "bold $primary"), ".")  # fmt: skip
 
     @on(ChoiceList.Chosen, "#places")
@@ -160,7 +137,7 @@ class LocationsScreen(NamingScreen):
             return
         filesystem = self.wizard.machine.catalogue.get(place.filesystem)
         for canvas in self.query("#about, #below").results(Canvas):
-            canvas.show(lambda width: explain_place(place, filesystem, width))
+            canvas.show(partial(explain_place, place, filesystem))
 
     def action_directory(self) -> None:
         self.open_box("another directory, such as /srv/data")

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text
-from fswizard.tui.drawing import lines, text, wrap
+from fswizard.tui.drawing import cursor, lines, text, wrap
 from fswizard.tui.live import log_line
 from fswizard.tui.runstate import LogCommand, LogEntry, RunMonitor
+from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 SHOWN = 400
 """Entries that the window lists: the newest."""
 
 
-class LogScreen(ModalScreen[None]):
+class LogScreen(Window[None]):
     """The log at the left or on top, the highlighted entry's output beside or below it."""
 
+    TITLE = "Log"
+    LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "back"),
         Binding("l", "dismiss", "back", show=False),
@@ -41,13 +43,10 @@ class LogScreen(ModalScreen[None]):
         self._run = running
         self._listed: tuple[LogEntry, ...] = ()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window full") as window:
-            window.border_title = "Log"
-            with Horizontal(id="log"):
-                yield ChoiceList(id="log-entries", keeps=True)
-                yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        with Horizontal(id="log"):
+            yield ChoiceList(id="log-entries", keeps=True)
+            yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
 
     def on_mount(self) -> None:
         self._fill()
@@ -65,7 +64,7 @@ class LogScreen(ModalScreen[None]):
         follows = rows.highlighted is None or rows.highlighted >= len(self._listed) - 1
         self._listed = entries
         first = len(self._run.state.log) - len(entries)
-        rows.rows = tuple(ListRow(f"{first + number}", _row(entry)) for number, entry in enumerate(entries))
+        rows.rows = tuple(ListRow(f"{first + number}", partial(_row, entry)) for number, entry in enumerate(entries))
         if follows:
             self.action_newest()
 
@@ -74,23 +73,16 @@ class LogScreen(ModalScreen[None]):
         number = self.query_one(ChoiceList).highlighted
         if number is not None and number < len(self._listed):
             entry = self._listed[number]
-            self.query_one("#output", Canvas).show(lambda width: _output(entry, width))
+            self.query_one("#output", Canvas).show(partial(_output, entry))
 
     def action_newest(self) -> None:
         rows = self.query_one(ChoiceList)
         if rows.rows:
             rows.highlight(rows.rows[-1].key)
 
-    def action_page(self, direction: int) -> None:
-        area = self.query_one("#outputs")
-        area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
 
-
-def _row(entry: LogEntry) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        return text(("▌" if on else " ", "$primary"), log_line(entry, width - 1))
-
-    return draw
+def _row(entry: LogEntry, width: int, on: bool) -> Content:
+    return text(cursor(on), log_line(entry, width - 1))
 
 
 def _output(entry: LogEntry, width: int) -> Content:

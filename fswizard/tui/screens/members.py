@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fswizard.model.drive import Drive
 from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Place
-from fswizard.tui.drawing import Piece, arrow, cut, fit, lines, paragraphs, radio, text, tick
-from fswizard.tui.targets import first_sentences, losing
-from fswizard.tui.threads import in_background, tell
+from fswizard.tui.backend import Backend, Place
+from fswizard.tui.drawing import Piece, arrow, cursor, cut, fit, lines, paragraphs, radio, text, tick
+from fswizard.tui.drives import first_sentences, losing
+from fswizard.tui.machine import in_background
+from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.targets.device_checks import Offer
-    from fswizard.tui.app import FswizardApp
+    from fswizard.tui.backend import Offer
 
 IMAGES = "images"
 FEWEST, MOST = 2, 12
@@ -46,9 +44,11 @@ class Members:
     """The first disk that is given up."""
 
 
-class MembersScreen(ModalScreen[Members | None]):
+class MembersScreen(Window[Members | None]):
     """Dismissed with what was chosen, or None. Disks are looked at only now, as that may wake them."""
 
+    TITLE = "Several disks or images, for arrays"
+    LOOK = "tall"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "take these"),
         Binding("escape", "dismiss", "back"),
@@ -66,35 +66,29 @@ class MembersScreen(ModalScreen[Members | None]):
         self._place = place
         self._offers: dict[str, tuple[Offer, ...]] = {}
 
-    @property
-    def wizard(self) -> FswizardApp:
-        return cast("FswizardApp", self.app)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window tall") as window:
-            window.border_title = "Several disks or images, for arrays"
-            yield Static(id="message", markup=False)
-            yield ChoiceList(id="members", ticks=True, changes=True)
-            yield Canvas(id="words")
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        yield Static(id="message", markup=False)
+        yield ChoiceList(id="members", ticks=True, changes=True)
+        yield Canvas(id="words")
 
     def on_mount(self) -> None:
-        self._fill()
-        self._say()
+        self._redraw()
         self.query_one(ChoiceList).focus()
-        self.query_one("#words", Canvas).show(self._words)
         for drive in self._drives:
-            in_background(self._look, self.wizard, drive)
+            in_background(self._look, self.wizard.backend, drive)
 
-    def _look(self, wizard: FswizardApp, drive: Drive) -> None:
+    def _look(self, backend: Backend, drive: Drive) -> None:
         """In a thread for each disk: one that hangs keeps no other waiting."""
-        offers = wizard.backend.offers(drive, None)
-        tell(self, self._looked, drive, offers, app=wizard)
+        self.call_in_app(self._looked, drive, backend.offers(drive, None))
 
     def _looked(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
         self._offers[drive.name] = offers
+        self._redraw()
+
+    def _redraw(self) -> None:
         self._fill()
-        self._say()
+        self.say(*self._meaning())
+        self.query_one("#words", Canvas).show(self._words)
 
     # The list
 
@@ -108,22 +102,21 @@ class MembersScreen(ModalScreen[Members | None]):
     def _rows_of(self, drive: Drive) -> list[ListRow]:
         offers = self._offers.get(drive.name)
         if offers is None:
-            return [ListRow(f"wait:{drive.name}", _line(drive, "looking at it …"), False)]
+            return [ListRow(f"wait:{drive.name}", partial(_line, drive, "looking at it …"), False)]
         usable = [offer for offer in offers if offer.refused is None]
         if not usable:
             why = next((offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone.")
-            return [ListRow(f"no:{drive.name}", _line(drive, why, refused=True), False)]
-        return [ListRow(offer.path, _device(offer, drive, offer.path in self._paths)) for offer in usable]
+            return [ListRow(f"no:{drive.name}", partial(_line, drive, why, refused=True), False)]
+        return [ListRow(offer.path, partial(_device, offer, drive, offer.path in self._paths)) for offer in usable]
 
     def _images_row(self, width: int, on: bool) -> Content:
-        chosen = not self._paths
         number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
         size = size_text(self._recipe.image_bytes)
         words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
-        mark = text(("▌" if on else " ", "$primary"), radio(chosen), " ")
+        mark = text(cursor(on), radio(not self._paths), " ")
         return fit(text(mark, number, cut(words, width - 5 - number.cell_length)), width)
 
-    def _known(self) -> Mapping[str, tuple[Drive, Offer]]:
+    def _usable(self) -> Mapping[str, tuple[Drive, Offer]]:
         pairs = ((drive, offer) for drive in self._drives for offer in self._offers.get(drive.name, ()))
         return {offer.path: (drive, offer) for drive, offer in pairs if offer.refused is None}
 
@@ -134,12 +127,11 @@ class MembersScreen(ModalScreen[Members | None]):
             self._paths = []
         elif event.key in self._paths:
             self._paths.remove(event.key)
-        elif event.key in (known := self._known()):
-            disk = known[event.key][0].name  # two places on one disk would fail together
-            others = [path for path in self._paths if path in known and known[path][0].name != disk]
+        elif event.key in (usable := self._usable()):
+            disk = usable[event.key][0].name  # two places on one disk would fail together
+            others = [path for path in self._paths if path in usable and usable[path][0].name != disk]
             self._paths = [*others, event.key][:MOST]
-        self._fill()
-        self._say()
+        self._redraw()
 
     @on(ChoiceList.Changed)
     def _turn(self, event: ChoiceList.Changed) -> None:
@@ -147,18 +139,14 @@ class MembersScreen(ModalScreen[Members | None]):
         if event.key == IMAGES:
             self._images = max(FEWEST, min(MOST, self._images + event.direction))
             self._paths = []
-            self._fill()
-            self._say()
+            self._redraw()
 
     # What it means
 
-    def _say(self, *pieces: Piece) -> None:
-        if not pieces:
-            count = len(self._paths)
-            disks = (f"{count} disk{'s' * (count != 1)}: ", "bold")
-            pieces = (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
-        self.query_one("#message", Static).update(text(*pieces))
-        self.query_one("#words", Canvas).show(self._words)
+    def _meaning(self) -> tuple[Piece, ...]:
+        count = len(self._paths)
+        disks = (f"{count} disk{'s' * (count != 1)}: ", "bold")
+        return (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
 
     def _room(self) -> tuple[Piece, ...]:
         needed = size_text(self._images * self._recipe.image_bytes)
@@ -168,8 +156,8 @@ class MembersScreen(ModalScreen[Members | None]):
         return "To try layouts out without giving up a disk; ", (f"{needed} of room", "bold"), " is needed."
 
     def _losses(self) -> str:
-        known = self._known()
-        given_up = [known[path][1] for path in self._paths if path in known]
+        usable = self._usable()
+        given_up = [usable[path][1] for path in self._paths if path in usable]
         lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
         return f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
 
@@ -182,13 +170,13 @@ class MembersScreen(ModalScreen[Members | None]):
         return paragraphs([text((f"{number} {what}: ", "bold"), names), (rule if self._paths else "", "$muted")], width)
 
     def action_accept(self) -> None:
-        known = self._known()
-        paths = tuple(path for path in self._paths if path in known)
+        usable = self._usable()
+        paths = tuple(path for path in self._paths if path in usable)
         if len(paths) == 1:
-            self._say(("✗ ", "bold $error"), "One disk is no array: tick another, or untick it.")
+            self.say(("✗ ", "bold $error"), "One disk is no array: tick another, or untick it.")
         elif paths:
-            smallest = min(known[path][1].size_bytes for path in paths)
-            self.dismiss(Members(paths, 1, smallest, known[paths[0]][0]))
+            smallest = min(usable[path][1].size_bytes for path in paths)
+            self.dismiss(Members(paths, 1, smallest, usable[paths[0]][0]))
         else:
             self.dismiss(Members((), self._images, self._recipe.image_bytes))
 
@@ -197,30 +185,18 @@ def _fits(layout: Layout, number: int) -> bool:
     return number >= layout.minimum_members and not (layout.pairs and number % 2)
 
 
-def _line(drive: Drive, words: str, *, refused: bool = False) -> Draw:
+def _line(drive: Drive, words: str, width: int, on: bool, *, refused: bool = False) -> Content:
     """A disk that cannot be chosen, or not yet."""
-
-    def draw(width: int, on: bool) -> Content:
-        mark = "✗ " if refused else ""
-        head = text(" ", tick(False, enabled=False), " ", (_name(drive.name, drive), "$faint"))
-        room = max(4, width - 24)
-        return fit(text(fit(head, 22), "  ", (mark + first_sentences(words, room - 2), "$faint")), width)
-
-    return draw
+    mark = "✗ " if refused else ""
+    head = text(" ", tick(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$faint"))
+    room = max(4, width - 24)
+    return fit(text(fit(head, 22), "  ", (mark + first_sentences(words, room - 2), "$faint")), width)
 
 
-def _device(offer: Offer, drive: Drive, ticked: bool) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        mark = text(("▌" if on else " ", "$primary"), tick(ticked), " ")
-        words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
-        first = text(mark, (cut(words, width - 5), "bold"))
-        loss = text(*losing(offer))
-        if first.cell_length + 2 + loss.cell_length <= width:
-            return fit(text(first, "  ", loss), width)
-        return lines((fit(first, width), fit(text("     ", loss), width)))
-
-    return draw
-
-
-def _name(name: str, drive: Drive) -> str:
-    return f"{name}, {size_text(drive.size_bytes)}"
+def _device(offer: Offer, drive: Drive, ticked: bool, width: int, on: bool) -> Content:
+    words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
+    first = text(cursor(on), tick(ticked), " ", (cut(words, width - 5), "bold"))
+    loss = losing(offer)
+    if first.cell_length + 2 + loss.cell_length <= width:
+        return fit(text(first, "  ", loss), width)
+    return lines((fit(first, width), fit(text("     ", loss), width)))

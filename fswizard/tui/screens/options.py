@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
-from fswizard.tui.candidates import Option, conflicts, option_row, option_tokens, option_words, options_of
+from fswizard.tui.candidates import (
+    Option,
+    chosen_tokens,
+    conflicts,
+    layout_tokens,
+    option_row,
+    option_tokens,
+    option_words,
+    options_of,
+    short_name,
+)
 from fswizard.tui.drawing import lines, text, wrap
-from fswizard.tui.layouts import chosen_tokens, layout_tokens, short_name
+from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
-from fswizard.tui.widgets.keybar import KeyBar
-
-if TYPE_CHECKING:
-    from fswizard.tui.app import FswizardApp
 
 
-class OptionsScreen(ModalScreen[str | None]):
+class OptionsScreen(Window[str | None]):
     """Dismissed with the short name of the candidate that was put together."""
 
+    LOOK = "tall"
+    MESSAGE = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "compare this"),
         Binding("escape", "dismiss", "back"),
@@ -35,6 +42,7 @@ class OptionsScreen(ModalScreen[str | None]):
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
+        self.title = f"Options of {candidate.filesystem.title}"
         self._filesystem = candidate.filesystem
         self._array = candidate.array
         self._of_layout = layout_tokens(candidate.array)
@@ -44,13 +52,10 @@ class OptionsScreen(ModalScreen[str | None]):
         self._options |= dict(options_of(candidate))
         self._ticked = {name for name, _ in options_of(candidate)} | chosen_tokens(candidate.array)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window tall") as window:
-            window.border_title = f"Options of {self._filesystem.title}"
-            yield Static(id="name", markup=False)
-            yield ChoiceList(ticks=True, id="options")
-            yield Canvas(id="words")
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        yield Static(id="name", markup=False)
+        yield ChoiceList(ticks=True, id="options")
+        yield Canvas(id="words")
 
     def on_mount(self) -> None:
         self._fill()
@@ -58,19 +63,13 @@ class OptionsScreen(ModalScreen[str | None]):
 
     def _fill(self) -> None:
         self.query_one(ChoiceList).rows = tuple(
-            ListRow(
-                token,
-                option_row(
-                    token,
-                    option,
-                    token in self._ticked,
-                    of_layout=token in self._of_layout,
-                    of_pool=self._filesystem.pool,
-                ),
-            )
-            for token, option in self._options.items()
+            ListRow(token, partial(self._row, token, option)) for token, option in self._options.items()
         )
-        self.query_one("#name", Static).update(text("compare  ", (self._short_name, "bold $primary")))
+        self.say("compare  ", (self._short_name, "bold $primary"))
+
+    def _row(self, token: str, option: Option, width: int, on: bool) -> Content:
+        of_layout, of_pool = token in self._of_layout, self._filesystem.pool
+        return option_row(token, option, token in self._ticked, width, on, of_layout=of_layout, of_pool=of_pool)
 
     @property
     def _short_name(self) -> str:
@@ -100,6 +99,6 @@ class OptionsScreen(ModalScreen[str | None]):
 
     def action_accept(self) -> None:
         try:
-            self.dismiss(cast("FswizardApp", self.app).backend.parse_candidate(self._short_name).name)
+            self.dismiss(self.wizard.backend.parse_candidate(self._short_name).name)
         except FswizardError as error:
-            self.query_one("#name", Static).update(text(("✗ ", "bold $error"), error.message, " ", error.hint))
+            self.show_error(error)

@@ -3,63 +3,68 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from fswizard.drives.probe import ProbeProgress, ProbeResult
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
-from fswizard.tui import probing
-from fswizard.tui.drawing import Piece, bullet, lines, text, wrap
-from fswizard.tui.threads import in_background, tell
-from fswizard.tui.widgets.box import TextBox
+from fswizard.model.units import duration_text, size_text
+from fswizard.tui.backend import Backend
+from fswizard.tui.drawing import Piece, bullet, facts, fit, lines, meter, text, wrap
+from fswizard.tui.machine import in_background
+from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.keybar import KeyBar
+from fswizard.tui.widgets.graph import AXIS, chart, nice_top, resample
 
 if TYPE_CHECKING:
-    from fswizard.drives.probe_target import ProbeTarget
-    from fswizard.targets.device_checks import Offer
-    from fswizard.tui.app import FswizardApp
+    from fswizard.tui.backend import Offer, ProbePlan, ProbeProgress, ProbeResult, ProbeTarget
+
+STAGES = {
+    "fill": ("filling", "writes the scratch file once, in order, so that it has its place on the disk"),
+    "listen": ("listening", "writes here and there, and listens for stalls that come after a fixed count of writes"),
+    "press": ("pressing", "writes here and there without a pause, until the rate falls for good or the time is up"),
+}
+"""A word for below the curve, and what happens."""
+CLIFF = " cliff ▲"
 
 
-class ProbeScreen(ModalScreen[ProbeResult | None]):
+class ProbeScreen(Window["ProbeResult | None"]):
     """Dismissed with the result, or with None where nothing was written."""
 
+    LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "begin", "begin"),
         Binding("enter", "back", "close"),
         Binding("escape", "back", "back"),
         Binding("escape", "stop", "stop"),
-        Binding("up", "scroll(-1)", "scroll", show=False),
-        Binding("down", "scroll(1)", "scroll", show=False),
+        Binding("up", "line(-1)", "scroll", show=False),
+        Binding("down", "line(1)", "scroll", show=False),
     ]
 
     def __init__(self, drive: Drive, place: str | Offer) -> None:
         """`place` is a directory on the disk, or the empty device that is written to once it is confirmed."""
         super().__init__()
-        self._drive = drive
+        self.title = f"Is {drive.name} shingled? The probe"
         self._place = place
         self._target: ProbeTarget | None = None
-        self._told: list[ProbeProgress] = []
+        self._reports: list[ProbeProgress] = []
         self._result: ProbeResult | None = None
         self._error: FswizardError | None = None
         self._stopped = threading.Event()
         self._stage: Literal["ask", "run", "over"] = "ask"
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="window full") as window:
-            window.border_title = f"Is {self._drive.name} shingled? The probe"
-            yield TextBox(id="serial")
-            with VerticalScroll(can_focus=False):
-                yield Canvas(id="probe")
-        yield KeyBar()
+    def body(self) -> ComposeResult:
+        yield TextBox(id="serial")
+        with VerticalScroll(can_focus=False):
+            yield Canvas(id="probe")
 
     def on_mount(self) -> None:
         box = self.query_one("#serial", Input)
@@ -71,10 +76,6 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
             box.focus()
         self._draw()
 
-    @property
-    def _wizard(self) -> FswizardApp:
-        return cast("FswizardApp", self.app)
-
     # Before
 
     @on(Input.Submitted, "#serial")
@@ -82,20 +83,14 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
         if not isinstance(self._place, str) and event.value.strip():
             self._look(self._place.path, event.value.strip())
 
-    @work(thread=True, exclusive=True)
     def _look(self, path: str, serial: str) -> None:
-        try:
-            target = self._wizard.backend.probe_target(path, serial)
-        except FswizardError as error:
-            tell(self, self._cannot, error)
-            return
-        tell(self, self._found, target)
+        self.ask(lambda: self.wizard.backend.probe_target(path, serial), self._can_begin, fails=self._cannot)
 
     def _cannot(self, error: FswizardError) -> None:
         self._error = error
         self._draw()
 
-    def _found(self, target: ProbeTarget) -> None:
+    def _can_begin(self, target: ProbeTarget) -> None:
         self._target, self._error = target, None
         self.query_one("#serial").display = False
         self.set_focus(None)
@@ -106,33 +101,30 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
     @work(exclusive=True)
     async def _begin(self, target: ProbeTarget) -> None:
         if target.device is not None:
-            from fswizard.targets import privilege
-
             try:
-                await self._wizard.authorise(privilege.PROBE, f"writing to {target.plan.path}")
+                await self.wizard.authorise(self.wizard.backend.purpose(), f"writing to {target.plan.path}")
             except FswizardError as error:
                 self._cannot(error)
                 return
         self._stage = "run"
         self._draw()
-        in_background(self._write, self._wizard, target)
+        in_background(self._write, self.wizard.backend, target)
 
-    def _write(self, app: FswizardApp, target: ProbeTarget) -> None:
+    def _write(self, backend: Backend, target: ProbeTarget) -> None:
+        """In a thread."""
         try:
-            for told in app.backend.probe(target, self._stopped.is_set):
-                tell(self, self._listen, told, app=app)
+            result = backend.probe(target, self._stopped.is_set, lambda report: self.call_in_app(self._report, report))
         except FswizardError as error:
-            tell(self, self._failed, error, app=app)
-
-    def _listen(self, told: ProbeProgress | ProbeResult) -> None:
-        if isinstance(told, ProbeResult):
-            self._result, self._stage = told, "over"
+            self.call_in_app(self._ended, None, error)
         else:
-            self._told.append(told)
+            self.call_in_app(self._ended, result)
+
+    def _report(self, report: ProbeProgress) -> None:
+        self._reports.append(report)
         self._draw()
 
-    def _failed(self, error: FswizardError) -> None:
-        self._error, self._stage = error, "over"
+    def _ended(self, result: ProbeResult | None, error: FswizardError | None = None) -> None:
+        self._result, self._error, self._stage = result, error, "over"
         self._draw()
 
     def on_unmount(self) -> None:
@@ -145,35 +137,32 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
 
     def _draw(self) -> None:
         self.refresh_bindings()
-        self.query_one("#probe", Canvas).show(self._drawn)
-
-    def _drawn(self, width: int) -> Content:
-        return lines(self._parts(width))
+        self.query_one("#probe", Canvas).show(lambda width: lines(self._parts(width)))
 
     def _parts(self, width: int) -> list[Content]:
         parts = []
         if self._error is not None:
             words = text((self._error.message, "$error"), f" {self._error.hint}")
             parts += [bullet(("✗", "bold $error"), words, width), Content("")]
-        target, told = self._target, self._told
+        target, reports = self._target, self._reports
         height = max(10, min(30, self.query_one(VerticalScroll).size.height))
         if target is None:
             if self._error is None or not isinstance(self._place, str):
                 parts += wrap(text(*self._question()), width)
         elif self._stage == "ask":
-            parts.append(probing.before(target.plan, width))
-        elif self._stage == "run" and not told:
+            parts.append(before(target.plan, width))
+        elif self._stage == "run" and not reports:
             parts.append(text(("Preparing what is written to …", "$muted")))
         elif self._stage == "run":
             if self._stopped.is_set():
                 parts.append(text(("Stopping: ", "bold $warning"), "the write that is under way is waited for."))
-            parts.append(probing.during(target.plan, told, width, height - len(parts)))
+            parts.append(during(target.plan, reports, width, height - len(parts)))
         elif self._result is not None:
-            words = probing.after(self._result, width)
+            words = after(self._result, width)
             parts += [words, Content("")]
-            if told:
+            if reports:
                 left = height - words.plain.count("\n") - 2
-                parts.append(probing.picture(target.plan, told, width, left, self._result.evidence.code))
+                parts.append(picture(target.plan, reports, width, left, self._result.evidence.code))
         return parts
 
     def _question(self) -> tuple[Piece, ...]:
@@ -206,5 +195,88 @@ class ProbeScreen(ModalScreen[ProbeResult | None]):
     def action_back(self) -> None:
         self.dismiss(self._result)
 
-    def action_scroll(self, direction: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=direction, animate=False)
+
+def before(plan: ProbePlan, width: int) -> Content:
+    """What the probe will do, and what it can find."""
+    where = f"a scratch file without a name in {plan.path}" if plan.fill else f"{plan.path}, on which nothing was found"
+    span = size_text(max(plan.listen_bytes, plan.press_bytes))
+    most = f"{size_text(plan.maximum_bytes)}, in at most {duration_text(plan.time_limit_s)}"
+    pairs: list[tuple[str, Piece]] = [
+        ("Writes to", where),
+        ("At most", text((most, "bold"), "; it ends at once where a sign is found, and whenever you stop it")),
+        ("How", f"pieces of 1 MiB, here and there within {span}, each on the disk before the next one"),
+        ("Looks for", "stalls that come after a fixed count of writes, and the cliff behind which a full cache crawls"),
+        ("Can say", "“drive-managed” or “inconclusive”; never that a disk is not shingled"),
+        ("You lose", ("nothing" if plan.fill else "nothing: what was looked for there was not found", "$success")),
+    ]
+    return facts(pairs, width, gap=width >= 70)
+
+
+def during(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height: int) -> Content:
+    """Where it stands, and the rate since the beginning with its stages and stalls, on `height` lines."""
+    last = reports[-1]
+    share = min(1.0, last.elapsed_s / plan.time_limit_s) if plan.time_limit_s else 1.0
+    left = f"  {duration_text(last.left_s)} left at most"
+    bar = text(meter(share, max(8, width - len(left))), (left, "$muted"))
+    word, does = STAGES[last.stage]
+    words = wrap(text((f"{word}: ", "bold"), does), width)
+    return lines((bar, *words, Content(""), picture(plan, reports, width, height - 2 - len(words))))
+
+
+def picture(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height: int, sign: str = "") -> Content:
+    """The rate since the beginning, and figures; `sign` is the code of what was found."""
+    return lines((*_curve(reports, width, max(2, height - 5), sign), Content(""), *_figures(plan, reports[-1], width)))
+
+
+def _curve(reports: Sequence[ProbeProgress], width: int, height: int, sign: str) -> list[Content]:
+    room = max(8, width - AXIS)
+    rates = [each.rate_bytes_s for each in reports]
+    top = nice_top(max(rates, default=0.0))
+    rows = chart(rates, room + AXIS, height, top=top, label=f"{size_text(top)}/s", style="$primary")
+    stalled = [0.0, *(float(later.stalls > sooner.stalls) for sooner, later in pairwise(reports))]
+    stalls = "".join("▲" if mark else " " for mark in resample(stalled, room)).rjust(room)
+    if sign == "write-cliff":
+        stalls = stalls[: -len(CLIFF)] + CLIFF
+    rows.append(text(fit(("stalls", "$faint"), AXIS - 2, "right"), "  ", (stalls, "bold $warning")))
+    rows.append(text(" " * AXIS, (_stages(reports, room), "$faint")))
+    return rows
+
+
+def _stages(reports: Sequence[ProbeProgress], room: int) -> str:
+    """Each stage's word where it began."""
+    count, line = len(reports), " " * room
+    scale = min(1.0, room / count)
+    for number, each in enumerate(reports):
+        if number == 0 or reports[number - 1].stage != each.stage:
+            at = room - int((count - number) * scale)
+            line = (line[:at] + f"┆{STAGES[each.stage][0]}").ljust(room)[:room]
+    return line
+
+
+def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
+    names = ("now", "longest write", "stalls", "written")
+    figures = (
+        f"{size_text(last.rate_bytes_s)}/s" if last.rate_bytes_s else "no answer",
+        duration_text(last.worst_latency_s),
+        str(last.stalls),
+        f"{size_text(last.written_bytes)} of {size_text(plan.maximum_bytes)}",
+    )
+    wide = max(8, (width - 10) // 4)
+    widths = (wide, wide, wide, width - 3 * wide)
+    return [
+        Content("").join(fit((name, "$muted"), cells) for name, cells in zip(names, widths)),
+        Content("").join(fit((figure, "bold"), cells) for figure, cells in zip(figures, widths)),
+    ]
+
+
+def after(result: ProbeResult, width: int) -> Content:
+    """What came of it, in words."""
+    if result.outcome == "drive-managed":
+        head = text(("◆ Shingled, drive-managed", "bold $warning"))
+        others = "fall off like that" if result.evidence.code == "write-cliff" else "stall in such a rhythm"
+        then = f"Other disks do not {others}. The suggestions for filesystems take it into account."
+    else:
+        head = text(("? Inconclusive", "bold"))
+        then = "The disk may still be shingled: most show nothing within minutes. The verdict stays as it was."
+    rows = [head, bullet(("·", "$faint"), result.evidence.text, width), *wrap((then, "$muted"), width)]
+    return lines(rows)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.errors import FswizardError
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cut, facts, fit, lines, text
+from fswizard.tui.drawing import cursor, cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.threads import tell
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.results import Entry
-    from fswizard.targets.journal import Leftover
+    from fswizard.tui.backend import Entry, Leftover
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
@@ -47,7 +45,6 @@ EARLIER = 4
 class PurposeScreen(StepScreen):
     """Four ways in, one's own, and what was done before."""
 
-    STEP = "purpose"
     QUESTION = "What would you like to know?"
     HELP = (
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
@@ -68,34 +65,28 @@ class PurposeScreen(StepScreen):
             yield Canvas(id="about", classes="panel")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._entries: tuple[Entry, ...] = ()
         self._leftovers: tuple[Leftover, ...] = ()
         self._resumable: tuple[Entry, ...] = ()
         self._brief: Drawing = nothing
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
         self.query_one("#about").border_title = "What this does"
-        self.mount(Static(_wordmark(), id="wordmark", markup=False), before="#heading")
+        wordmark = lines(text((line, "bold $primary")) for line in WORDMARK)
+        self.mount(Static(wordmark, id="wordmark", markup=False), before="#heading")
         self._fill()
         rows = self.query_one("#purposes", ChoiceList)
         rows.highlight(self.choices.purpose)
         rows.focus()
-        self._look_back()
-
-    @work(thread=True, exit_on_error=False)
-    def _look_back(self) -> None:
         backend = self.wizard.backend
-        entries, leftovers = backend.history(), backend.leftovers()
-        tell(self, self._show_past, entries, leftovers)
-        resumable = backend.resumable()
-        tell(self, self._show_resumable, resumable)
+        self.ask(lambda: (backend.history(), backend.leftovers()), self._show_past, group="past", exit_on_error=False)
+        self.ask(backend.resumable, self._show_resumable, group="resumable", exit_on_error=False)
 
     def _show_resumable(self, entries: tuple[Entry, ...]) -> None:
         self._resumable = entries
         self._fill()
 
-    def _show_past(self, entries: tuple[Entry, ...], leftovers: tuple[Leftover, ...]) -> None:
-        self._entries, self._leftovers = entries, leftovers
+    def _show_past(self, past: tuple[tuple[Entry, ...], tuple[Leftover, ...]]) -> None:
+        self._entries, self._leftovers = past
         self._fill()
 
     def on_resize(self) -> None:
@@ -105,29 +96,29 @@ class PurposeScreen(StepScreen):
         airy = self.size.height >= 30
         rows = []
         for name in PURPOSES:
-            rows.append(ListRow(name, _purpose(name)))
+            rows.append(ListRow(name, partial(_purpose, name)))
             if airy:
                 rows.append(gap(f"after-{name}"))
         if self._leftovers:
             rows.append(headline("left", "Left behind by a run that was killed"))
-            rows += [ListRow(f"left-{i}", _leftover(item)) for i, item in enumerate(self._leftovers)]
+            rows += [ListRow(f"left-{i}", partial(_leftover, item)) for i, item in enumerate(self._leftovers)]
         if self._resumable:
             rows.append(headline("resumable", "Go on with a run that was ended early"))
-            rows += [ListRow(f"resume-{i}", _entry(item, "↻ go on")) for i, item in enumerate(self._resumable)]
+            rows += [ListRow(f"resume-{i}", partial(_entry, item, "↻ go on")) for i, item in enumerate(self._resumable)]
         if self._entries:
             rows.append(headline("earlier", "Earlier results"))
-            rows += [ListRow(f"result-{i}", _entry(item)) for i, item in enumerate(self._entries[:EARLIER])]
+            rows += [
+                ListRow(f"result-{i}", partial(_entry, item, "")) for i, item in enumerate(self._entries[:EARLIER])
+            ]
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
     @on(ChoiceList.Chosen, "#purposes")
     def _explain(self, event: ChoiceList.Chosen) -> None:
-        number = int(event.key.rpartition("-")[2]) if event.key[-1:].isdigit() else 0
+        kind, number = self._kind(event.key)
         if event.key in PURPOSES:
             pairs = self._about(event.key)
-        elif event.key.startswith("result-"):
-            pairs = _about_entry(self._entries[number])
-        elif event.key.startswith("resume-"):
-            pairs = _about_entry(self._resumable[number])
+        elif kind in ("result", "resume"):
+            pairs = _about_entry((self._entries if kind == "result" else self._resumable)[number])
         else:
             pairs = (("Enter", "removes what the run left on the disk. Its figures so far stay in the history."),)
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11))
@@ -149,49 +140,34 @@ class PurposeScreen(StepScreen):
         return action != "back" and super().check_action(action, parameters)
 
     def action_forward(self) -> None:
-        key = self.query_one("#purposes", ChoiceList).key
-        if key.startswith("result-"):
-            self._open(self._entries[int(key.removeprefix("result-"))])
-        elif key.startswith("resume-"):
-            self._take_up(self._resumable[int(key.removeprefix("resume-"))])
-        elif key.startswith("left-"):
-            self._clean(self._leftovers[int(key.removeprefix("left-"))])
+        key, backend = self.query_one("#purposes", ChoiceList).key, self.wizard.backend
+        kind, number = self._kind(key)
+        if kind == "result":
+            path = self._entries[number].path
+            self.ask(lambda: backend.load(path), lambda result: self.wizard.show_result(result, path))
+        elif kind == "resume":
+            self.ask(lambda: backend.take_up(self._resumable[number].path), self.wizard.take_up)
+        elif kind == "left":
+            leftover = self._leftovers[number]
+            self.ask(lambda: backend.clean(leftover), partial(self._cleaned, leftover))
         elif key in PURPOSES:
             self._choose(key)
 
-    @work(thread=True, exclusive=True, exit_on_error=False)
-    def _take_up(self, entry: Entry) -> None:
-        try:
-            run = self.wizard.backend.take_up(entry.path)
-        except FswizardError as error:
-            tell(self, self.show_error, error)
-            return
-        tell(self, self.wizard.take_up, run)
+    @staticmethod
+    def _kind(key: str) -> tuple[str, int]:
+        """Of a row's key: what it stands for, and its number among those."""
+        kind, _, number = key.rpartition("-")
+        return (kind, int(number)) if number.isdigit() else (key, 0)
 
     def _choose(self, purpose: Purpose) -> None:
         if purpose != self.choices.purpose or self.choices.recipe is None:
             self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
         self.wizard.go_on()
 
-    @work(thread=True, exclusive=True, exit_on_error=False)
-    def _open(self, entry: Entry) -> None:
-        try:
-            result = self.wizard.backend.load(entry.path)
-        except FswizardError as error:
-            tell(self, self.show_error, error)
-            return
-        tell(self, self.wizard.show_result, result, entry.path)
-
-    @work(thread=True, exclusive=True, exit_on_error=False)
-    def _clean(self, leftover: Leftover) -> None:
-        try:
-            not_found = self.wizard.backend.clean(leftover)
-        except FswizardError as error:
-            tell(self, self.show_error, error)
-            return
-        left = tuple(item for item in self._leftovers if item is not leftover)
-        tell(self, self._show_past, self._entries, left)
-        tell(self, self.say, ("✓ ", "bold $success"), " ".join(("Cleaned up.", *not_found)))
+    def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
+        self._leftovers = tuple(item for item in self._leftovers if item is not leftover)
+        self._fill()
+        self.say(("✓ ", "bold $success"), " ".join(("Cleaned up.", *not_found)))
 
     def _about(self, purpose: Purpose) -> Facts:
         if purpose == "smr":
@@ -224,34 +200,18 @@ class PurposeScreen(StepScreen):
         return tuple(pairs)
 
 
-def _purpose(name: Purpose) -> Draw:
+def _purpose(name: Purpose, width: int, on: bool) -> Content:
     glyph, title, why = PURPOSES[name]
-
-    def draw(width: int, on: bool) -> Content:
-        mark = text(("▌ " if on else "  ", "$primary"))
-        first = text(mark, (f"{glyph} ", "$primary"), (title, "bold"))
-        second = text(mark, "  ", (cut(why, width - 4), "$muted"))
-        return lines([first, second])
-
-    return draw
+    first = text(cursor(on, 2), (f"{glyph} ", "$primary"), (title, "bold"))
+    return lines([first, text(cursor(on, 2), "  ", (cut(why, width - 4), "$muted"))])
 
 
-def _entry(entry: Entry, remark: str = "") -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        end = cut(remark or entry.ahead, max(8, width // 2))
-        head = entry.header
-        words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
-        return fit(
-            text(
-                ("▌ " if on else "  ", "$primary"),
-                (entry.when, "$muted"),
-                f"  {words}",
-                (f"  {end}", "$success" if remark or len(entry.leaders) == 1 else "$muted"),
-            ),
-            width,
-        )
-
-    return draw
+def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
+    end = cut(remark or entry.ahead, max(8, width // 2))
+    head = entry.header
+    words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
+    style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
+    return fit(text(cursor(on, 2), (entry.when, "$muted"), f"  {words}", (f"  {end}", style)), width)
 
 
 def _about_entry(entry: Entry) -> Facts:
@@ -266,15 +226,6 @@ def _about_entry(entry: Entry) -> Facts:
     )
 
 
-def _leftover(item: Leftover) -> Draw:
-    where = ", ".join(str(directory) for directory in item.directories)
-
-    def draw(width: int, on: bool) -> Content:
-        words = cut(f"Clean up {size_text(item.size_bytes)} in {where}", width - 4)
-        return text(("▌ " if on else "  ", "$primary"), ("⌫ ", "$warning"), words)
-
-    return draw
-
-
-def _wordmark() -> Content:
-    return lines(text((line, "bold $primary")) for line in WORDMARK)
+def _leftover(item: Leftover, width: int, on: bool) -> Content:
+    where = ", ".join(map(str, item.directories))
+    return text(cursor(on, 2), ("⌫ ", "$warning"), cut(f"Clean up {size_text(item.size_bytes)} in {where}", width - 4))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
@@ -18,8 +17,7 @@ from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome
 from fswizard.tui.preferences import NEED, WEIGHT, PreferenceList
-from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.threads import tell
+from fswizard.tui.screens.base import SCROLL_LINES, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
 
@@ -29,7 +27,6 @@ UNFINISHED = ("time-up", "stopped", "cancelled", "failed", "killed")
 class ResultScreen(StepScreen):
     """Recommendation, ratios, price, doubts, commands; weights and needs rank anew at once."""
 
-    STEP = "result"
     HELP = (
         "Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good, for latencies and durations "
         "too. The whisker is the interval in which the true ratio lies with 95 % certainty; a workload's "
@@ -42,8 +39,7 @@ class ResultScreen(StepScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "export"),
-        Binding("up", "line(-1)", "scroll", key_display="↑"),
-        Binding("down", "line(1)", "scroll", key_display="↓"),
+        *SCROLL_LINES,
         Binding("w", "weights", "weights"),
         Binding("n", "needs", "needs"),
         Binding("c", "copy", "copy"),
@@ -62,12 +58,11 @@ class ResultScreen(StepScreen):
             yield PreferenceList(id="preferences", classes="panel")
 
     def on_mount(self) -> None:
-        super().on_mount()
         result = self._result
         plan = result.plan
-        tuning = self.query_one(PreferenceList)
-        tuning.border_title = "Rank it your way"
-        tuning.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
+        preferences = self.query_one(PreferenceList)
+        preferences.border_title = "Rank it your way"
+        preferences.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
         self.query_one("#question", Static).update("Looking at the figures …")
         self._conclude()
 
@@ -76,15 +71,12 @@ class ResultScreen(StepScreen):
         assert self.wizard.result is not None
         return self.wizard.result
 
-    @work(thread=True, exclusive=True, group="conclude")
+    @on(ChoiceList.Changed)
+    @on(ChoiceList.Ticked)
     def _conclude(self) -> None:
-        tuning = self.query_one(PreferenceList)
-        try:
-            findings = self.wizard.backend.conclude(self._result, tuning.weights, tuning.needs)
-        except FswizardError as error:
-            tell(self, self.show_error, error)
-            return
-        tell(self, self._show, findings)
+        backend, result, wanted = self.wizard.backend, self._result, self.query_one(PreferenceList)
+        weights, needs = wanted.weights, wanted.needs
+        self.ask(lambda: backend.conclude(result, weights, needs), self._show, group="conclude")
 
     def _show(self, findings: Findings) -> None:
         self._findings = findings
@@ -102,11 +94,6 @@ class ResultScreen(StepScreen):
     def on_resize(self) -> None:
         self.call_after_refresh(self._head)
 
-    @on(ChoiceList.Changed)
-    @on(ChoiceList.Ticked)
-    def _tuned(self) -> None:
-        self._conclude()
-
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -123,9 +110,6 @@ class ResultScreen(StepScreen):
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self._result.plan.seed
 
-    def action_line(self, direction: int) -> None:
-        self.query_one("#reports").scroll_relative(y=direction, animate=False)
-
     def action_weights(self) -> None:
         self._tune(WEIGHT)
 
@@ -133,10 +117,10 @@ class ResultScreen(StepScreen):
         self._tune(NEED)
 
     def _tune(self, kind: str) -> None:
-        tuning = self.query_one(PreferenceList)
+        preferences = self.query_one(PreferenceList)
         self.set_class(True, "-preferences")
-        tuning.focus()
-        tuning.highlight_first(kind)
+        preferences.focus()
+        preferences.highlight_first(kind)
 
     def action_back(self) -> None:
         if self.focused is self.query_one(PreferenceList):
@@ -153,17 +137,9 @@ class ResultScreen(StepScreen):
             self.notify("The commands are in the clipboard, where the terminal allows it.")
 
     def action_go_on(self) -> None:
-        if self.wizard.result_path is not None:
-            self._take_up(self.wizard.result_path)
-
-    @work(thread=True, exclusive=True, group="take-up")
-    def _take_up(self, path: Path) -> None:
-        try:
-            run = self.wizard.backend.take_up(path)
-        except FswizardError as error:
-            tell(self, self._cannot_go_on, error)
-            return
-        tell(self, self.wizard.take_up, run)
+        if (path := self.wizard.result_path) is not None:
+            take_up = self.wizard.backend.take_up
+            self.ask(lambda: take_up(path), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
 
     def _cannot_go_on(self, error: FswizardError) -> None:
         self.notify(f"{error.message} {error.hint}", severity="warning", markup=False)
@@ -184,9 +160,9 @@ class ResultScreen(StepScreen):
 def _needs(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
     """Features by which the candidates differ: to ask for another would change nothing."""
     features = {feature.name for candidate in candidates for feature in candidate.filesystem.features}
-    told = []
-    for name in sorted(features):
-        found = [candidate.filesystem.feature(name) for candidate in candidates]
-        if len({feature is not None and feature.present for feature in found}) == 2:
-            told.append(name)
-    return tuple(told)
+
+    def present(name: str) -> set[bool]:
+        having = (candidate.filesystem.feature(name) for candidate in candidates)
+        return {feature is not None and feature.present for feature in having}
+
+    return tuple(name for name in sorted(features) if len(present(name)) == 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,16 +21,16 @@ from fswizard.errors import FswizardError, Refused
 from fswizard.model.plan import Plan
 from fswizard.model.units import duration_text, size_text
 from fswizard.report.arrays import layout_texts
+from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.drives import wear_text
-from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.threads import tell
-from fswizard.tui.widgets.box import TextBox
+from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
-    from fswizard.targets.device_checks import Question
-    from fswizard.targets.privilege import State
+    from fswizard.tui.backend import Question, State
+
+    Planned = tuple[Plan, tuple[Question, ...], State]
 
 ROOT = {
     "root": "The program runs as root; the workloads themselves run without special rights.",
@@ -43,7 +45,6 @@ CONFIRMED = (
     "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
     "else runs as you."
 )
-NO_WAY = ("sudo-refuses", "unknown-caller", "none")
 NO_ROOT = (
     "have sudo installed and allowed for you or log in as root, or go back to the first step and choose “Compare what "
     "I have”: filesystems that are mounted already need no root."
@@ -56,10 +57,7 @@ class SerialBox(TextBox):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "erase and start"),
         Binding("enter", "go_on", "next disk"),
-        Binding("up", "screen.line(-1)", "scroll", key_display="↑"),
-        Binding("down", "screen.line(1)", "scroll", key_display="↓"),
-        Binding("pageup", "screen.page(-1)", "scroll", key_display="PgUp"),
-        Binding("pagedown", "screen.page(1)", "scroll", key_display="PgDn"),
+        *(replace(binding, action=f"screen.{binding.action}") for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
     ]
     last: reactive[bool] = reactive(True, bindings=True)
     """No other disk is asked about after this one."""
@@ -74,7 +72,6 @@ class SerialBox(TextBox):
 class ReviewScreen(StepScreen):
     """The plan, whole."""
 
-    STEP = "review"
     QUESTION = "Ready to measure"
     HELP = (
         "These are the exact commands of the run. Words in capitals, such as DEVICE and MOUNT, stand for names that "
@@ -85,11 +82,7 @@ class ReviewScreen(StepScreen):
         "would be lost stands in the first line, and Enter starts the run only after you typed the serial number "
         "of that disk. Then everything is checked once more, and the run does not begin where anything has changed."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", "start"),
-        Binding("up", "line(-1)", "scroll", key_display="↑"),
-        Binding("down", "line(1)", "scroll", key_display="↓"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", "start"), *SCROLL_LINES]
 
     def body(self) -> ComposeResult:
         yield SerialBox(id="serial")
@@ -100,7 +93,6 @@ class ReviewScreen(StepScreen):
             yield VerticalScroll(Canvas(id="commands"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._plan: Plan | None = None
         self._problem: FswizardError | None = None
         self._questions: tuple[Question, ...] = ()
@@ -108,41 +100,26 @@ class ReviewScreen(StepScreen):
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
         if self.wizard.measuring and self.wizard.running is not None:
-            self._planned(self.wizard.running.state.plan, "root")
+            self._planned((self.wizard.running.state.plan, (), "root"))
             return
-        if self.wizard.taken_up is not None:
-            self._look_at_rights(self.wizard.taken_up.plan)
-            return
-        self.say("Making the plan …")
-        self._make()
+        if self.wizard.taken_up is None:
+            self.say("Making the plan …")
+        self.ask(self._make, self._planned, fails=self._cannot)
 
-    @work(thread=True, exclusive=True)
-    def _look_at_rights(self, plan: Plan) -> None:
-        tell(self, self._planned, plan, self._rights(plan))
-
-    def _rights(self, plan: Plan) -> State:
-        from fswizard.targets import privilege
-
-        return self.wizard.backend.privilege(privilege.purpose(plan))
-
-    @work(thread=True, exclusive=True)
-    def _make(self) -> None:
-        backend = self.wizard.backend
-        try:
-            plan = backend.make_plan(self.choices)
-            questions = backend.questions(plan) if plan.target.kind == "device" else ()
-            rights = self._rights(plan)
-        except FswizardError as error:
-            tell(self, self._cannot, error)
-            return
-        tell(self, self._planned, plan, rights, questions)
+    def _make(self) -> Planned:
+        """In a thread."""
+        backend, taken_up = self.wizard.backend, self.wizard.taken_up
+        plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
+        questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
+        return plan, questions, backend.privilege(backend.purpose(plan))
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
         self.say("This cannot be carried out as chosen. ", ("esc", "bold $primary"), " goes back and changes it.")
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
-    def _planned(self, plan: Plan, rights: State, questions: tuple[Question, ...] = ()) -> None:
+    def _planned(self, planned: Planned) -> None:
+        plan, questions, rights = planned
         self._plan = plan
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
@@ -157,14 +134,10 @@ class ReviewScreen(StepScreen):
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
         self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, questions))
-        self.query_one("#commands", Canvas).show(lambda width: commands(plan, width))
+        self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
             lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
         )
-
-    def action_line(self, direction: int) -> None:
-        for area in self.query(VerticalScroll):
-            area.scroll_relative(y=direction, animate=False)
 
     def action_back(self) -> None:
         if self.wizard.taken_up is None:
@@ -210,7 +183,7 @@ class ReviewScreen(StepScreen):
             self._confirm(self._plan, typed)
         elif typed not in self._questions[len(self._answers)].identifiers:
             asked = self._questions[len(self._answers)]
-            self._refused(Refused(f"'{typed}' is not the {asked.kind} of {asked.device}.", ""), typed)
+            self._refused(typed, Refused(f"'{typed}' is not the {asked.kind} of {asked.device}.", ""))
         else:
             self._accept(self._plan, typed)
 
@@ -224,16 +197,10 @@ class ReviewScreen(StepScreen):
             self._confirm(plan, ",".join(self._answers))
             self._answers = self._answers[:-1]  # asked again, should anything stand against it by now
 
-    @work(thread=True, exclusive=True)
     def _confirm(self, plan: Plan, typed: str) -> None:
-        try:
-            confirmed = self.wizard.backend.confirmed(plan, typed)
-        except FswizardError as error:
-            tell(self, self._refused, error, typed)
-            return
-        tell(self, self._begin, confirmed)
+        self.ask(lambda: self.wizard.backend.confirmed(plan, typed), self._begin, fails=partial(self._refused, typed))
 
-    def _refused(self, error: FswizardError, typed: str) -> None:
+    def _refused(self, typed: str, error: FswizardError) -> None:
         asked = self._questions[len(self._answers)]
         if typed.rpartition(",")[2] not in asked.identifiers:
             hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."

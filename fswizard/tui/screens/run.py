@@ -24,7 +24,6 @@ SPINNER_S = 0.5
 class RunScreen(StepScreen):
     """Draws the newest snapshot up to ten times a second, and only what changed."""
 
-    STEP = "run"
     HELP = (
         "Every candidate is made afresh and measured once in each round, in random order. The bars show how much "
         "better or worse than the baseline it did so far; the whisker is the interval in which the true ratio lies. "
@@ -52,11 +51,10 @@ class RunScreen(StepScreen):
         yield LiveCanvas(id="tail")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._drawn_s = 0.0
-        self._how_far: tuple[object, ...] = ()
+        self._progress: tuple[object, ...] = ()
         self._shown: RunState | None = None
-        self._told: dict[str, Content] = {}
+        self._lines: dict[str, Content] = {}
         self._ended = False
         self.query_one("#now").border_title = "Now"
         self.query_one("#tail").border_title = "Programs"
@@ -77,28 +75,28 @@ class RunScreen(StepScreen):
     def _draw(self) -> None:
         if not self.display:  # the screen is being taken down
             return
-        held, state, now_s = self._run, self._run.state, self.wizard.clock()
+        monitor, state, now_s = self._run, self._run.state, self.wizard.clock()
         before, self._shown = self._shown, state
         if state is before and now_s - self._drawn_s < SPINNER_S:
             return
         self._drawn_s = now_s
         if not self._ended:
             width = max(20, self.query_one("#remark").content_size.width)
-            self._emit("#question", live.title(state), width)
-            self._emit("#remark", self._doing(held, int(now_s / SPINNER_S), width), width)
-        elapsed_s = held.elapsed_s
-        how_far = (state.step, int(elapsed_s), round(state.run_fraction * 100))
-        if before is None or how_far != self._how_far:
-            self._how_far = how_far
+            self._show_line("#question", live.title(state), width)
+            self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
+        elapsed_s = monitor.elapsed_s
+        progress = (state.step, int(elapsed_s), round(state.run_fraction * 100))
+        if before is None or progress != self._progress:
+            self._progress = progress
             self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
         if state is not before:
             self._draw_figures(state, before)
 
-    def _emit(self, selector: str, words: Content, width: int) -> None:
+    def _show_line(self, selector: str, words: Content, width: int) -> None:
         """Change a line of the heading, where it differs; make room for another number of lines."""
-        before = self._told.get(selector)
+        before = self._lines.get(selector)
         if before is None or not words.is_same(before):
-            self._told[selector] = words
+            self._lines[selector] = words
             other_height = before is None or (before.cell_length - 1) // width != (words.cell_length - 1) // width
             self.query_one(selector, Static).update(words, layout=other_height)
 
@@ -174,7 +172,7 @@ class RunScreen(StepScreen):
         if self._run.state.ended:
             super().action_back()
             return
-        from fswizard.tui.screens.leave import LeaveScreen
+        from fswizard.tui.screens.dialogs import LeaveScreen
 
         self.wizard.push_screen(LeaveScreen(quitting=False))
 

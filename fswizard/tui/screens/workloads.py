@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,11 +13,11 @@ from textual.content import Content
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, turned
-from fswizard.tui.drawing import arrow, cut, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.canvas import Canvas, Drawing
-from fswizard.tui.widgets.choice_list import ChoiceList, Draw, ListRow, gap, headline
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three times", 5.0: "five times"}
 
@@ -25,7 +25,6 @@ MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three 
 class WorkloadsScreen(StepScreen):
     """Recipe, time, and the weight of each workload: left and right change them."""
 
-    STEP = "workloads"
     QUESTION = "What do you do with it?"
     HELP = (
         "A recipe is a set of workloads that stands for a way of using a disk. Left and right change the highlighted "
@@ -34,7 +33,6 @@ class WorkloadsScreen(StepScreen):
         "Weights can be changed again beside the result: what was measured is ranked anew.\n\n"
         "The run ends before its time when everything is settled. No round begins after it."
     )
-    BINDINGS: ClassVar = []
 
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
@@ -45,13 +43,11 @@ class WorkloadsScreen(StepScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         if self.choices.recipe is None:
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
         self.query_one(".panel").border_title = "What it stands for"
         self._fill()
-        rows = self.query_one("#weights", ChoiceList)
-        rows.focus()
+        self.query_one("#weights", ChoiceList).focus()
 
     @property
     def _recipe(self) -> Recipe:
@@ -61,15 +57,16 @@ class WorkloadsScreen(StepScreen):
     def _fill(self) -> None:
         recipe = self._recipe
         rows = [
-            ListRow("recipe", _dial("Recipe", recipe.title)),
-            ListRow("time", _dial("Time", f"up to {duration_text(self.choices.budget_s)}")),
+            ListRow("recipe", partial(_dial, "Recipe", recipe.title)),
+            ListRow("time", partial(_dial, "Time", f"up to {duration_text(self.choices.budget_s)}")),
             gap("gap"),
             headline("workloads", "Workloads and how much each one counts"),
         ]
-        rows += [ListRow(f"w:{w.name}", _weight_row(w, self.choices.weight(w.name))) for w in recipe.workloads]
+        weight = self.choices.weight
+        rows += [ListRow(f"w:{w.name}", partial(_weight_row, w, weight(w.name))) for w in recipe.workloads]
         self.query_one("#weights", ChoiceList).rows = tuple(rows)
         workloads = [workload for workload in recipe.workloads if self.choices.weight(workload.name) > 0]
-        self.query_one("#share", Canvas).show(lambda width: _time_shares(workloads, width))
+        self.query_one("#share", Canvas).show(partial(_time_shares, workloads))
         self._estimate()
         self._explain()
 
@@ -78,9 +75,7 @@ class WorkloadsScreen(StepScreen):
         budget_s = self.choices.budget_s
         count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
         wear = wear_text(draft.drive, draft.writes_bytes) if draft.drive else ""
-        warning = ""
-        if draft.expected_s > budget_s:
-            warning = f" · {duration_text(budget_s)} is short for that"
+        warning = f" · {duration_text(budget_s)} is short for that" if draft.expected_s > budget_s else ""
         self.say(
             f"{count} candidates · about {duration_text(draft.expected_s)} for three rounds · "
             f"writes up to {size_text(draft.writes_bytes)}",
@@ -96,11 +91,11 @@ class WorkloadsScreen(StepScreen):
             brief = canvas.id == "below"
             if key.startswith("w:"):
                 workload = recipe.workload(key.removeprefix("w:"))
-                canvas.show(_workload_words(workload, self.choices.weight(workload.name), brief))
+                canvas.show(partial(_workload_words, workload, self.choices.weight(workload.name), brief))
             elif key == "time":
                 canvas.show(lambda width: lines(wrap(TIME_WORDS, width)))
             else:
-                canvas.show(_recipe_words(recipe, brief, self.choices.comparing))
+                canvas.show(partial(_recipe_words, recipe, brief, self.choices.comparing))
 
     @on(ChoiceList.Changed, "#weights")
     def _change(self, event: ChoiceList.Changed) -> None:
@@ -132,37 +127,22 @@ TIME_WORDS = (
 )
 
 
-def _dial(name: str, value: str) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        return fit(
-            text(
-                ("▌ " if on else "  ", "$primary"),
-                fit((name, "$muted"), 8),
-                arrow(-1, active=on),
-                (f" {cut(value, width - 15)} ", "bold"),
-                arrow(1, active=on),
-            ),
-            width,
-        )
-
-    return draw
+def _dial(name: str, value: str, width: int, on: bool) -> Content:
+    shown = (f" {cut(value, width - 15)} ", "bold")
+    return fit(text(cursor(on, 2), fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on)), width)
 
 
-def _weight_row(workload: Workload, weight: float) -> Draw:
-    def draw(width: int, on: bool) -> Content:
-        position = min(range(len(WEIGHTS)), key=lambda i: abs(WEIGHTS[i] - weight))
-        style = "$faint" if weight == 0 else "bold" if on else ""
-        word = 12 if width >= 56 else 0
-        title = width - 2 - 12 - 5 - word - 2
-        return text(
-            ("▌ " if on else "  ", "$primary"),
-            fit((cut(workload.title, title - 1), style), title),
-            slider(position, len(WEIGHTS), active=on),
-            fit((f"{weight:g}", "bold" if weight else "$faint"), 5, "right"),
-            fit((f"  {MEANING.get(weight, '')}", "$muted"), word) if word else "",
-        )
-
-    return draw
+def _weight_row(workload: Workload, weight: float, width: int, on: bool) -> Content:
+    style = "$faint" if weight == 0 else "bold" if on else ""
+    word = 12 if width >= 56 else 0
+    title = width - 2 - 12 - 5 - word - 2
+    return text(
+        cursor(on, 2),
+        fit((cut(workload.title, title - 1), style), title),
+        slider(WEIGHTS, weight, active=on),
+        fit((f"{weight:g}", "bold" if weight else "$faint"), 5, "right"),
+        fit((f"  {MEANING.get(weight, '')}", "$muted"), word) if word else "",
+    )
 
 
 def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
@@ -173,33 +153,24 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
     for workload in workloads:
         cells = width - 2 - title - 10
         filled = max(1, round(workload.seconds / longest * cells))
-        rows.append(
-            text(
-                "  ",
-                fit((cut(workload.title, title - 1), "$muted"), title),
-                fit(("▆" * filled, "$primary"), cells),
-                fit((duration_text(workload.seconds), "$muted"), 10, "right"),
-            )
-        )
+        name = fit((cut(workload.title, title - 1), "$muted"), title)
+        seconds = fit((duration_text(workload.seconds), "$muted"), 10, "right")
+        rows.append(text("  ", name, fit(("▆" * filled, "$primary"), cells), seconds))
     return lines(rows)
 
 
-def _recipe_words(recipe: Recipe, brief: bool, comparing: bool) -> Drawing:
+def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> Content:
     pairs = [
         ("Room", size_text(recipe.image_bytes)) if comparing else ("Image", f"{size_text(recipe.image_bytes)} of room"),
         ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
         *([] if comparing else [("Candidates", ", ".join(recipe.candidates))]),
         ("From", recipe.source),
     ]
-
-    def draw(width: int) -> Content:
-        rows = [text((recipe.title, "bold")), *wrap(recipe.why, width)]
-        return lines(rows if brief else [*rows, Content(""), facts(pairs, width, gap=False)])
-
-    return draw
+    rows = [text((recipe.title, "bold")), *wrap(recipe.why, width)]
+    return lines(rows if brief else [*rows, Content(""), facts(pairs, width, gap=False)])
 
 
-def _workload_words(workload: Workload, weight: float, brief: bool) -> Drawing:
+def _workload_words(workload: Workload, weight: float, brief: bool, width: int) -> Content:
     better = "higher is better" if workload.metric.better == "higher" else "lower is better"
     pairs = [
         ("Does", workload.job.words),
@@ -208,11 +179,7 @@ def _workload_words(workload: Workload, weight: float, brief: bool) -> Drawing:
         ("Writes", f"up to {size_text(workload.writes_bytes)}"),
         ("Counts", MEANING.get(weight, f"{weight:g} times") + (": it is not run" if weight == 0 else "")),
     ]
-
-    def draw(width: int) -> Content:
-        rows = [text((workload.title, "bold")), *wrap(workload.why, width)]
-        if brief:
-            return lines([*rows, facts(pairs[:1], width, gap=False)])
-        return lines([*rows, Content(""), facts(pairs, width)])
-
-    return draw
+    rows = [text((workload.title, "bold")), *wrap(workload.why, width)]
+    if brief:
+        return lines([*rows, facts(pairs[:1], width, gap=False)])
+    return lines([*rows, Content(""), facts(pairs, width)])

@@ -1,6 +1,8 @@
-"""The footer: every key that works, on as many lines as that takes."""
+"""The bars above and below every step: the way through the wizard, and the keys that work."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual import events
@@ -9,6 +11,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
+from fswizard.tui.drawing import text
+from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
 
 RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
@@ -17,7 +21,7 @@ NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": 
 
 
 class KeyBar(CachedStatic, can_focus=False):
-    """Keys that work right now; a click does what the key does."""
+    """Every key that works right now, on as many lines as that takes; a click does what the key does."""
 
     ALLOW_SELECT = False
 
@@ -39,13 +43,13 @@ class KeyBar(CachedStatic, can_focus=False):
     def _changed(self, screen: Screen[object]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
-        found: dict[str, list[Binding]] = {}
+        by_description: dict[str, list[Binding]] = {}
         for _, binding, enabled, _ in screen.active_bindings.values():
             if binding.show and enabled and binding.description:
-                found.setdefault(binding.description, []).append(binding)
+                by_description.setdefault(binding.description, []).append(binding)
         keys = [
             (_joined([_display(binding) for binding in bindings]), words, bindings[0].key)
-            for words, bindings in sorted(found.items(), key=lambda item: _rank(item[1][0]))
+            for words, bindings in sorted(by_description.items(), key=lambda item: _rank(item[1][0]))
         ]
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
@@ -67,7 +71,7 @@ class KeyBar(CachedStatic, can_focus=False):
 
 
 def _entry(display: str, words: str, key: str) -> Content:
-    content = Content.assemble((display, "bold $primary"), " ", (words, "$muted"))
+    content = text((display, "bold $primary"), " ", (words, "$muted"))
     return content.stylize(Style.from_meta({"press": key}))
 
 
@@ -82,3 +86,50 @@ def _display(binding: Binding) -> str:
 
 def _rank(binding: Binding) -> int:
     return RANK.get(binding.key, LAST.get(binding.key, 50))
+
+
+class StepBar(CachedStatic, can_focus=False):
+    """Steps on one line; a step that can be returned to can be clicked."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, steps: Sequence[WizardStep], current: WizardStep, reachable: Sequence[str]) -> None:
+        super().__init__(markup=False)
+        self._steps = steps
+        self._current = current
+        self._reachable = reachable
+
+    def on_resize(self) -> None:
+        self.update(self._drawn(self.size.width))
+
+    async def on_click(self, event: events.Click) -> None:
+        if step := event.style.meta.get("visit"):
+            await self.run_action(f"app.visit('{step}')")
+
+    def _drawn(self, width: int) -> Content:
+        names = [step.title for step in self._steps]
+        needed = sum(len(name) + 2 for name in names)
+        brand = text(("fswizard", "bold $primary"), "   ") if width >= needed + 2 * len(names) + 11 else Content("")
+        room = width - brand.cell_length - needed
+        between = max(1, min(4, room // max(1, len(names) - 1)))
+        if needed + len(names) - 1 > width:
+            return self._short(width)
+        rule = text((" " + "─" * (between - 2) + " ", "$line")) if between >= 3 else Content(" " * between)
+        return brand + rule.join(self._step(step) for step in self._steps)
+
+    def _short(self, width: int) -> Content:
+        number = self._steps.index(self._current) + 1
+        return text(
+            ("● ", "bold $primary"),
+            (self._current.title, "bold"),
+            (f"  {number} of {len(self._steps)}", "$muted"),
+        ).truncate(max(1, width))
+
+    def _step(self, step: WizardStep) -> Content:
+        if step == self._current:
+            return text(("● ", "bold $primary"), (step.title, "bold"))
+        done = self._steps.index(step) < self._steps.index(self._current)
+        if step.name not in self._reachable:
+            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {step.title}", "$faint"))
+        content = text(("✓ " if done else "◉ ", "$success" if done else "$primary"), (step.title, "$muted"))
+        return content.stylize(Style.from_meta({"visit": step.name}))

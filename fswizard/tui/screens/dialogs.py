@@ -1,0 +1,76 @@
+"""The small windows: help, and the question that is asked once when somebody leaves while a run goes on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from fswizard.tui.drawing import fit, text
+from fswizard.tui.screens.base import SCROLL_LINES, Window
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+
+
+class HelpScreen(Window[None]):
+    """What the screen below is about."""
+
+    TITLE = "Help"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close"),
+        Binding("enter,f1,q", "dismiss", "close", show=False),
+        *SCROLL_LINES,
+    ]
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(id="help", can_focus=False):
+            yield Static(self._words, markup=False)
+
+
+class LeaveScreen(Window[None]):
+    """Go on, or stop and clean up."""
+
+    TITLE = "The run goes on"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "choose this"),
+        Binding("escape", "dismiss", "keep measuring"),
+    ]
+
+    def __init__(self, *, quitting: bool) -> None:
+        super().__init__()
+        self._quitting = quitting
+
+    def body(self) -> ComposeResult:
+        yield Static(
+            "Stopping takes a few seconds: everything that the run made is removed. "
+            "What was measured so far is kept and can be looked at later.",
+            markup=False,
+        )
+        words = {"continue": "Keep measuring", "stop": "Stop and show what there is so far"}
+        words |= {"quit": "Stop, clean up and quit"} if self._quitting else {}
+        yield ChoiceList([ListRow(key, partial(_row, text)) for key, text in words.items()])
+
+    @on(ChoiceList.Clicked)
+    def action_choose(self) -> None:
+        key = self.query_one(ChoiceList).key
+        if not self.is_current:  # the run has ended meanwhile
+            return
+        self.dismiss()
+        if key == "stop" and self.wizard.running is not None:
+            self.wizard.running.stop()
+            self.wizard.visit("run")
+        elif key == "quit":
+            self.wizard.leave_now()
+
+
+def _row(words: str, width: int, on: bool) -> Content:
+    return fit(text(("❯ " if on else "  ", "bold $primary"), words), width)

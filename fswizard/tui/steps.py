@@ -1,0 +1,51 @@
+"""The steps of the wizard, in order.
+
+Add a screen: write `screens/NAME.py` with a subclass of `screens.base.StepScreen`, and its line into `STEPS`. The bar
+on top, the ways forward and back, and what can be clicked follow from the list.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.screen import Screen
+
+from fswizard.tui.choices import WizardChoices
+
+
+@dataclass(frozen=True, slots=True)
+class WizardStep:
+    """One question, and the screen that asks it."""
+
+    name: str
+    title: str
+    """In the bar on top."""
+    screen: str
+    """Module of `fswizard.tui.screens` and class; imported when shown, so that the first picture comes quickly."""
+    only: Literal["", "comparing", "formatting"] = ""
+    """Left out unless existing directories are compared, or filesystems are made."""
+
+    def open(self) -> Screen[None]:
+        """Its screen."""
+        screen: Screen[None] = pkgutil.resolve_name(f"fswizard.tui.screens.{self.screen}")(self)
+        return screen
+
+
+STEPS = (
+    WizardStep("purpose", "Purpose", "purpose:PurposeScreen"),
+    WizardStep("drive", "Drive", "drive:DriveScreen", only="formatting"),
+    WizardStep("places", "Places", "locations:LocationsScreen", only="comparing"),
+    WizardStep("filesystems", "Filesystems", "filesystems:FilesystemsScreen", only="formatting"),
+    WizardStep("workloads", "Workloads", "workloads:WorkloadsScreen"),
+    WizardStep("review", "Review", "review:ReviewScreen"),
+    WizardStep("run", "Run", "run:RunScreen"),
+    WizardStep("result", "Result", "result:ResultScreen"),
+)
+
+
+def steps_for(choices: WizardChoices) -> tuple[WizardStep, ...]:
+    """The way through the wizard for what was chosen."""
+    left_out = "formatting" if choices.comparing else "comparing"
+    return tuple(step for step in STEPS if step.only != left_out)

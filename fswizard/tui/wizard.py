@@ -1,0 +1,191 @@
+"""What the screens see of the wizard: what was chosen, the step it is at, the machine, and the run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, SuspendNotSupported
+from textual.screen import ModalScreen
+
+from fswizard.errors import ExitCode, FswizardError, Missing, Refused
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+from fswizard.tui.backend import NO_WAY, Backend, RunHandle
+from fswizard.tui.choices import WizardChoices
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.steps import WizardStep, steps_for
+
+if TYPE_CHECKING:
+    from fswizard.tui.backend import Purpose
+
+
+class Wizard(App[int]):
+    """Goes from step to step, and starts the run."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        choices: WizardChoices,
+        start: str,
+        running: RunMonitor | None,
+        result: Result | None,
+        clock: Callable[[], float],
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self.backend = backend
+        self.choices = choices
+        self.clock = clock
+        self.running = running
+        self.result = result
+        """The result that the last step shows."""
+        self.result_path: Path | None = None
+        self.taken_up: RunHandle | None = None
+        """An earlier run that the review is about, instead of a new one."""
+        self.machine = MachineCache(backend)
+        self.step = start
+        """Name of the step that is shown, maybe below a window."""
+        names = [step.name for step in self.steps]
+        self._visited = set(names[: names.index(start) + 1])
+        self.leaving = False
+        """The program ends as soon as the run has cleaned up."""
+
+    def choose(self, **changes: Any) -> None:
+        """Replace some of the choices."""
+        self.choices = replace(self.choices, **changes)
+
+    # Steps
+
+    @property
+    def steps(self) -> tuple[WizardStep, ...]:
+        """The way through the wizard for what was chosen."""
+        return steps_for(self.choices)
+
+    @property
+    def reachable(self) -> tuple[str, ...]:
+        """Steps that can be gone to from here."""
+        names = [step.name for step in self.steps]
+        furthest = max((names.index(name) for name in self._visited - {"run", "result"} if name in names), default=0)
+        ended = (("run", self.running), ("result", self.result))
+        return (*names[: furthest + 1], *(name for name, value in ended if value is not None))
+
+    def visit(self, name: str) -> None:
+        """Show a step."""
+        screen = next(step for step in self.steps if step.name == name).open()
+        self.step = name
+        self._visited.add(name)
+        if isinstance(self.screen, ModalScreen) or len(self.screen_stack) == 1:
+            self.push_screen(screen)
+        else:
+            self.switch_screen(screen)
+
+    def action_visit(self, name: str) -> None:
+        if name in self.reachable:
+            self.visit(name)
+
+    def go_on(self) -> None:
+        """To the step after this one; not below a window."""
+        self._go(1)
+
+    def go_back(self) -> None:
+        """To the step before this one."""
+        self._go(-1)
+
+    def _go(self, direction: int) -> None:
+        names = [step.name for step in self.steps]
+        number = names.index(self.step) + direction
+        if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):
+            self.visit(names[number])
+
+    def close_windows(self) -> None:
+        """Nothing stands over the step any more."""
+        while isinstance(self.screen, ModalScreen):
+            self.pop_screen()
+
+    # Runs and results
+
+    def take_up(self, run: RunHandle) -> None:
+        """Review an earlier run that is to go on."""
+        self.taken_up = run
+        self.close_windows()
+        self.visit("review")
+
+    def show_result(self, result: Result, path: Path) -> None:
+        """Show a result, whether it was measured just now or long ago."""
+        self.result, self.result_path = result, path
+        self.close_windows()
+        self.visit("result")
+
+    @property
+    def measuring(self) -> bool:
+        """A run goes on."""
+        return self.running is not None and not self.running.state.ended
+
+    async def begin(self, plan: Plan) -> None:
+        """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
+        if plan.target.kind != "directory":
+            where = "the scratch image" if plan.target.kind == "image" else plan.target.path
+            await self.authorise(self.backend.purpose(plan), f"making and mounting filesystems on {where}")
+        if self.measuring:
+            return
+        self.result = None
+        run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
+        self.running = RunMonitor(run, plan, self.clock)
+        self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
+        self.visit("run")
+
+    async def authorise(self, needed: Purpose, text: str) -> None:
+        """Have sudo ask for the password on the terminal where it has to, and the helper whether a disk be erased.
+
+        Missing where root cannot be had, Refused where the user says no.
+        """
+        state = await asyncio.to_thread(self.backend.privilege, needed)
+        if state in ("root", "pkexec") or (state == "sudo" and not needed.devices):
+            return
+        if state in NO_WAY:
+            self.backend.authorise(needed)  # says what is missing
+        try:
+            with self.suspend():
+                error = self._ask_on_the_terminal(needed, text)  # not raised: the screen would not come back
+        except SuspendNotSupported as unsupported:
+            raise Missing(
+                f"{text[:1].upper()}{text[1:]} needs root, and the password cannot be asked for here.",
+                "Run `sudo -v` in this terminal first, or log in as root.",
+            ) from unsupported
+        if isinstance(error, Refused):
+            raise error
+        if error:
+            raise Missing(
+                "sudo gave no rights: the password was wrong, or it is not for you. Nothing has begun.",
+                "⏎ asks again; “Compare what I have” on the first screen needs no root.",
+            )
+
+    def _ask_on_the_terminal(self, needed: Purpose, text: str) -> FswizardError | None:
+        then = ", and then you are asked once more whether to erase" if needed.devices else ""
+        print(f"\nfswizard needs root for {safe(text)}.\nsudo asks for your password{then}.")
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
+        try:
+            self.backend.authorise(needed)
+        except FswizardError as error:
+            return error
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return None
+
+    def leave_now(self) -> None:
+        """Quit without a question, after a run has cleaned up."""
+        self.leaving = True
+        if self.measuring and self.running is not None:
+            self.running.stop()
+            self.close_windows()
+            self.visit("run")
+        else:
+            self.exit(int(ExitCode.OK))
