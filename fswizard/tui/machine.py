@@ -50,7 +50,6 @@ class MachineCache:
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.probed: dict[tuple[str, str], ProbeResult] = {}
         """By kernel name and serial number: what came of a probe."""
-        self.mounted: tuple[Place, ...] | None = None
         self.available: dict[str, Availability] = {}
         """By name of the filesystem, and of the layout over several devices."""
         self.looked = False
@@ -85,14 +84,10 @@ class MachineCache:
         states = (self.available[name] for name in names if name in self.available)
         return next((state for state in states if not state.usable), None)
 
-    def usable(self, candidate_name: str) -> bool:
-        """A candidate can be measured here."""
-        return self.lacking(self._backend.parse_candidate(candidate_name)) is None
-
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
-        """The same, on what the user has chosen to measure on."""
-        zones = self._backend.parse_candidate(candidate_name).filesystem.zones
-        return self.usable(candidate_name) and not (choices.zoned and zones is None)
+        """A candidate can be measured here, on what the user has chosen to measure on."""
+        candidate = self._backend.parse_candidate(candidate_name)
+        return self.lacking(candidate) is None and not (choices.zoned and candidate.filesystem.zones is None)
 
     def candidates(self, choices: WizardChoices) -> tuple[Candidate, ...]:
         """The candidates that were chosen."""

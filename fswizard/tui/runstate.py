@@ -28,7 +28,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Failure, Outcome
+from fswizard.model.result import Failure, Outcome
 from fswizard.system import clock
 from fswizard.tui.backend import RunHandle
 
@@ -87,7 +87,6 @@ class RunState:
     plan: Plan
     at_s: float = 0.0
     step: Step | None = None
-    step_began_s: float = 0.0
     fraction: float | None = None
     """Of the step."""
     text: str = ""
@@ -108,7 +107,6 @@ class RunState:
     done: tuple[str, ...] = ()
     """Workloads that the current candidate has finished in this round."""
     log: tuple[LogEntry, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
     failures: tuple[Failure, ...] = ()
     survivors: tuple[str, ...] | None = None
     """Who takes part in the next round; None before the end of the first."""
@@ -128,16 +126,14 @@ class RunState:
         judged = self.judgement.standing if self.judgement else ()
         names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.failures}
-        missing = (c.name for c in self.plan.candidates if c.name not in names)
-        return (
-            *judged,
-            *(
-                Ratio(name, self.plan.baseline, "", 1.0 if name == self.plan.baseline else 0.0)
-                if name not in failed
-                else Ratio(name, self.plan.baseline, "", 0.0, verdict="failed", text=failed[name])
-                for name in missing
-            ),
+        baseline, missing = self.plan.baseline, (c.name for c in self.plan.candidates if c.name not in names)
+        waiting = (
+            Ratio(name, baseline, "", 0.0, verdict="failed", text=failed[name])
+            if name in failed
+            else Ratio(name, baseline, "", 1.0 if name == baseline else 0.0)
+            for name in missing
         )
+        return (*judged, *waiting)
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty while it is."""
@@ -166,20 +162,11 @@ def advance(state: RunState, event: Event) -> RunState:
 
 
 def _began(state: RunState, step: Step) -> RunState:
-    state = _turn(state, step)
-    return _log(
-        replace(
-            state,
-            step=step,
-            step_began_s=state.at_s,
-            fraction=0.0,
-            text="",
-            rate=None,
-            latency_s=None,
-            worst_latency_s=None,
-        ),
-        LogNote(state.at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title),
+    note = LogNote(state.at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title)
+    state = replace(
+        _turn(state, step), step=step, fraction=0.0, text="", rate=None, latency_s=None, worst_latency_s=None
     )
+    return _log(state, note)
 
 
 def _turn(state: RunState, step: Step) -> RunState:
@@ -237,7 +224,6 @@ def _noted(state: RunState, event: Event) -> RunState:
             state = replace(state, survivors=survivors)
         case DoubtRaised(at_s, doubt):
             note = LogNote(at_s, "doubt", doubt.text)
-            state = replace(state, doubts=(*state.doubts, doubt))
         case StepFailed(at_s, _, failure):
             note = LogNote(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
             state = replace(state, failures=(*state.failures, failure))
