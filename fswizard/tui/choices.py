@@ -16,7 +16,7 @@ WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
-def turned(values: tuple[float, ...], value: float, direction: int) -> float:
+def next_value(values: tuple[float, ...], value: float, direction: int) -> float:
     """The next value in a direction; the outermost stays."""
     if direction > 0:
         return next((other for other in values if other > value), values[-1])

@@ -52,7 +52,7 @@ class MachineCache:
         """By kernel name and serial number: what came of a probe."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem, and of the layout over several devices."""
-        self.looked = False
+        self.availability_known = False
         """All that can be made here is known."""
 
     @cached_property
@@ -76,9 +76,9 @@ class MachineCache:
         for name, layout in self._backend.layouts().items():
             if name not in self.available:
                 self.available[name] = self._backend.layout_availability(layout)
-        self.looked = True
+        self.availability_known = True
 
-    def lacking(self, candidate: Candidate) -> Availability | None:
+    def unavailable(self, candidate: Candidate) -> Availability | None:
         """Why a candidate cannot be measured here; as long as that is not known, it is taken to be possible."""
         names = (candidate.filesystem.name, *((candidate.array.layout.name,) if candidate.array else ()))
         states = (self.available[name] for name in names if name in self.available)
@@ -87,7 +87,7 @@ class MachineCache:
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
         """A candidate can be measured here, on what the user has chosen to measure on."""
         candidate = self._backend.parse_candidate(candidate_name)
-        return self.lacking(candidate) is None and not (choices.zoned and candidate.filesystem.zones is None)
+        return self.unavailable(candidate) is None and not (choices.zoned and candidate.filesystem.zones is None)
 
     def candidates(self, choices: WizardChoices) -> tuple[Candidate, ...]:
         """The candidates that were chosen."""

@@ -10,7 +10,7 @@ from textual import on
 from textual.content import Content
 
 from fswizard.model.recipe import Workload
-from fswizard.tui.choices import WEIGHTS, toggled, turned
+from fswizard.tui.choices import WEIGHTS, next_value, toggled
 from fswizard.tui.drawing import cursor, cut, fit, slider, text, tick
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -66,7 +66,7 @@ class PreferenceList(ChoiceList):
         name = event.key.removeprefix(WEIGHT)
         if name not in self.weights:
             return
-        weights = {**self.weights, name: turned(WEIGHTS, self.weights[name], event.direction)}
+        weights = {**self.weights, name: next_value(WEIGHTS, self.weights[name], event.direction)}
         if any(weights.values()):
             self.weights = weights
             self.redraw()

@@ -48,7 +48,7 @@ async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
         await shows(pilot, "3 scratch images of 5.37 GB")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).machine.looked, "what can be made here")
+        await until(pilot, lambda: wizard(pilot).machine.availability_known, "what can be made here")
         await until(
             pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
         )

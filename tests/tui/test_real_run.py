@@ -82,7 +82,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await shows(pilot, "(•) 2 scratch images")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).machine.looked, "what can be made here")
+        await until(pilot, lambda: wizard(pilot).machine.availability_known, "what can be made here")
         wizard(pilot).choose(candidates=("ext4", "btrfs:raid1"))
         await pilot.press("enter", "enter")
         await shows(pilot, "starts the run")

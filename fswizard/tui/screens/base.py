@@ -211,19 +211,19 @@ class BoxScreen(StepScreen):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         if typed := event.value.strip():
-            self.was_typed(typed)
+            self.handle_text(typed)
         else:
             self.close_box()
 
-    def was_typed(self, typed: str) -> None:
+    def handle_text(self, typed: str) -> None:
         """A directory, unless the box was opened for something else."""
         self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
 
     def _named(self, place: Place) -> None:
-        self.directory_is(place)
+        self.use_directory(place)
         self.close_box()
 
-    def directory_is(self, place: Place) -> None:
+    def use_directory(self, place: Place) -> None:
         """A directory was named that can be measured in."""
 
     def action_back(self) -> None:

@@ -59,7 +59,7 @@ class DriveScreen(BoxScreen):
         return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk is it about?"
 
     def body(self) -> ComposeResult:
-        yield ChoiceList(id="drives", keeps=True)
+        yield ChoiceList(id="drives", keeps_highlight=True)
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield TextBox(id="directory")
@@ -81,7 +81,7 @@ class DriveScreen(BoxScreen):
         self._meaning: tuple[Piece, ...] = ()
         """What was said of it; where it stays the same, the answer to a key is not taken away."""
         self._names_model = False
-        self._going_to = ""
+        self._pending_drive = ""
         """The disk that was chosen before it was known whether there is room on it."""
         self.query_one(".panel").border_title = "What is known of it"
         if self.wizard.machine.drives is None:
@@ -112,7 +112,11 @@ class DriveScreen(BoxScreen):
             if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
                 self._drives.highlight(chosen.name)
             self._draw()
-        waits = self._drive is not None and self._drive.name == self._going_to and self._going_to in machine.places
+        waits = (
+            self._drive is not None
+            and self._drive.name == self._pending_drive
+            and self._pending_drive in machine.places
+        )
         if waits and self.is_current and not isinstance(self.focused, TextBox):  # nothing else is done meanwhile
             self.action_forward()
 
@@ -241,11 +245,11 @@ class DriveScreen(BoxScreen):
         self._names_model = True
         self.open_box("model name of a disk, such as ST8000AS0002")
 
-    def was_typed(self, typed: str) -> None:
+    def handle_text(self, typed: str) -> None:
         if self._names_model:
             self.ask(lambda: self.wizard.backend.judge_model(typed), self._judged, group="type")
         else:
-            super().was_typed(typed)
+            super().handle_text(typed)
 
     def _judged(self, model: Drive) -> None:
         self._model = model
@@ -253,7 +257,7 @@ class DriveScreen(BoxScreen):
         self._fill()
         self._drives.highlight("model")
 
-    def directory_is(self, place: Place) -> None:
+    def use_directory(self, place: Place) -> None:
         if self.choices.members:
             self._choose_one()
         self.wizard.choose(directory=place.directory, device="")
@@ -269,7 +273,7 @@ class DriveScreen(BoxScreen):
         return super().check_action(action, parameters)
 
     def action_forward(self) -> None:
-        self._going_to = ""
+        self._pending_drive = ""
         key = self._targets.key
         settled = key == self._menu.key and key in ("named", "several")
         if self._targets.has_focus and not settled and not self._choose(key):
@@ -285,7 +289,7 @@ class DriveScreen(BoxScreen):
         elif isinstance(menu.place, FswizardError) and not choices.directory and not given_up:
             self.show_error(menu.place)
         elif menu.place is None and not choices.directory and not given_up:
-            self._going_to = drive.name
+            self._pending_drive = drive.name
             self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
         else:
             self._go_on(choices.drive if choices.members and choices.drive else drive, menu)

@@ -46,7 +46,7 @@ class ExportScreen(Window[None]):
 
     def body(self) -> ComposeResult:
         with Horizontal(id="export"):
-            yield ChoiceList(id="formats", keeps=True)
+            yield ChoiceList(id="formats", keeps_highlight=True)
             yield VerticalScroll(Canvas(id="preview"), id="previews", can_focus=False)
         yield Static(id="message", markup=False)
         yield Input(id="file")

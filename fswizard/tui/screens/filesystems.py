@@ -59,7 +59,7 @@ class FilesystemsScreen(BoxScreen):
         with Horizontal(classes="split uneven"):
             with Vertical(classes="left"):
                 yield TextBox(id="own")
-                yield ChoiceList(id="candidates", ticks=True, keeps=True)
+                yield ChoiceList(id="candidates", ticks=True, keeps_highlight=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
@@ -68,8 +68,8 @@ class FilesystemsScreen(BoxScreen):
         self._list = self.query_one("#candidates", ChoiceList)
         self._reasons: dict[str, str] = {}
         self._listed: tuple[str, ...] = ()
-        self._hurried = False
-        self._looking = not machine.looked
+        self._forward_pending = False
+        self._looking = not machine.availability_known
         self._across = self.choices.across
         if self.choices.drive is not None and self._across == 1:
             self._reasons = {item.candidate_name: item.reason for item in backend.suggestions(self.choices.drive)}
@@ -108,7 +108,7 @@ class FilesystemsScreen(BoxScreen):
         self._propose()
         self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         self._redraw()
-        if self._hurried:
+        if self._forward_pending:
             self.action_forward()
 
     def _usable(self, names: tuple[str, ...]) -> list[str]:
@@ -189,7 +189,7 @@ class FilesystemsScreen(BoxScreen):
             self.query_one("#below", Canvas).show(draw)
             return
         candidate, machine = self.wizard.backend.parse_candidate(key), self.wizard.machine
-        available = machine.lacking(candidate) or machine.available.get(candidate.filesystem.name)
+        available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
         if self.choices.zoned and not self._possible(key):
             reason = "Cannot be made on a disk whose zones must be written in order: it writes where it likes."
@@ -270,7 +270,7 @@ class FilesystemsScreen(BoxScreen):
         example = "md:raid5,chunk=64K+xfs" if self._across > 1 else "btrfs:noatime,compress=zstd:1"
         self.open_box(f"such as {example}")
 
-    def was_typed(self, typed: str) -> None:
+    def handle_text(self, typed: str) -> None:
         try:
             candidate = self.wizard.backend.parse_candidate(typed)
             self.wizard.backend.require_members(candidate, self._across)
@@ -286,7 +286,7 @@ class FilesystemsScreen(BoxScreen):
 
     def action_forward(self) -> None:
         if self._looking:
-            self._hurried = True
+            self._forward_pending = True
             self.say("Looking which of them can be made here …")
         elif self.choices.candidates:
             self.wizard.go_on()

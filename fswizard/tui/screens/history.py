@@ -40,7 +40,7 @@ class HistoryScreen(Window[None]):
 
     def body(self) -> ComposeResult:
         yield Static("Looking …", id="message", markup=False)
-        yield ChoiceList(id="entries", keeps=True)
+        yield ChoiceList(id="entries", keeps_highlight=True)
 
     def on_mount(self) -> None:
         self.query_one(ChoiceList).focus()

@@ -111,7 +111,7 @@ class LocationsScreen(BoxScreen):
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield TextBox(id="directory")
-                yield LocationList(id="places", keeps=True)
+                yield LocationList(id="places", keeps_highlight=True)
                 yield Canvas(id="below", classes="narrow-only")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
@@ -142,7 +142,7 @@ class LocationsScreen(BoxScreen):
     def action_directory(self) -> None:
         self.open_box("another directory, such as /srv/data")
 
-    def directory_is(self, place: Place) -> None:
+    def use_directory(self, place: Place) -> None:
         self.query_one(LocationList).add(place)
 
     def action_forward(self) -> None:

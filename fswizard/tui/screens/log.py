@@ -45,7 +45,7 @@ class LogScreen(Window[None]):
 
     def body(self) -> ComposeResult:
         with Horizontal(id="log"):
-            yield ChoiceList(id="log-entries", keeps=True)
+            yield ChoiceList(id="log-entries", keeps_highlight=True)
             yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
 
     def on_mount(self) -> None:

@@ -60,7 +60,7 @@ class PurposeScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield ChoiceList(id="purposes", keeps=True)
+                yield ChoiceList(id="purposes", keeps_highlight=True)
                 yield Canvas(id="below", classes="narrow-only")
             yield Canvas(id="about", classes="panel")
 

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import duration_text, size_text
-from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, turned
+from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
@@ -37,7 +37,7 @@ class WorkloadsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield ChoiceList(id="weights", changes=True, keeps=True)
+                yield ChoiceList(id="weights", changes=True, keeps_highlight=True)
                 yield Canvas(id="share", classes="wide-only")
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -102,7 +102,7 @@ class WorkloadsScreen(StepScreen):
         if event.key == "recipe":
             self._turn_recipe(event.direction)
         elif event.key == "time":
-            self.wizard.choose(time_limit_s=turned(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
+            self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
         else:
             self._turn_weight(event.key.removeprefix("w:"), event.direction)
         self._fill()
@@ -113,7 +113,7 @@ class WorkloadsScreen(StepScreen):
         self.wizard.choose(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
 
     def _turn_weight(self, name: str, direction: int) -> None:
-        weight = turned(WEIGHTS, self.choices.weight(name), direction)
+        weight = next_value(WEIGHTS, self.choices.weight(name), direction)
         weights = {**self.choices.weights, name: weight}
         if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
             self.notify("One workload must count for something.")

@@ -89,13 +89,13 @@ class ChoiceList(OptionList, inherit_bindings=False):
         *,
         ticks: bool = False,
         changes: bool = False,
-        keeps: bool = False,
+        keeps_highlight: bool = False,
         **arguments: Any,
     ) -> None:
-        """`keeps`: the highlight is a choice, and stays visible while another widget has the focus."""
+        """`keeps_highlight`: the highlight is a choice, and stays visible while another widget has the focus."""
         super().__init__(markup=False, compact=True, **arguments)
-        self._keeps = keeps
-        self.set_class(keeps, "-keeps")
+        self._keeps = keeps_highlight
+        self.set_class(keeps_highlight, "-keeps")
         self._rows: tuple[ListRow, ...] = ()
         self._drawn_width = 0
         self.ticks = ticks
