@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+from fswizard.advice import conclude
+from fswizard.model.codec import tagged
 from fswizard.model.events import (
     CommandFinished,
     CommandStarted,
@@ -21,10 +24,12 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Doubt, Failure
+from fswizard.report import render
 from fswizard.tui.runstate import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState, advance
 from tests.builders import make_plan, make_workload
 from tests.fakes.wizard import FakeMachine, chosen, plan_for, script
-from tests.recording import recorded
+from tests.recording import RUNS, recorded
+from tests.tui.screenshots import RUN, result
 
 PLAN = make_plan(("ext4", "xfs"), (make_workload("write"), make_workload("read")))
 
@@ -148,20 +153,24 @@ def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
 
 def test_a_whole_run_ends_complete_with_all_verdicts() -> None:
     plan = plan_for(FakeMachine(), chosen())
-    state = RunState(plan)
-    for event in script(plan, 4):
-        state = advance(state, event)
+    state = after(*script(plan, 4))
     assert state.outcome == "finished"
     assert state.run_fraction == 1.0
     assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in plan.candidates}
     assert all(entry.exit_code is not None for entry in state.log if isinstance(entry, LogCommand))
 
 
-def test_a_recorded_run_leaves_no_program_open_and_all_of_it_done() -> None:
-    state = RunState(PLAN)
-    for event in recorded("quick"):
-        state = advance(state, event)
+def test_every_recorded_event_is_read_back_as_it_was_told() -> None:
+    lines = (RUNS / f"{RUN}.jsonl").read_text("utf-8").splitlines()
+    assert [tagged(event) for event in recorded(RUN)] == [json.loads(line) for line in lines]
+
+
+def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() -> None:
+    state = after(*recorded(RUN))
     assert state.outcome in ("finished", "time-up")
     assert state.round >= state.plan.minimum_rounds
-    assert state.judgement is not None
     assert [entry for entry in state.log if isinstance(entry, LogCommand) and entry.exit_code is None] == []
+    findings = conclude(result())
+    assert state.judgement == findings.judgement is not None
+    report = render(findings, "text")
+    assert all(candidate.name in report for candidate in state.plan.candidates)
