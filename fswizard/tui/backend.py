@@ -110,7 +110,7 @@ class Backend:
                 raise
             elsewhere = self.named_place(default_directory())
             remark = f"{error.message} So this would measure another disk ({elsewhere.drive or elsewhere.directory})."
-            return Place(elsewhere.directory, elsewhere.filesystem, elsewhere.free_bytes, elsewhere.drive, remark)
+            return replace(elsewhere, remark=remark)
 
     def named_place(self, directory: str) -> Place:
         from fswizard.drives import drive_of

@@ -209,8 +209,7 @@ def _widths(width: int) -> tuple[int, ...]:
 
 
 def _line(cells: Sequence[Content], width: int) -> Content:
-    parts = [fit(c, w, "right" if n in (2, 3) else "left") for n, (c, w) in enumerate(zip(cells, _widths(width))) if w]
-    return fit(Content("  ").join(parts), width)
+    return fit(columns(cells, _widths(width), right=(2, 3)), width)
 
 
 def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:

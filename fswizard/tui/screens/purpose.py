@@ -146,7 +146,8 @@ class PurposeScreen(StepScreen):
             path = self._entries[number].path
             self.ask(lambda: backend.load(path), lambda result: self.wizard.show_result(result, path))
         elif kind == "resume":
-            self.ask(lambda: backend.take_up(self._resumable[number].path), self.wizard.take_up)
+            path = self._resumable[number].path
+            self.ask(lambda: backend.take_up(path), self.wizard.take_up)
         elif kind == "left":
             leftover = self._leftovers[number]
             self.ask(lambda: backend.clean(leftover), partial(self._cleaned, leftover))

@@ -40,8 +40,8 @@ class ResultScreen(StepScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "export"),
         *SCROLL_LINES,
-        Binding("w", "weights", "weights"),
-        Binding("n", "needs", "needs"),
+        Binding("w", f"prefer('{WEIGHT}')", "weights"),
+        Binding("n", f"prefer('{NEED}')", "needs"),
         Binding("c", "copy", "copy"),
         Binding("g", "go_on", "go on measuring"),
         Binding("l", "log", "log"),
@@ -110,13 +110,8 @@ class ResultScreen(StepScreen):
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self._result.plan.seed
 
-    def action_weights(self) -> None:
-        self._tune(WEIGHT)
-
-    def action_needs(self) -> None:
-        self._tune(NEED)
-
-    def _tune(self, kind: str) -> None:
+    def action_prefer(self, kind: str) -> None:
+        """Change weights or needs."""
         preferences = self.query_one(PreferenceList)
         self.set_class(True, "-preferences")
         preferences.focus()
