@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 _HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -25,6 +26,15 @@ def safe_lines(text: str | bytes) -> str:
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
+
+
+def harmless(value: Any, key: str = "") -> Any:
+    """Values as JSON and TOML have them, with all text in them made safe; what `details` are may be several lines."""
+    if isinstance(value, str):
+        return safe_lines(value) if key == "details" else safe(value)
+    if isinstance(value, dict):
+        return {safe(name): harmless(item, name) for name, item in value.items()}
+    return [harmless(item, key) for item in value] if isinstance(value, list) else value
 
 
 def _harmless(character: str) -> bool:

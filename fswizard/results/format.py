@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from fswizard.model.plan import Plan
 from fswizard.model.result import Outcome
-from fswizard.model.text import safe, safe_lines
+from fswizard.model.text import harmless
 
 SCHEMA = 1
+LARGEST = float(2**63)
+"""No number of the model reaches it; a larger one, as a damaged file may have, is refused."""
 UNREADABLE = (ValueError, OverflowError, RecursionError)
 """What reading a line of unknown origin may raise."""
 
@@ -63,41 +65,28 @@ class Resumption:
 
 def parse_line(line: bytes) -> dict[str, Any]:
     """A line's JSON object with its text made harmless; one of UNREADABLE is raised where it is none."""
+    import msgspec
+
     try:
         text = line.decode().rstrip("\n")
-        data = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
+        plain = text.isprintable() and "\\" not in text  # nearly every line: nothing in it can be harmful
+        # Names of files may be no Unicode, which msgspec refuses.
+        data = msgspec.json.decode(text) if plain else harmless(json.loads(text))
     except UnicodeDecodeError as error:
         raise ValueError("not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"not JSON ({error})") from error
     if not isinstance(data, dict):
         raise ValueError("an object was expected")
-    if text.isprintable() and "\\" not in text:  # nearly every line: nothing in it can be harmful
-        return data
-    return {safe(key): _harmless(key, value) for key, value in data.items()}
+    _check_numbers(data.values())
+    return data
 
 
-def parse_lines(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
-    """The objects of many lines at once; None where one of the lines has to be looked at by itself."""
-    try:
-        text = b",".join(lines).decode().replace("\n", "")
-        data: list[dict[str, Any]] = _DECODER.decode(f"[{text}]")
-    except UNREADABLE:
-        return None
-    plain = text.isprintable() and "\\" not in text and len(data) == len(lines)
-    return data if plain and set(map(type, data)) <= {dict} else None
-
-
-def _harmless(key: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return safe_lines(value) if key == "details" else safe(value)
-    if isinstance(value, dict):
-        return {safe(name): _harmless(name, item) for name, item in value.items()}
-    return [_harmless(key, item) for item in value] if isinstance(value, list) else value
-
-
-def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _check_numbers(values: Iterable[Any]) -> None:
+    for value in values:
+        if type(value) is dict:
+            _check_numbers(value.values())
+        elif type(value) is list:
+            _check_numbers(value)
+        elif type(value) is not str and value is not None and not -LARGEST < value < LARGEST:
+            raise ValueError(f"the number {value!r:.20} is too large")

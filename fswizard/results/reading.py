@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from io import BytesIO
-from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.model.text import safe
-from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line, parse_lines
+from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
 from fswizard.system.files import read_file
 
 MAXIMUM_BYTES = 20_000_000
 """Read within 300 MB of memory; twelve rounds with 30 candidates and 20 workloads write 14 MB."""
-LINES_AT_ONCE = 200
 KEPT = (Sample, ThroughputSeries, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
 FORMERLY: Mapping[str, type[Any]] = {"Course": ThroughputSeries}
 """What lines were called before version 0.1."""
@@ -72,12 +70,10 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
     candidates = frozenset(("", *(candidate.name for candidate in result.plan.candidates)))
     workloads = frozenset(("", *(workload.name for workload in result.plan.recipe.workloads)))
     elapsed_s = 0.0
-    number = 2
-    try:
-        for line, parsed in _parsed(lines):
-            number += 1
+    for number, line in enumerate(lines, 3):
+        try:
             try:
-                data = parse_line(line) if parsed is None else parsed
+                data = parse_line(line)
             except ValueError:
                 if line.endswith(b"\n"):
                     raise
@@ -89,8 +85,8 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
                 if kind is Resumption:
                     found[Ending].clear()
             elapsed_s = max(elapsed_s, from_json(float, data.get("at_s", 0.0)))
-    except UNREADABLE as error:
-        raise _wrong(where, number, error) from error
+        except UNREADABLE as error:
+            raise _wrong(where, number, error) from error
     finished: RoundFinished | None = found[RoundFinished][-1] if found[RoundFinished] else None
     return replace(
         result,
@@ -104,13 +100,6 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
         outcome=found[Ending][-1].outcome if found[Ending] else result.outcome,
         elapsed_s=elapsed_s,
     )
-
-
-def _parsed(lines: Iterable[bytes]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
-    """Each line, with its object where many could be read at once."""
-    rest = iter(lines)
-    while some := list(islice(rest, LINES_AT_ONCE)):
-        yield from zip(some, parse_lines(some) or repeat(None))
 
 
 def _check_plan(plan: Plan) -> None:

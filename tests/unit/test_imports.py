@@ -32,7 +32,7 @@ def test_the_import_rules_hold() -> None:
 @pytest.mark.parametrize("module", ["fswizard.cli", "fswizard.__main__"])
 def test_the_command_line_loads_nothing_slow(module: str) -> None:
     loaded = {name.partition(".")[0] for name in loaded_by(f"import {module}")}
-    assert not loaded & {"textual", "rich", "psutil", "pyudev", "asyncio"}
+    assert not loaded & {"textual", "rich", "psutil", "pyudev", "asyncio", "msgspec"}
 
 
 def test_what_root_runs_loads_the_standard_library_alone() -> None:
