@@ -1,94 +1,214 @@
-"""One JSON document for programs, described by result.schema.json beside this file."""
+"""One JSON document for programs, described by result.schema.json beside this file, which is made of the types here."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
 
-from fswizard.model.drive import Drive
+import msgspec
+
+from fswizard.model.drive import Bus, Confidence, DriveKind, Evidence, SmrKind
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Findings, Ratio
+from fswizard.model.judgement import Findings, Ratio, Verdict
 from fswizard.model.layout import Array
+from fswizard.model.metrics import Metric
 from fswizard.model.plan import FORMAT, MOUNTING, Plan, Target
+from fswizard.model.result import Doubt, Environment, Failure, Outcome, Sample, ThroughputSeries
 
-SCHEMA = 1
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class SmrReport(TypedDict):
+    kind: SmrKind
+    confidence: Confidence
+    evidence: tuple[Evidence, ...]
+
+
+class DriveReport(TypedDict):
+    name: str
+    model: str
+    serial: str
+    """Empty unless asked for."""
+    firmware: str
+    size_bytes: Count
+    kind: DriveKind
+    bus: Bus
+    bridge: str
+    rpm: int | None
+    smr: SmrReport
+
+
+class WorkloadReport(TypedDict):
+    name: str
+    title: str
+    engine: str
+    metric: Metric
+    weight: Annotated[float, msgspec.Meta(ge=0)]
+    job: dict[str, Any]
+
+
+class ArrayReport(TypedDict):
+    """How a candidate is spread over several devices."""
+
+    layout: str
+    options: dict[str, str]
+    degraded: bool
+    """Measured with one device missing."""
+    members: Annotated[int, msgspec.Meta(ge=1)]
+    survives: int
+    """How many more devices may fail, whichever they are."""
+    room_bytes: Count
+
+
+class CandidateReport(TypedDict):
+    name: str
+    filesystem: str
+    mkfs: str
+    """As it was run, `DEVICE` standing for the device, or `DEVICE-1` and so on for several; empty where nothing was
+    formatted."""
+    mount: str
+    array: ArrayReport | None
+
+
+class MemberReport(TypedDict):
+    path: str
+    """Empty unless asked for."""
+    size_bytes: Count
+    host_filesystem: str
+
+
+class TargetReport(MemberReport):
+    kind: Literal["image", "device", "directory"]
+    members: Annotated[tuple[MemberReport, ...], msgspec.Meta(min_length=1)]
+    """Each device or image, the first one too."""
+
+
+class PlanReport(TypedDict):
+    recipe: str
+    title: str
+    workloads: tuple[WorkloadReport, ...]
+    candidates: tuple[CandidateReport, ...]
+    baseline: str
+    target: TargetReport
+    needs: tuple[str, ...]
+    time_limit_s: float
+    minimum_rounds: Count
+    maximum_rounds: Count
+    seed: Count
+
+
+class OverallReport(TypedDict):
+    candidate: str
+    baseline: str
+    ratio: Share | None
+    """Candidate over baseline, above 1 is better, also for latencies and durations; null where nothing could be
+    compared."""
+    low: Share | None
+    """Lower end of the 95 % interval; null under three rounds."""
+    high: Share | None
+    """Upper end of the 95 % interval; null under three rounds."""
+    rounds: Count
+    verdict: Verdict
+    text: str
+    """Why, where the verdict is `failed`."""
+
+
+class RatioReport(OverallReport):
+    workload: str
+
+
+class AdviceReport(TypedDict):
+    choice: tuple[str, ...]
+    tie: bool
+    headline: str
+    reasons: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+class Report(TypedDict):
+    """What `fswizard report --format json` prints. Durations are in seconds, sizes in bytes."""
+
+    schema: Literal[1]
+    environment: Environment
+    drive: DriveReport | None
+    plan: PlanReport
+    outcome: Outcome
+    elapsed_s: Annotated[float, msgspec.Meta(ge=0)]
+    rounds: Count
+    discarded_rounds: tuple[Count, ...]
+    samples: tuple[Sample, ...]
+    throughput_series: tuple[ThroughputSeries, ...]
+    failures: tuple[Failure, ...]
+    ratios: tuple[RatioReport, ...]
+    overall: tuple[OverallReport, ...]
+    doubts: tuple[Doubt, ...]
+    advice: AdviceReport
 
 
 def render(findings: Findings) -> str:
-    return json.dumps(document(findings), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    document = msgspec.to_builtins(_report(findings))
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def document(findings: Findings) -> dict[str, Any]:
-    """The report as plain JSON values."""
+def _of(kind: type[T], source: Any, **others: Any) -> T:
+    """What the document tells of `source`: its attributes of the same names, and the others."""
+    told = {name: others[name] if name in others else getattr(source, name) for name in kind.__annotations__}
+    return cast(T, told)
+
+
+def _report(findings: Findings) -> Report:
     result, judgement, advice = findings.result, findings.judgement, findings.advice
-    return {
-        "schema": SCHEMA,
-        "environment": asdict(result.environment),
-        "drive": _drive(result.plan.drive) if result.plan.drive else None,
-        "plan": _plan(result.plan),
-        "outcome": result.outcome,
-        "elapsed_s": result.elapsed_s,
-        "rounds": judgement.rounds,
-        "discarded_rounds": list(result.discarded_rounds),
-        "samples": [asdict(sample) for sample in result.samples],
-        "throughput_series": [asdict(series) for series in result.throughput_series],
-        "failures": [asdict(failure) for failure in result.failures],
-        "ratios": [_ratio(ratio) for ratio in judgement.by_workload],
-        "overall": [_ratio(ratio, "workload") for ratio in judgement.overall],
-        "doubts": [asdict(doubt) for doubt in findings.doubts],
-        "advice": asdict(advice) | {"reasons": [reason.text for reason in advice.reasons]},
-    }
+    drive = result.plan.drive
+    return _of(
+        Report,
+        result,
+        schema=1,
+        drive=_of(DriveReport, drive, smr=_of(SmrReport, drive.smr)) if drive else None,
+        plan=_plan(result.plan),
+        rounds=judgement.rounds,
+        ratios=[_ratio(RatioReport, ratio) for ratio in judgement.by_workload],
+        overall=[_ratio(OverallReport, ratio) for ratio in judgement.overall],
+        doubts=findings.doubts,
+        advice=_of(AdviceReport, advice, reasons=[reason.text for reason in advice.reasons]),
+    )
 
 
-def _fields(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+def _plan(plan: Plan) -> PlanReport:
+    return _of(
+        PlanReport,
+        plan,
+        recipe=plan.recipe.name,
+        title=plan.recipe.title,
+        workloads=[_of(WorkloadReport, workload) for workload in plan.recipe.workloads],
+        candidates=[_candidate(candidate, plan) for candidate in plan.candidates],
+        target=_of(TargetReport, plan.target, members=[_of(MemberReport, each) for each in plan.target.members]),
+    )
 
 
-def _drive(drive: Drive) -> dict[str, Any]:
-    known = _fields(drive, "name", "model", "serial", "firmware", "size_bytes", "kind", "bus", "bridge", "rpm")
-    smr = asdict(drive.smr)
-    return known | {"smr": {name: smr[name] for name in ("kind", "confidence", "evidence")}}
+def _candidate(candidate: Candidate, plan: Plan) -> CandidateReport:
+    return _of(
+        CandidateReport,
+        candidate,
+        filesystem=candidate.filesystem.name,
+        mkfs=" && ".join(map(shlex.join, plan.commands_for(candidate.name, FORMAT))),
+        mount=" && ".join(map(shlex.join, plan.commands_for(candidate.name, MOUNTING))),
+        array=_array(candidate.array, plan.target) if candidate.array else None,
+    )
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    names = ("name", "title", "engine", "weight")
-    return {
-        "recipe": plan.recipe.name,
-        "title": plan.recipe.title,
-        "workloads": [
-            _fields(each, *names) | {"metric": asdict(each.metric), "job": asdict(each.job)}
-            for each in plan.recipe.workloads
-        ],
-        "candidates": [_candidate(candidate, plan) for candidate in plan.candidates],
-        "target": _target(plan.target),
-        **_fields(plan, "baseline", "needs", "time_limit_s", "minimum_rounds", "maximum_rounds", "seed"),
-    }
+def _array(array: Array, target: Target) -> ArrayReport:
+    return _of(
+        ArrayReport,
+        array,
+        layout=array.layout.name,
+        options={option.name: array.option(option.name) for option in array.layout.options},
+        room_bytes=target.room_bytes(array),
+    )
 
 
-def _candidate(candidate: Candidate, plan: Plan) -> dict[str, Any]:
-    return {
-        "name": candidate.name,
-        "filesystem": candidate.filesystem.name,
-        "mkfs": " && ".join(map(shlex.join, plan.commands_for(candidate.name, FORMAT))),
-        "mount": " && ".join(map(shlex.join, plan.commands_for(candidate.name, MOUNTING))),
-        "array": _array(candidate.array, plan.target) if candidate.array else None,
-    }
-
-
-def _target(target: Target) -> dict[str, Any]:
-    members = [_fields(member, "path", "size_bytes", "host_filesystem") for member in target.members]
-    return {"kind": target.kind, **members[0], "members": members}
-
-
-def _array(array: Array, target: Target) -> dict[str, Any]:
-    options = {option.name: array.option(option.name) for option in array.layout.options}
-    known = _fields(array, "degraded", "members", "survives")
-    return known | {"layout": array.layout.name, "options": options, "room_bytes": target.room_bytes(array)}
-
-
-def _ratio(ratio: Ratio, *without: str) -> dict[str, Any]:
-    """`ratio`, `low` and `high` are null where nothing could be compared, or where there are too few rounds."""
-    values = asdict(ratio) | {"ratio": ratio.ratio if ratio.verdict != "failed" or ratio.ratio > 0 else None}
-    return {name: value for name, value in values.items() if name not in without}
+def _ratio(kind: type[T], ratio: Ratio) -> T:
+    compared = ratio.verdict != "failed" or ratio.ratio > 0
+    return _of(kind, ratio, ratio=ratio.ratio if compared else None)

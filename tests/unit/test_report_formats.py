@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from fswizard import report
 from fswizard.errors import UsageError
 from fswizard.model.judgement import Findings
 from fswizard.report import FORMATS, render
+from tests.result_schema import PATH, schema
 from tests.unit.report_findings import make_findings, renamed
 
 HOSTILE = (
@@ -188,12 +188,13 @@ def test_csv_has_no_cell_that_a_spreadsheet_would_carry_out(name: str) -> None:
 
 # JSON
 
-SCHEMA = json.loads(Path(report.__file__).with_name("result.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(PATH.read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
-def test_the_schema_is_a_schema() -> None:
+def test_the_schema_is_a_schema_and_made_of_the_types_of_the_document() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
 
 
 @pytest.mark.parametrize("intervals", [True, False])
