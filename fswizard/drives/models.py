@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-import tomli
-
+from fswizard.errors import UsageError
 from fswizard.model.drive import Confidence, SmrKind
+from fswizard.model.keys import Expected, Keys
 
 SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "community"]
 """Who says so: the maker, smartmontools' database, a published measurement, a review, a court paper,
 the year (older than the first shingled disk), or people's lists."""
 
-_CLASSES = ("host-managed", "host-aware", "drive-managed", "cmr", "not-a-hard-disk", "unknown")
-_STRENGTHS = ("vendor", "database", "paper", "press", "legal", "date", "community")
-_KEYS = frozenset({"pattern", "class", "source", "strength", "note", "hybrid", "cache_bytes"})
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
@@ -29,15 +26,18 @@ _HARD_DISK = re.compile(
 )
 """How the makers of hard disks name them; what a USB bridge or a RAID controller answers looks different."""
 
+_PATTERN = Expected("a regular expression", lambda text: bool(re.compile(text, re.ASCII)))
+_SOURCE = Expected("an address that can be looked up", lambda text: bool(re.match(r"https?://\S+\.\S+", text)))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
     """One statement about a model or a family of models."""
 
-    pattern: str
+    pattern: Annotated[str, _PATTERN]
     """Regular expression that must match a model name whole: bare, without its variant, or as it is, in capitals."""
-    kind: SmrKind
-    source: str
+    kind: Annotated[SmrKind, Expected(key="class")]
+    source: Annotated[str, _SOURCE]
     """Where it can be checked."""
     strength: SourceStrength
     note: str = ""
@@ -54,42 +54,17 @@ class ModelRow:
 def parse_table(text: str) -> tuple[ModelRow, ...]:
     """Rows of a table.
 
-    ValueError names the row that has a wrong key, a bad pattern or no source, or that contradicts another one:
+    UsageError names the row that has a wrong key, a bad pattern or no source, or that contradicts another one:
     the same pattern, or a pattern that covers a model which stands in a row of its own.
     """
-    rows = tuple(_row(number, row) for number, row in enumerate(tomli.loads(text).get("model", []), 1))
+    rows = tuple(row.read(ModelRow) for row in Keys.parse(text, "table of models").each("model", "pattern"))
     table = ModelTable(rows)
     for row in rows:
         same = [other for other in rows if other.pattern == row.pattern]
         for other in (*same, *(table.find(row.pattern) if row.pattern.isalnum() else ())):
             if other.kind != row.kind:
-                raise ValueError(f"'{row.pattern}' is {row.kind} in one row and {other.kind} in another")
+                raise UsageError(f"'{row.pattern}' is {row.kind} in one row and {other.kind} in another.")
     return rows
-
-
-def _row(number: int, row: Mapping[str, Any]) -> ModelRow:
-    where = f"row {number} ({row.get('pattern', 'without pattern')})"
-    if unknown := set(row) - _KEYS:
-        raise ValueError(f"{where}: unknown key {sorted(unknown)[0]}")
-    if row.get("class") not in _CLASSES:
-        raise ValueError(f"{where}: class must be one of {', '.join(_CLASSES)}")
-    if row.get("strength") not in _STRENGTHS:
-        raise ValueError(f"{where}: strength must be one of {', '.join(_STRENGTHS)}")
-    if not re.match(r"https?://\S+\.\S+", str(row.get("source", ""))):
-        raise ValueError(f"{where}: a source that can be looked up is missing")
-    try:
-        re.compile(row["pattern"], re.ASCII)
-    except (re.error, KeyError, TypeError) as error:
-        raise ValueError(f"{where}: not a regular expression") from error
-    return ModelRow(
-        pattern=row["pattern"],
-        kind=row["class"],
-        source=row["source"],
-        strength=row["strength"],
-        note=str(row.get("note", "")),
-        hybrid=bool(row.get("hybrid", False)),
-        cache_bytes=int(row.get("cache_bytes", 0)),
-    )
 
 
 def bare(model: str) -> str:

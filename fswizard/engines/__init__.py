@@ -7,8 +7,8 @@ Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots t
 `TimedEngine` where it is programs that are timed from cold caches until their work is on the disk. It says
 
 - its `engine`, which is its name in recipes, its `metrics`, and the `programs` that must be installed;
-- its fields, which are the keys of a workload in a recipe: `Literal` for a choice, `bool`, or `Annotated[int,
-  Within(low, high)]`; a field `block_bytes` is the key `block`, written as a size;
+- its fields, which are the keys of a workload in a recipe: `Literal` for a choice, `bool`, `Annotated[int,
+  whole(low, high)]`, or `Annotated[int, size(low, high)]`: `block_bytes` is then the key `block`, such as "4K";
 - `words` for people, `cost` in seconds and bytes, and `leaves`, the room that it takes;
 - `commands` and `run`, or for a `TimedEngine` `timed` and `figures`.
 
@@ -32,7 +32,7 @@ __all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "forget_ce
 
 def job(engine: str, keys: Keys) -> Job:
     """The job that a workload of a recipe describes."""
-    return _known(Job.kinds[engine]).read(keys)
+    return keys.read(_known(Job.kinds[engine])).checked(keys)
 
 
 async def run(job: Job, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:

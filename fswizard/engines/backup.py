@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import TIB, Within, WorkloadFailed
+from fswizard.engines.shared.engine import TIB, WorkloadFailed
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
+from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
 from fswizard.system.process import Finished
@@ -37,8 +38,8 @@ class BackupJob(TreeEngine):
         ),
     )
     archive: Literal["first", "second"]
-    files: Annotated[int, Within(1, 10_000_000)]
-    total_bytes: Annotated[int, Within(1, 16 * TIB)]
+    files: Annotated[int, whole(1, 10_000_000)]
+    total_bytes: Annotated[int, size(1, 16 * TIB)]
 
     @property
     def words(self) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fswizard.engines.shared.engine import GIB, Engine, Within, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import GIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.running import (
@@ -25,7 +25,7 @@ from fswizard.engines.shared.running import (
 )
 from fswizard.errors import Refused
 from fswizard.model.estimates import FASTEST_BYTES_PER_S, FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import Keys
+from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
@@ -58,15 +58,16 @@ class FileServerJob(Engine):
         *(OPERATION_RATE, *LATENCIES, BYTES_WRITTEN, CPU),
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
     )
-    threads: Annotated[int, Within(1, 256)]
-    files: Annotated[int, Within(5, 10_000_000)]
-    mean_file_bytes: Annotated[int, Within(1, GIB)]
-    mean_append_bytes: Annotated[int, Within(1, GIB)]
-    seconds: Annotated[float, Within(0.1, 604_800)]
-    fill_percent: Annotated[int, Within(0, 99)] = 0
+    threads: Annotated[int, whole(1, 256)]
+    files: Annotated[int, whole(5, 10_000_000)]
+    mean_file_bytes: Annotated[int, size(1, GIB)]
+    mean_append_bytes: Annotated[int, size(1, GIB)]
+    seconds: Annotated[float, number(0.1, 604_800)]
+    fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
 
     def checked(self, keys: Keys) -> FileServerJob:
-        keys.integer("files", 5 * self.threads, 10_000_000)  # each has four that exist, and one that does not
+        if self.files < 5 * self.threads:  # each has four that exist, and one that does not
+            raise keys.error("files", whole(5 * self.threads, 10_000_000))
         return self
 
     @property

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.running import failure, making, part, running
 from fswizard.model.estimates import FASTEST_BYTES_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import Keys
+from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, THROUGHPUT
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job, Program
@@ -35,20 +35,21 @@ class FioJob(Engine):
     programs = (Program("fio", "block workloads", required=True),)
     metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
-    block_bytes: Annotated[int, Within(512, 64 * MIB)]
-    size_bytes: Annotated[int, Within(MIB, 16 * TIB)]
+    block_bytes: Annotated[int, size(512, 64 * MIB)]
+    size_bytes: Annotated[int, size(MIB, 16 * TIB)]
     """Size of the file, shared by all workloads of a recipe that name the same size."""
-    seconds: Annotated[float, Within(0, 86_400)] = 0.0
+    seconds: Annotated[float, number(0, 86_400)] = 0.0
     """Time-based when above 0; else the whole file once."""
-    jobs: Annotated[int, Within(1, 256)] = 1
-    depth: Annotated[int, Within(1, 1024)] = 1
+    jobs: Annotated[int, whole(1, 256)] = 1
+    depth: Annotated[int, whole(1, 1024)] = 1
     io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
     direct: bool = True
-    fsync: Annotated[int, Within(0, 1_000_000)] = 0
+    fsync: Annotated[int, whole(0, 1_000_000)] = 0
     """fsync after so many writes; 0 means once at the end."""
 
     def checked(self, keys: Keys) -> FioJob:
-        keys.size("block", 512, self.size_bytes)
+        if self.block_bytes > self.size_bytes:
+            raise keys.error("block", "a size up to that of the file")
         return self
 
     @property

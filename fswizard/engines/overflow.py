@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.shared.engine import MIB, TIB, Engine, Within, WorkloadContext
+from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
+from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job
@@ -40,11 +41,11 @@ class OverflowJob(Engine):
         *FioJob.metrics,
         *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
     )
-    working_set_bytes: Annotated[int, Within(MIB, 16 * TIB)]
+    working_set_bytes: Annotated[int, size(MIB, 16 * TIB)]
     """Beyond the cache, else it only fills it again and again."""
-    seconds: Annotated[float, Within(1, 604_800)]
-    block_bytes: Annotated[int, Within(512, MIB)] = 4096
-    depth: Annotated[int, Within(1, 1024)] = 32
+    seconds: Annotated[float, number(1, 604_800)]
+    block_bytes: Annotated[int, size(512, MIB)] = 4096
+    depth: Annotated[int, whole(1, 1024)] = 32
 
     @property
     def fio(self) -> FioJob:

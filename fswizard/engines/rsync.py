@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import GIB, Within
+from fswizard.engines.shared.engine import GIB
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, writing
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
+from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Program
 from fswizard.model.units import size_text
 from fswizard.system.process import Finished
@@ -29,8 +30,8 @@ class RsyncJob(TreeEngine):
     programs = (Program("rsync", "copy workloads"),)
     direction: Literal["onto", "from"]
     shape: Literal["small-files", "mixed"]
-    files: Annotated[int, Within(1, 1_000_000)]
-    total_bytes: Annotated[int, Within(1, 16 * GIB)]
+    files: Annotated[int, whole(1, 1_000_000)]
+    total_bytes: Annotated[int, size(1, 16 * GIB)]
 
     @property
     def words(self) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import Within, WorkloadContext
+from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, cpu_s, duration_s
+from fswizard.model.keys import whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
 from fswizard.model.recipe import Cost, Program
 from fswizard.progress.workload_events import Measured
@@ -45,7 +46,7 @@ class SqliteJob(TimedEngine):
     )
     metrics = (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL)
     journal: Literal["wal", "delete"]
-    transactions: Annotated[int, Within(1, 1_000_000)]
+    transactions: Annotated[int, whole(1, 1_000_000)]
 
     @property
     def words(self) -> str:

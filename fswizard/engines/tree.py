@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import TIB, Within, WorkloadContext
+from fswizard.engines.shared.engine import TIB, WorkloadContext
 from fswizard.engines.shared.running import worker_command
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, share_of, writing
 from fswizard.engines.shared.trees import BYTES_BESIDE_A_FILE, LEFT_BY_COMPRESSION, WORKER, TreeEngine
 from fswizard.model.codec import to_json
-from fswizard.model.keys import Keys
+from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole, wholes
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
 from fswizard.system.process import Finished
@@ -46,13 +46,13 @@ BYTES_OF_AN_FSYNC = 32_768
 class TreeShape:
     """What a user's own tree looks like, without a name in it."""
 
-    sizes: tuple[int, ...]
+    sizes: Annotated[tuple[int, ...], wholes(2, 1025, TIB)]
     """Quantiles of the files' sizes in bytes at equal steps, the smallest and the largest included."""
-    files_at_depth: tuple[int, ...]
+    files_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, 10_000_000)]
     """How many files lie in the top directory, in directories below it, and so on."""
-    directories_at_depth: tuple[int, ...]
+    directories_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, MOST_DIRECTORIES)]
     """How many directories there are so deep; the first is the top one alone."""
-    random_share: float
+    random_share: Annotated[float, number(0, 1)]
     """So much of every block is random and does not compress."""
 
 
@@ -71,9 +71,9 @@ class TreeJob(TreeEngine):
     """`install` writes every file with an fsync, as package managers do; `read` reads all in a random order."""
     shape: Literal["small-files", "source", "mixed", "own"]
     """Package recipes, a kernel's sources, a project with pictures and films, or the user's own."""
-    files: Annotated[int, Within(1, 10_000_000)]
-    total_bytes: Annotated[int, Within(1, 16 * TIB)]
-    own: TreeShape | None = None
+    files: Annotated[int, whole(1, 10_000_000)]
+    total_bytes: Annotated[int, size(1, 16 * TIB)]
+    own: Annotated[TreeShape | None, UNWRITTEN] = None
     """Of the shape `own`, what it is: the recipe's table `tree`."""
 
     def checked(self, keys: Keys) -> TreeJob:
@@ -265,17 +265,10 @@ def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
 
 def _own_tree(recipe: Keys) -> TreeShape | None:
     """A recipe's table `tree`, which `fswizard recipes --from` writes."""
-    table = recipe.get("tree", "a table", lambda v: isinstance(v, dict), {})
-    if not table:
+    if not recipe.table.get("tree"):
         return None
-    keys = recipe.inner(table, "tree")
-    shape = TreeShape(
-        sizes=keys.integers("sizes", 2, 1025, TIB),
-        files_at_depth=keys.integers("files_at_depth", 1, DEEPEST, 10_000_000),
-        directories_at_depth=keys.integers("directories_at_depth", 1, DEEPEST, MOST_DIRECTORIES),
-        random_share=keys.number("random_share", 0, 1),
-    )
-    keys.end()
+    keys = recipe.inner(recipe.table["tree"], "tree")
+    shape = keys.read(TreeShape)
     if list(shape.sizes) != sorted(shape.sizes):
         raise keys.error("sizes", "a list of sizes, the smallest first,")
     if sum(shape.directories_at_depth) > MOST_DIRECTORIES:

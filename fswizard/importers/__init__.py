@@ -9,7 +9,7 @@ from pathlib import Path
 from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import judge_smr
 from fswizard.errors import UsageError
-from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix, table
+from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
 from fswizard.importers.assemble import assemble, by_disk, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
 from fswizard.model.drive import Drive, DriveKind
@@ -38,6 +38,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     files, foreign = _sorted_out(words)
     tables = [path for _, path in files if path.suffix == ".toml"]
     if tables:
+        from fswizard.importers import table
+
         if len(files) > 1:
             raise UsageError("A table in TOML stands for itself.", "Import it alone.")
         return {"": table.parse(_text(tables[0]), tables[0].name)}

@@ -8,7 +8,6 @@ from functools import cache
 
 from fswizard.advice import beside
 from fswizard.errors import UsageError
-from fswizard.importers import table
 from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -18,6 +17,8 @@ from fswizard.recipes import shipped_directory
 @cache
 def published() -> Mapping[str, Result]:
     """All published figures, by name."""
+    from fswizard.importers import table
+
     paths = sorted((shipped_directory() / "published").glob("*.toml"))
     found = (table.parse(path.read_text("utf-8"), path.name) for path in paths)
     return {result.plan.recipe.name: result for result in found}

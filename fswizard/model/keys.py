@@ -1,123 +1,182 @@
-"""A table of TOML read key by key, so that whatever is wrong is told with its place and what was expected."""
+"""Tables that people write in TOML, read as dataclasses: whatever is wrong is told with its place and what is expected.
+
+The fields of a dataclass are the keys of a table. Beside the type of one may stand, in Annotated, what is `Expected`.
+"""
 
 from __future__ import annotations
 
-import difflib
+import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from fswizard.errors import UsageError
-from fswizard.model.text import safe
+from fswizard.model.text import harmless, safe
 from fswizard.model.units import binary_size_text, parse_size
+
+T = TypeVar("T")
+
+LONGEST_FILE_BYTES = 1 << 20
+
+
+class Expected(NamedTuple):
+    """What people may write for a field."""
+
+    words: str = ""
+    """Such as `a whole number from 1 to 256`; empty where the type says it all."""
+    fits: Callable[[Any], bool] = lambda value: True
+    read: Callable[[Any], Any] = lambda value: value
+    """Turns what was written into a value of the type; TypeError or ValueError where it is none."""
+    key: str | None = ""
+    """Where it is not the field's name; None for a field that is no key."""
+    choices: tuple[str, ...] = ()
+
+
+UNWRITTEN = Expected(key=None)
+
+
+def whole(low: int, high: int, key: str = "") -> Expected:
+    words = f"a whole number from {low} to {high}" if low < high else f"{low}"
+    return Expected(words, lambda value: low <= value <= high, key=key)
+
+
+def wholes(fewest: int, most: int, high: int) -> Expected:
+    words = f"a list of {fewest} to {most} whole numbers from 0 to {high}"
+    return Expected(words, lambda values: fewest <= len(values) <= most and min(values) >= 0 and max(values) <= high)
+
+
+def number(low: float, high: float, key: str = "") -> Expected:
+    return Expected(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high, key=key)
+
+
+def size(low: int, high: int) -> Expected:
+    """Of a field that ends in `_bytes`, which is a key without that."""
+    words = f'a size from {binary_size_text(low)} to {binary_size_text(high)}, such as "64M"'
+    return Expected(words, lambda value: low <= value <= high, parse_size)
+
+
+def text(longest: int) -> Expected:
+    words = f"text of at most {longest} characters"
+    return Expected(words, lambda value: 0 < len(value) <= longest, lambda value: " ".join(value.split()))
+
+
+def one_of(choices: Iterable[str]) -> Expected:
+    names = tuple(choices)
+    return Expected(f"one of {', '.join(names)}", lambda value: value in names, choices=names)
 
 
 class Keys:
-    """A table of a recipe, read key by key; `end` refuses what nobody asked for."""
+    """A table, read as one dataclass or several."""
 
     def __init__(self, table: Mapping[str, Any], where: str, outer: Keys | None = None) -> None:
-        self._table = table
+        self.table = table
         self._where = where
         self.outer = outer or self
         """The table that this one stands in."""
-        self._asked: list[str] = []
+        self._known: list[str] = []
 
-    def error(self, key: str, expected: str) -> UsageError:
-        if key not in self._table:
-            unknown = [name for name in self._table if name not in self._asked]
-            near = "".join(f" (is '{safe(name)}' meant to be it?)" for name in close(key, unknown))
-            return UsageError(f"{self._where}: '{key}' is missing{near}: {expected.rstrip(',')} is expected.")
-        value = self._table[key]
-        given = "a table of its own" if isinstance(value, dict) else safe(repr(value))[:60]
-        return UsageError(f"{self._where}: '{key}': {expected} was expected, not {given}.")
+    @classmethod
+    def parse(cls, text: str, where: str) -> Keys:
+        """A whole file, with all text in it made harmless; UsageError where it is not TOML."""
+        import tomli
 
-    def get(self, key: str, expected: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
-        """The value of `key`; without a default it must be there."""
-        self._asked.append(key)
-        if key not in self._table and default is not None:
-            return default
-        if key not in self._table or not fits(self._table[key]):
-            raise self.error(key, expected)
-        return self._table[key]
-
-    def text(self, key: str, longest: int, default: str | None = None) -> str:
-        expected = f"text of at most {longest} characters"
-        value = self.get(key, expected, lambda v: isinstance(v, str) and 0 < len(v) <= longest, default)
-        return safe(" ".join(value.split()))
-
-    def texts(self, key: str, most: int, longest: int) -> tuple[str, ...]:
-        def fits(value: Any) -> bool:
-            texts = isinstance(value, list) and all(isinstance(v, str) and 0 < len(v) <= longest for v in value)
-            return texts and len(value) <= most
-
-        return tuple(safe(value) for value in self.get(key, 'a list of candidates, such as ["ext4", "xfs"]', fits, []))
-
-    def name(self, key: str) -> str:
-        pattern = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
-        expected = "a short name of small letters, digits and dashes"
-        return str(self.get(key, expected, lambda v: isinstance(v, str) and pattern.fullmatch(v) is not None))
-
-    def number(self, key: str, low: float, high: float, default: float | None = None) -> float:
-        def fits(value: Any) -> bool:
-            return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
-
-        return float(self.get(key, f"a number from {low:g} to {high:g}", fits, default))
-
-    def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
-        expected = f"a whole number from {low} to {high}" if low < high else f"{low}"
-        return int(self.get(key, expected, lambda v: type(v) is int and low <= v <= high, default))
-
-    def integers(self, key: str, fewest: int, most: int, high: int) -> tuple[int, ...]:
-        def fits(value: Any) -> bool:
-            numbers = isinstance(value, list) and all(type(v) is int and 0 <= v <= high for v in value)
-            return numbers and fewest <= len(value) <= most
-
-        return tuple(self.get(key, f"a list of {fewest} to {most} whole numbers from 0 to {high}", fits))
-
-    def size(self, key: str, low: int, high: int, default: int | None = None) -> int:
-        expected = f'a size from {binary_size_text(low)} to {binary_size_text(high)}, such as "64M"'
-        text = self.get(key, expected, lambda v: isinstance(v, str), default)
-        if isinstance(text, int):
-            return text
+        where = safe(where)
+        if len(text) > LONGEST_FILE_BYTES:
+            raise UsageError(f"{where}: over 1 MB is too long.")
         try:
-            value = parse_size(text)
-        except ValueError as error:
-            raise self.error(key, expected) from error
-        if not low <= value <= high:
-            raise self.error(key, expected)
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        return bool(self.get(key, "true or false", lambda v: isinstance(v, bool), default))
-
-    def choice(self, key: str, choices: Mapping[str, Any] | tuple[str, ...], default: str | None = None) -> Any:
-        """One of `choices`; str in practice, Any so that a Literal takes it."""
-        given = self._table.get(key)
-        near = nearest(given, choices) if isinstance(given, str) and given not in choices else ""
-        expected = f"one of {', '.join(choices)}{near}"
-        return self.get(key, expected, lambda v: isinstance(v, str) and v in choices, default)
-
-    def tables(self, key: str, most: int) -> list[Mapping[str, Any]]:
-        def fits(value: Any) -> bool:
-            tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-            return tables and 0 < len(value) <= most
-
-        return list(self.get(key, f"1 to {most} tables [[{key}]]", fits))
+            return cls(harmless(tomli.loads(text)), where)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{where}: this is not TOML: {safe(str(error)) or 'nested too deeply'}.") from error
 
     def inner(self, table: Mapping[str, Any], where: str) -> Keys:
         return Keys(table, f"{self._where}: {where}", self)
 
-    def end(self) -> None:
-        for key in self._table:
-            if key not in self._asked:
-                hint = f"Known keys here are {', '.join(self._asked)}."
-                raise UsageError(f"{self._where}: '{safe(key)[:60]}' is no known key{nearest(key, self._asked)}.", hint)
+    def each(self, key: str, called: str = "name") -> Iterator[Keys]:
+        """The tables [[key]], each called by its number and what stands at its key `called`."""
+        for count, table in enumerate(self.table.get(key, ()), 1):
+            name = table.get(called)
+            yield self.inner(table, f"{key} {count}" + (f" ({name[:40]})" if isinstance(name, str) else ""))
+
+    def read(self, kind: Callable[..., T], *, further: bool = False, **given: Any) -> T:
+        """The object that the table describes; `given` are fields that are no keys.
+
+        UsageError with file, key, what is expected there, and the nearest name: for a value that does not fit, for a
+        key that is missing, and, unless `further` keys of the table are still to be read, for one that nobody knows.
+        """
+        fields = _fields(kind)
+        self._known += fields
+        values = {}
+        for key, (field, hint, required) in fields.items():
+            if key in self.table:
+                values[field] = self.value(key, hint)
+            elif required:
+                near = "".join(f" (is '{name}' meant to be it?)" for name in _close(key, self._unknown()))
+                words = _expected(hint).words.rstrip(",")
+                raise UsageError(f"{self._where}: '{key}' is missing{near}: {words} is expected.")
+        for key in () if further else self._unknown():
+            hint = f"Known keys here are {', '.join(self._known)}."
+            raise UsageError(f"{self._where}: '{key[:60]}' is no known key{nearest(key, self._known)}.", hint)
+        return kind(**values, **given)
+
+    def value(self, key: str, hint: Any) -> Any:
+        """What stands at a key that is there, as the type and what stands beside it say; UsageError as of `read`."""
+        import msgspec
+
+        expected = _expected(hint)
+        try:
+            found = msgspec.convert(expected.read(self.table[key]), hint)
+            if expected.fits(found):
+                return found
+        except (AttributeError, TypeError, ValueError, re.error):
+            pass
+        raise self.error(key, expected)
+
+    def error(self, key: str, expected: Expected | str) -> UsageError:
+        """What stands at a key does not fit."""
+        words, choices = (expected, ()) if isinstance(expected, str) else (expected.words, expected.choices)
+        value = self.table.get(key)
+        given = "a table of its own" if isinstance(value, dict) else repr(value)[:60]
+        near = nearest(value, choices) if isinstance(value, str) else ""
+        return UsageError(f"{self._where}: '{key}': {words}{near} was expected, not {given}.")
+
+    def _unknown(self) -> list[str]:
+        return [key for key in self.table if key not in self._known]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    return "".join(f" (did you mean '{near}'?)" for near in close(name, known))
+    return "".join(f" (did you mean '{near}'?)" for near in _close(name, known))
 
 
-def close(name: str, known: Iterable[str]) -> list[str]:
-    """The nearest, if any is near."""
+def _close(name: str, known: Iterable[str]) -> list[str]:
+    import difflib
+
     return difflib.get_close_matches(name[:100].lower(), list(known), 1)
+
+
+@cache
+def _fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
+    """The keys of a table, each with field, type, and whether it must be there."""
+    found = {}
+    hints = get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        expected = _expected(hints[field.name])
+        name = field.name.removesuffix("_bytes") if expected.read is parse_size else field.name
+        if expected.key is not None:
+            required = field.default is MISSING and field.default_factory is MISSING
+            found[expected.key or name] = (field.name, hints[field.name], required)
+    return found
+
+
+@cache
+def _expected(hint: Any) -> Expected:
+    """What `hint` says of itself, or else its type."""
+    for said in getattr(hint, "__metadata__", ()):
+        if isinstance(said, Expected):
+            bare = _expected(hint.__origin__)
+            return said._replace(words=said.words or bare.words, choices=said.choices or bare.choices)
+    if get_origin(hint) is Literal:
+        return one_of(get_args(hint))
+    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of texts"}
+    return Expected(words.get(get_origin(hint) or hint, "a table"))

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from fswizard.model.keys import UNWRITTEN, Expected, number, size, text
 from fswizard.model.metrics import Metric
+
+_NAME = Expected(
+    "a short name of small letters, digits and dashes",
+    lambda value: re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value) is not None,
+)
+_CANDIDATES = Expected(
+    'a list of candidates, such as ["ext4", "xfs"]',
+    lambda value: len(value) <= 20 and all(0 < len(name) <= 200 for name in value),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +121,19 @@ class Job:
 class Workload:
     """One thing that is measured, with the figure that counts."""
 
-    name: str
+    name: Annotated[str, _NAME]
     """Stable name within the recipe, such as `random-write`."""
-    title: str
-    engine: str
-    job: Job
-    metric: Metric
+    title: Annotated[str, text(60)]
+    engine: Annotated[str, UNWRITTEN]
+    job: Annotated[Job, UNWRITTEN]
+    metric: Annotated[Metric, UNWRITTEN]
     """The primary metric: the one that ratios are made of."""
-    weight: float = 1.0
-    why: str = ""
+    weight: Annotated[float, number(0, 1000)] = 1.0
+    why: Annotated[str, text(500)] = ""
     """What this stands for in a user's day, in a sentence."""
-    seconds: float = 0.0
+    seconds: Annotated[float, number(0, 1e6, "expected_seconds")] = 0.0
     """Expected duration including its preparation, on an ordinary disk."""
-    writes_bytes: int = 0
+    writes_bytes: Annotated[int, UNWRITTEN] = 0
     """Expected bytes written, preparation included: at most so much where time decides."""
 
 
@@ -130,19 +141,19 @@ class Workload:
 class Recipe:
     """A set of workloads that stands for a way of using a disk."""
 
-    name: str
-    title: str
-    why: str
-    workloads: tuple[Workload, ...]
-    image_bytes: int
+    name: Annotated[str, _NAME]
+    title: Annotated[str, text(60)]
+    why: Annotated[str, text(500)]
+    workloads: Annotated[tuple[Workload, ...], UNWRITTEN]
+    image_bytes: Annotated[int, size(64 << 20, 64 << 40)]
     """Size of the scratch image that the workloads need."""
-    minutes: float
+    minutes: Annotated[float, number(0.1, 10_080)]
     """Default time limit."""
-    candidates: tuple[str, ...] = ()
+    candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
     """Default candidates, by short name."""
-    array_candidates: tuple[str, ...] = ()
+    array_candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
     """The same on a target of several disks."""
-    source: str = ""
+    source: Annotated[str, UNWRITTEN] = ""
     """Where the recipe comes from: a file's name."""
 
     def workload(self, name: str) -> Workload:

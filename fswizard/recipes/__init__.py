@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.errors import FswizardError, UsageError
-from fswizard.model.keys import nearest
+from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.recipes.parsing import LONGEST_FILE_BYTES, parse
+from fswizard.recipes.parsing import parse
 from fswizard.system.files import read_file
 
 __all__ = ["SHIPPED", "available", "broken", "find", "load", "parse", "shipped_directory"]

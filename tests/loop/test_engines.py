@@ -14,11 +14,12 @@ import pytest
 from fswizard import engines, recipes, report, results
 from fswizard.advice import conclude
 from fswizard.cli import doctor
-from fswizard.engines.shared.engine import MIB, Within
+from fswizard.engines.shared.engine import MIB
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import expected_s, room
+from fswizard.model.keys import size, whole
 from fswizard.model.metrics import DURATION, WORST_STALL, Metric
 from fswizard.model.recipe import Cost, Job, Program, Recipe, Workload
 from fswizard.progress.workload_events import Measured
@@ -53,8 +54,8 @@ class CountingJob(TimedEngine):
     engine = "counting"
     metrics = (COUNTED, DURATION, WORST_STALL)
     programs = (Program("sh", "counting files", packages={"": "dash"}),)
-    files: Annotated[int, Within(1, 1000)]
-    each_bytes: Annotated[int, Within(1, MIB)]
+    files: Annotated[int, whole(1, 1000)]
+    each_bytes: Annotated[int, size(1, MIB)]
     order: Literal["up", "down"] = "up"
 
     @property

@@ -133,6 +133,13 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         (toml({**FIO, "io_engine": "external:/tmp/x.so"}), ["'io_engine'", "libaio"]),
         (toml({**FIO, "jobs": 100_000}), ["'jobs'", "a whole number from 1 to 256"]),
         (toml({**FIO, "jobs": True}), ["'jobs'", "a whole number"]),
+        (toml({**FIO, "jobs": 10**30}), ["'jobs'", "a whole number from 1 to 256"]),
+        (toml({**FIO, "seconds": True}), ["'seconds'", "a number from 0 to 86400", "not True"]),
+        (toml({**FIO, "seconds": float("inf")}).replace("Infinity", "inf"), ["'seconds'", "a number", "not inf"]),
+        (toml({**FIO, "size": 4096}), ["'size'", "a size from 1M to 16T", "not 4096"]),
+        (toml({**FIO, "title": "x" * 61}), ["'title'", "text of at most 60 characters"]),
+        (toml({**FIO, "titel": "x", "title": None}), ["'title' is missing (is 'titel' meant to be it?)"]),
+        (toml({**TREE, "own": {}}), ["'own' is no known key"]),
         (toml({**FIO, "weight": -1}), ["'weight'", "a number from 0 to 1000"]),
         (toml({**FIO, "direct": 1}), ["'direct'", "true or false"]),
         (toml({**FIO, "name": "../x"}), ["'name'", "a short name"]),
@@ -154,7 +161,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         ("a = " + "[" * 100_000, ["not TOML"]),
         ("a = " + "9" * 10_000, ["not TOML"]),
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
-        ("schema = 1\nworkload = 3", ["'name'"]),
+        ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
     ],
 )
@@ -306,5 +313,5 @@ def test_the_command_lists_recipes_with_time_and_bytes() -> None:
 def test_the_command_complains_about_broken_recipes_on_stderr(own_directory: Path) -> None:
     (own_directory / "mine.toml").write_text("schema = 1")
     finished = fswizard("recipes", "--json")
-    assert "mine.toml: 'name'" in finished.stderr
+    assert "mine.toml: 'workload' is missing" in finished.stderr
     assert {document["name"] for document in json.loads(finished.stdout)} >= set(SHIPPED)

@@ -11,6 +11,7 @@ import pytest
 from fswizard.drives.models import ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
 from fswizard.drives.smr import judge_smr
 from fswizard.drives.smr_facts import SmrFacts
+from fswizard.errors import UsageError
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
 
@@ -30,17 +31,17 @@ def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (row(source="somebody said so"), "source"),
-        (row(kind="pmr"), "class"),
-        (row(strength="rumour"), "strength"),
+        (row(source="somebody said so"), "'source': an address that can be looked up was expected"),
+        (row(kind="pmr"), "'class': one of host-managed"),
+        (row(strength="rumour"), "'strength': one of vendor"),
         (row(pattern="ST(1"), "regular expression"),
-        (row() + 'colour = "blue"\n', "unknown key colour"),
+        (row() + 'colour = "blue"\n', "'colour' is no known key"),
         (row() + row(kind="drive-managed"), "'ST1' is cmr in one row and drive-managed in another"),
         (row("ST1") + row("ST[0-9]", "drive-managed"), "'ST1'"),
     ],
 )
 def test_a_bad_or_contradictory_row_is_refused(text: str, complaint: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(complaint)):
+    with pytest.raises(UsageError, match=re.escape(complaint)):
         parse_table(text)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Protocol
 
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
@@ -29,29 +28,13 @@ class WorkloadFailed(Exception):
         self.details = details
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Of a number in a job: the bounds that a recipe must keep to."""
-
-    low: float
-    high: float
-
-
 class Engine(Job):
     """A job that knows how it is read from a recipe and carried out.
 
-    A recipe's keys are the fields that are a choice (`Literal`), a `bool`, or a number `Within` bounds. They bear
-    the field's name without its unit; one that ends in `_bytes` is written as a size, such as "64M".
+    A recipe's keys are its fields; see `fswizard.model.keys`.
     """
 
     __slots__ = ()
-
-    @classmethod
-    def read(cls, keys: Keys) -> Self:
-        """The job that a workload of a recipe describes."""
-        hints = get_type_hints(cls, include_extras=True)
-        values = {field.name: _value(field.name, hints[field.name], field.default, keys) for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if value is not None}).checked(keys)
 
     def checked(self, keys: Keys) -> Self:
         """The same, complete; an error of `keys` where its keys do not fit together. `keys.outer` is the recipe."""
@@ -74,22 +57,6 @@ class Engine(Job):
         WorkloadFailed where the candidate cannot do the work. When it is cancelled, what it started is killed.
         """
         raise NotImplementedError
-
-
-def _value(name: str, hint: Any, default: Any, keys: Keys) -> Any:
-    """The value of a field in a recipe; None where recipes do not have it."""
-    key = name.removesuffix("_bytes").removesuffix("_percent")
-    default = None if default is MISSING else default
-    if get_origin(hint) is Literal:
-        return keys.choice(key, get_args(hint), default)
-    if hint is bool:
-        return keys.flag(key, default)
-    within = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Within)), None)
-    if within is None:
-        return None
-    if get_args(hint)[0] is float:
-        return keys.number(key, within.low, within.high, default)
-    return (keys.size if name.endswith("_bytes") else keys.integer)(key, int(within.low), int(within.high), default)
 
 
 class WorkloadContext(Protocol):
