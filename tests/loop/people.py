@@ -35,7 +35,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 @dataclass
 class User:
-    """A user with a copy of the program, as after `git clone`."""
+    """A user with a copy of the program, as after `git clone`, and of all it needs."""
 
     name: str
     uid: int
@@ -44,7 +44,7 @@ class User:
 
     def command(self, script: str, *arguments: str) -> list[str]:
         """Runs `script` as this user, with nothing of the tests' own rights and environment."""
-        code = f"import sys; sys.path.insert(0, {str(self.home)!r})\n{script}"
+        code = f"import sys; sys.path[:0] = {[str(self.home), str(self.home / 'packages')]!r}\n{script}"
         return [*self.become, SYSTEM_PYTHON, "-c", code, *arguments]
 
     @property
@@ -96,6 +96,7 @@ def user(rule: str) -> Iterator[User]:
         shutil.copytree(Path(fswizard.__file__).parent, home / "fswizard", ignore=shutil.ignore_patterns("__pycache__"))
         for path in (home, *(home / "fswizard").rglob("*"), home / "fswizard"):
             os.chown(path, entry.pw_uid, entry.pw_gid)
+        (home / "packages").symlink_to(_packages())  # the tests' own may stand in root's home
         yield User(name, entry.pw_uid, entry.pw_gid, home)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -116,8 +117,7 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def with_packages(made: User) -> User:
-    """The program with all it needs, where the user can read it: the tests' own may stand in root's home."""
-    (made.home / "packages").symlink_to(_packages())
+    """The program with its recipes, and one that is over soon."""
     root = Path(fswizard.__file__).parent.parent
     shutil.copytree(root / "recipes", made.home / "recipes")
     (made.home / "tiny.toml").write_text(writing("64M", "8M", 0.1, candidates=("ext4", "ext4:noatime")))

@@ -77,7 +77,8 @@ def test_root_whose_parents_ended_but_who_logged_in_as_somebody_is_refused() -> 
 
 
 def test_the_front_says_so_before_anything_is_begun(trusted: User) -> None:
-    said = trusted.run(CALL, "sudo", "-n", SYSTEM_PYTHON, "-B", "-c", f"import sys; sys.path.insert(0, '.')\n{EXPLAIN}")
+    explain = f"import sys; sys.path[:0] = ['.', 'packages']\n{EXPLAIN}"
+    said = trusted.run(CALL, "sudo", "-n", SYSTEM_PYTHON, "-B", "-c", explain)
     assert said.startswith("unknown-caller | Making and mounting filesystems needs root, and fswizard runs as root for")
     assert "Start fswizard as yourself" in said
     assert f"user {trusted.uid} runs" in said

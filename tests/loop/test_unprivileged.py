@@ -34,9 +34,8 @@ def start(made: User, *arguments: str) -> subprocess.Popen[str]:
 
 
 def python(made: User, script: str, *arguments: str) -> subprocess.Popen[str]:
-    packages = f"sys.path.insert(1, {str(made.home / 'packages')!r})"
     return subprocess.Popen(
-        made.command(f"{packages}\n{ROOMY}\n{script}", *arguments), cwd=made.home, text=True,
+        made.command(f"{ROOMY}\n{script}", *arguments), cwd=made.home, text=True,
         start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
