@@ -19,8 +19,7 @@ from fswizard.cli.verdicts import verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
-from fswizard.drives.smr import judge_composed, judge_smr
-from fswizard.drives.smr_facts import SmrFacts
+from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
-from fswizard.drives.identity import Identity, identify
-from fswizard.drives.machine import HERE, Machine, Properties
-from fswizard.drives.mounts import mount_of, mounts
-from fswizard.drives.smr import judge_attached, judge_composed
+from fswizard.drives.identity import Identity, identify, known_facts
+from fswizard.drives.machine import HERE, Machine, Properties, mount_of, mounts
+from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
 from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage
@@ -286,7 +285,7 @@ class _Describer:
             partitions=tuple(part for part in parts if part.size_bytes > 1024),  # not an extended partition's frame
             uses=tuple(dict.fromkeys(use for part in parts for use in part.uses)),
         )
-        return replace(drive, smr=judge_attached(drive, identity))
+        return replace(drive, smr=judge_smr(known_facts(drive, identity)))
 
     def _rotational(self, name: str, identity: Identity) -> bool:
         return identity.kind in ("array", "virtual") and bool(

@@ -1,4 +1,8 @@
-"""Who a disk is and how it is attached, from sysfs and udev's database."""
+"""Who a disk is and how it is attached, from sysfs, udev's database and the pages that the kernel keeps of the disk.
+
+Those stand below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data pages,
+ACS-4 for IDENTIFY DEVICE.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,8 @@ import re
 from dataclasses import dataclass
 
 from fswizard.drives.machine import Machine, Properties
-from fswizard.drives.pages import SSD_ROTATION_RATE, parse_characteristics, parse_identify, parse_serial
-from fswizard.drives.smr_facts import Zoned
-from fswizard.model.drive import Bus, DriveKind
+from fswizard.drives.smr import Medium, SmrFacts, Zoned
+from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
 from fswizard.privileged.in_use import decoded
 
@@ -32,6 +35,10 @@ _KINDS: dict[Bus, DriveKind] = {
     "mmc": "flash-card",
     "nvme": "nvme",
 }
+SSD_ROTATION_RATE = 1
+_IDENTIFY_OFFSET = 60
+_IDENTIFY_BYTES = 512
+_ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _SLOWEST_RPM, _FASTEST_RPM = 1025, 65534
 
@@ -84,6 +91,26 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
         zoned_page=zoned_page,
         trim=page.trim if page else False,
         identified=page is not None,
+    )
+
+
+def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
+    """What the kernel knows of an attached disk that bears on how it records, before smartctl is asked."""
+    medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme", "flash-card": "solid-state"}
+    discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
+    return SmrFacts(
+        source="machine",
+        model=drive.model,
+        firmware=drive.firmware,
+        medium=medium.get(drive.kind, ""),
+        zone_model=drive.zone_model if drive.zone_model != "none" else "",
+        zoned=identity.zoned,
+        zoned_where=identity.zoned_page,
+        trim=identity.trim or discards,
+        trim_where="IDENTIFY DEVICE word 169" if identity.trim else "queue/discard_max_bytes in sysfs",
+        trim_would_show=identity.identified or drive.bus == "sata",
+        bridge=drive.bridge,
+        volume=drive.kind in ("virtual", "array"),
     )
 
 
@@ -166,3 +193,54 @@ def _usb_directory(name: str, machine: Machine) -> str:
             return path
         path = path.rpartition("/")[0]
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """The parts of ATA IDENTIFY DEVICE data that matter here."""
+
+    model: str
+    serial: str
+    firmware: str
+    rotation_rate: int
+    """Rounds per minute; 1 for a disk without moving parts, 0 where it is not reported."""
+    zoned: Zoned
+    """`host-aware`, `drive-managed`, or empty: word 69 bits 1:0."""
+    trim: bool
+    """DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
+
+
+def parse_identify(page: bytes) -> Identify | None:
+    """IDENTIFY DEVICE out of VPD page 89h (ATA Information); None for anything else."""
+    data = page[_IDENTIFY_OFFSET : _IDENTIFY_OFFSET + _IDENTIFY_BYTES]
+    if len(data) < _IDENTIFY_BYTES or page[1] != 0x89 or not any(data):
+        return None
+
+    def word(number: int) -> int:
+        return int.from_bytes(data[2 * number : 2 * number + 2], "little")
+
+    def string(first: int, last: int) -> str:
+        swapped = data[2 * first : 2 * last + 2]
+        pairs = (swapped[i : i + 2][::-1] for i in range(0, len(swapped), 2))
+        return safe(b"".join(pairs).strip(b"\0 "))
+
+    return Identify(
+        model=string(27, 46),
+        serial=string(10, 19),
+        firmware=string(23, 26),
+        rotation_rate=word(217),
+        zoned=_ZONED.get(word(69) & 0b11, ""),
+        trim=bool(word(169) & 1),
+    )
+
+
+def parse_characteristics(page: bytes) -> tuple[int, Zoned]:
+    """(rotation rate, zoned) out of VPD page B1h (Block Device Characteristics), as in `Identify`."""
+    if len(page) < 9 or page[1] != 0xB1:
+        return 0, ""
+    return int.from_bytes(page[4:6], "big"), _ZONED.get(page[8] >> 4 & 0b11, "")
+
+
+def parse_serial(page: bytes) -> str:
+    """Serial number out of VPD page 80h; empty for anything else."""
+    return safe(page[4 : 4 + page[3]].strip(b"\0 ")) if len(page) > 4 and page[1] == 0x80 else ""

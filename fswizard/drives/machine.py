@@ -1,9 +1,9 @@
-"""What the kernel and udev tell about block devices, below one directory: a recorded machine reads like this one."""
+"""Block devices and mounts as kernel and udev know them, below one directory: so a recorded machine can be read."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pyudev
 
 from fswizard.model.text import safe
 from fswizard.privileged.block_device import Tree
+from fswizard.privileged.mounts import Mount, parse
 
 Properties = Mapping[str, str]
 
@@ -46,3 +47,18 @@ class Machine(Tree):
 
 
 HERE = Machine()
+
+
+def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
+    """What is mounted where, as the kernel tells this process. Paths are its own: make them `safe` before showing."""
+    return parse(machine.lines("/proc/self/mountinfo"))
+
+
+def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:
+    """The mount that `path`, absolute and free of links, lies on; the latest where several cover each other."""
+    best: Mount | None = None
+    for mount in table:
+        inside = path == mount.path or path.startswith(mount.path.rstrip("/") + "/")
+        if inside and (best is None or len(mount.path) >= len(best.path)):
+            best = mount
+    return best

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.drives.disks import drive_of
-from fswizard.drives.machine import HERE
-from fswizard.drives.mounts import mount_of, mounts
+from fswizard.drives.machine import HERE, mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
-from fswizard.drives.targets import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all
-from fswizard.drives.identity import identify
+from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.smartctl_output import Reading, parse
-from fswizard.drives.smr import clues_of, judge_smr
-from fswizard.drives.smr_facts import SmrFacts
+from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
 from fswizard.model.drive import Drive, DriveKind, Evidence
 from fswizard.system import clock
@@ -47,7 +46,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         return drive
     answer = _ask(drive, timeout_s, wake)
     identity = identify(drive.name, machine, machine.properties(drive.name))
-    known = clues_of(drive, identity)
+    known = known_facts(drive, identity)
     if answer.reading is None:
         return replace(_without(drive, known, answer), temperature_c=_nvme_temperature_c(drive, machine))
     reading = answer.reading

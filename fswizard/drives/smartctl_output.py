@@ -9,7 +9,7 @@ from typing import Any
 
 from fswizard.drives.smartctl_forms import INFORMATION, VERSION, decoded, documents, holds_documents, parts
 from fswizard.drives.smartctl_wear import NOT_TOLD, Wear, wear
-from fswizard.drives.smr_facts import Medium, Recording, SmrFacts, Zoned
+from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
@@ -55,7 +55,7 @@ class Reading:
 
 
 def parse(output: bytes) -> Reading:
-    """What an output says; one that is none of smartctl's has `Clues.problem` set and nothing else.
+    """What an output says; one that is none of smartctl's has `SmrFacts.problem` set and nothing else.
 
     Of several in one file it is the first; `parse_each` has them all.
     """
@@ -81,7 +81,7 @@ def parse_each(output: bytes) -> Iterator[Reading]:
 
 
 def parse_text(text: str) -> SmrFacts:
-    """Clues from what `smartctl -i`, `-a` or `-x` prints for people."""
+    """Facts from what `smartctl -i`, `-a` or `-x` prints for people."""
     start = max(text.find(INFORMATION), 0)
     fields: dict[str, str] = {}
     for match in _FIELD.finditer(text, start, start + _HEADER_BYTES):
@@ -173,7 +173,7 @@ def _text_problem(text: str, model: str, has_version: bool) -> str:
 
 
 def parse_json(data: Any) -> Reading:
-    """Clues and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
+    """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
         return Reading(SmrFacts("smartctl", problem="This is not output of smartctl."))
     run = _mapping(data, "smartctl")

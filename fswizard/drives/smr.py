@@ -1,20 +1,75 @@
-"""From evidence to a verdict on how a disk records: the strongest evidence decides, silence proves nothing."""
+"""From what is known of a disk to how it records: the strongest evidence decides, and silence proves nothing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from fswizard.drives.identity import Identity
 from fswizard.drives.models import ModelTable, names_a_hard_disk, shipped_table
-from fswizard.drives.smr_facts import Medium, SmrFacts
-from fswizard.drives.smr_words import advice_for
 from fswizard.model.drive import Confidence, Drive, Evidence, SmrKind, SmrVerdict
+
+Medium = Literal["", "rotating", "solid-state", "nvme"]
+Zoned = Literal["", "host-aware", "drive-managed"]
+Recording = Literal["", "SMR", "CMR"]
 
 SHINGLED: tuple[SmrKind, ...] = ("host-managed", "host-aware", "drive-managed")
 """Kinds of shingled disks, the most specific first."""
 _OLD_STANDARD = re.compile(r"(?:ATA(?:/ATAPI)?-)?[1-7]\b")
 _STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
+_KNOW: dict[SmrKind, tuple[str, ...]] = {
+    "drive-managed": (
+        "Random writes go into a cache on the platters, of some 20 GB on the disks that were measured; "
+        "once it is full they crawl, until the disk has been idle for a while.",
+        "Large files written one after the other, and reading, are as quick as on other disks.",
+        "In ZFS and RAID arrays, rebuilding onto such a disk can take days or time out.",
+    ),
+    "host-aware": ("It takes random writes, but like a drive-managed disk it crawls once its cache is full.",),
+    "host-managed": (
+        "Only filesystems made for zones can live on it directly: f2fs, btrfs from Linux 5.12, XFS from 6.15, zonefs.",
+        "Ordinary filesystems such as ext4 cannot be made on it.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SmrFacts:
+    """Observations, not yet weighed. Empty and False mean that nothing was seen, never that it is not so."""
+
+    source: Literal["name", "smartctl", "machine"]
+    """A model name alone, output of smartctl, or the running machine."""
+    model: str = ""
+    family: str = ""
+    """As smartctl's database names it."""
+    firmware: str = ""
+    standard: str = ""
+    """Version of the ATA standard that the disk was made for, as smartctl words it."""
+    medium: Medium = ""
+    zone_model: str = ""
+    """`host-managed` or `host-aware` by the kernel's word."""
+    peripheral: str = ""
+    """SCSI device type in words, such as `host managed zoned block device`."""
+    zoned: Zoned = ""
+    """The disk's own word on its zones."""
+    zoned_where: str = ""
+    """In which page or line the disk says so."""
+    recording: Recording = ""
+    """Recording type in Seagate's FARM log."""
+    trim: bool = False
+    trim_where: str = ""
+    """In which page or line TRIM is offered."""
+    trim_would_show: bool = False
+    """The source is one that tells of TRIM where there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
+    flash_attributes: bool = False
+    """SMART attributes that only flash has, such as wear levelling."""
+    bridge: str = ""
+    """Name of the USB bridge in front."""
+    volume: bool = False
+    """A RAID volume or an emulated disk, not a disk of its own."""
+    asleep: bool = False
+    problem: str = ""
+    """Why smartctl could not tell more, in words."""
 
 
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
@@ -24,14 +79,14 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     """
     evidence = tuple(_evidence(facts, table or shipped_table()))
     kind, confidence = _weigh(evidence)
-    return SmrVerdict(kind, confidence, evidence, advice_for(kind, facts, evidence))
+    return SmrVerdict(kind, confidence, evidence, _advice(kind, facts, evidence))
 
 
 def with_evidence(verdict: SmrVerdict, piece: Evidence) -> SmrVerdict:
     """The verdict with one more piece of evidence, such as a probe's."""
     evidence = (*verdict.evidence, piece)
     kind, confidence = _weigh(evidence)
-    advice = verdict.advice if kind == verdict.kind else advice_for(kind, SmrFacts("machine"), evidence)
+    advice = verdict.advice if kind == verdict.kind else _advice(kind, SmrFacts("machine"), evidence)
     return SmrVerdict(kind, confidence, evidence, advice)
 
 
@@ -46,7 +101,7 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
     confidence = "weak" if kind == "unknown" else _STRENGTHS[min(known) if shingled else max(known)]
     advice = ("Ask about the disks that it is made of, one by one.",) if kind == "unknown" else ()
-    return SmrVerdict(kind, confidence, evidence, advice or advice_for(kind, SmrFacts("machine"), evidence))
+    return SmrVerdict(kind, confidence, evidence, advice or _advice(kind, SmrFacts("machine"), evidence))
 
 
 def _of_member(disk: Drive) -> Evidence:
@@ -54,30 +109,6 @@ def _of_member(disk: Drive) -> Evidence:
     sure = "" if disk.smr.kind == "unknown" else f" ({disk.smr.confidence} evidence)"
     text = f"It is made of {named}, of which the verdict is {disk.smr.kind}{sure}."
     return Evidence("member", disk.smr.kind, disk.smr.confidence, text)
-
-
-def judge_attached(drive: Drive, identity: Identity) -> SmrVerdict:
-    """The verdict from what the kernel knows of an attached disk, before smartctl was asked."""
-    return judge_smr(clues_of(drive, identity))
-
-
-def clues_of(drive: Drive, identity: Identity) -> SmrFacts:
-    medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme", "flash-card": "solid-state"}
-    discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
-    return SmrFacts(
-        source="machine",
-        model=drive.model,
-        firmware=drive.firmware,
-        medium=medium.get(drive.kind, ""),
-        zone_model=drive.zone_model if drive.zone_model != "none" else "",
-        zoned=identity.zoned,
-        zoned_where=identity.zoned_page,
-        trim=identity.trim or discards,
-        trim_where="IDENTIFY DEVICE word 169" if identity.trim else "queue/discard_max_bytes in sysfs",
-        trim_would_show=identity.identified or drive.bus == "sata",
-        bridge=drive.bridge,
-        volume=drive.kind in ("virtual", "array"),
-    )
 
 
 def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
@@ -201,3 +232,36 @@ def _weigh(evidence: tuple[Evidence, ...]) -> tuple[SmrKind, Confidence]:
         if kinds:
             return "unknown", "weak"
     return "unknown", "weak"
+
+
+def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+    """Sentences, the most useful first."""
+    if kind != "unknown":
+        return _KNOW.get(kind, ())
+    if facts.volume:
+        return ("It stands for disks that do not show themselves: ask the controller, or a virtual machine's host.",)
+    advice = [*_contradictions(evidence), *_ways_to_learn(facts)]
+    if facts.source == "machine":
+        advice.append("`fswizard smr --probe` writes for some minutes and may show a shingled disk's behaviour.")
+    return tuple(advice)
+
+
+def _contradictions(evidence: tuple[Evidence, ...]) -> list[str]:
+    said = {item.says for item in evidence if item.says != "unknown"}
+    disputed = any(item.code == "model-table" and item.says == "unknown" for item in evidence)
+    if len(said) > 1 or disputed:
+        return ["The sources contradict each other about this disk, so it is left open."]
+    return []
+
+
+def _ways_to_learn(facts: SmrFacts) -> list[str]:
+    if facts.bridge or (facts.model and facts.source != "name" and not names_a_hard_disk(facts.model)):
+        return [
+            "A USB bridge or controller may hide the disk's own name. Ask through it: `smartctl -d sat -x DEVICE` "
+            "(or `-d sntasmedia`, `-d usbjmicron`, `-d megaraid,N`), or attach the disk to a SATA port.",
+        ]
+    if facts.source == "name":
+        return ["A name alone tells little. Ask the disk itself: `fswizard smr DEVICE`, or save `smartctl -x DEVICE`."]
+    if facts.source == "smartctl" and not facts.trim_would_show:
+        return ["smartctl before 7.2 tells neither of TRIM nor of zones: ask again with a later one."]
+    return []

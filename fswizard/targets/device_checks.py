@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives import details
+from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.drives.machine import Properties
-from fswizard.drives.targets import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, Target

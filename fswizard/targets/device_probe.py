@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack
 
+from fswizard.drives.devices import DeviceTarget
 from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
 from fswizard.drives.probe_target import ProbeTarget
-from fswizard.drives.targets import DeviceTarget
 from fswizard.errors import RunFailed
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import block_device

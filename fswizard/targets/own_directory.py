@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from fswizard.drives.mounts import mounts
+from fswizard.drives.machine import mounts
 from fswizard.errors import RunFailed
 from fswizard.model.text import safe
 from fswizard.targets.locations import IN_MEMORY, filesystem_type

@@ -93,7 +93,7 @@ class Backend:
     def judge_model(self, model: str) -> Drive:
         """A disk that is known by its model name only."""
         from fswizard.drives import judge_smr
-        from fswizard.drives.smr_facts import SmrFacts
+        from fswizard.drives.smr import SmrFacts
 
         return Drive(
             "", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(SmrFacts("name", model=model))

@@ -19,9 +19,8 @@ import psutil
 import pytest
 
 from fswizard.drives import disks, inventory, place_of, probe_target, smartctl
-from fswizard.drives.machine import Machine
-from fswizard.drives.mounts import mount_of, mounts
-from fswizard.drives.targets import find_device, refusals
+from fswizard.drives.devices import find_device, refusals
+from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
 from fswizard.privileged.mounts import Mount

@@ -19,7 +19,7 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.drives.targets import find_device
+from fswizard.drives.devices import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import RunEnded, StepStarted

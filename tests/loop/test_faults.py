@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fswizard import results
-from fswizard.drives.targets import find_device
+from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.drives.targets import find_device
+from fswizard.drives.devices import find_device
 from fswizard.privileged import block_device, consent, rights
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import HELPER, Channel

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from fswizard.drives.devices import find_device
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import ProbeTarget, find_target
-from fswizard.drives.targets import find_device
 from fswizard.errors import Refused, RunFailed, UsageError
 from fswizard.privileged import rights
 from fswizard.system.host import Host

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fswizard.drives.targets import find_device, losses, refusals
+from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.errors import FswizardError
 from fswizard.privileged import rights
 from tests.loop import devices
@@ -101,7 +101,7 @@ def on_a_disk(bench: Bench) -> Case:
 
 def keep_open(bench: Bench, path: Path | str, flags: int) -> int:
     """Until the test is over; nobody waits for it to be closed, as after a look of udev's."""
-    bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.targets._ASKING_S", 0.0)
+    bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.devices._ASKING_S", 0.0)
     descriptor = os.open(path, flags)
     bench.undo.callback(os.close, descriptor)
     return descriptor

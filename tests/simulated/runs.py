@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fswizard.drives.targets import find_device
+from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.filesystems import parse_candidates

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.drives.devices import find_device
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeResult, probe
 from fswizard.drives.probe_target import find_target
-from fswizard.drives.targets import find_device
 from fswizard.targets.device_probe import FileWriter, run_probe
 from tests.simulated.disks import PlainDisk, as_published
 from tests.simulated.nbd import Model, attached

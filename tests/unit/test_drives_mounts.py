@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives.mounts import mount_of
+from fswizard.drives.machine import mount_of
 from fswizard.privileged.mounts import Mount, parse, unescape
 
 LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.drives import inventory
+from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.drives.machine import Machine
-from fswizard.drives.targets import find_device, losses, refusals
 from fswizard.model.text import safe
 from fswizard.privileged import block_device, disk_checks, exclusive_claim
 from fswizard.privileged.block_device import Device, Tree

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard.drives.identity import parse_characteristics, parse_identify
 from fswizard.drives.models import ModelRow, ModelTable
-from fswizard.drives.pages import parse_characteristics, parse_identify
-from fswizard.drives.smr import judge_smr, with_evidence
-from fswizard.drives.smr_facts import SmrFacts
+from fswizard.drives.smr import SmrFacts, judge_smr, with_evidence
 from fswizard.model.drive import Evidence, SmrVerdict
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)

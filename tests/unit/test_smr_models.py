@@ -9,8 +9,7 @@ from importlib import resources
 import pytest
 
 from fswizard.drives.models import ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
-from fswizard.drives.smr import judge_smr
-from fswizard.drives.smr_facts import SmrFacts
+from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.errors import UsageError
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
