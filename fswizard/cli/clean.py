@@ -9,23 +9,23 @@ from fswizard.cli.command import Command
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
-from fswizard.targets import cleaning, journal, privilege
+from fswizard.targets import clean, leftovers, privilege
 
 
 class Clean(Command):
     """Removes scratch images and directories of runs that were killed. Runs that are alive are left alone."""
 
     def main(self) -> int:
-        leftovers = journal.leftovers()
-        if not leftovers:
+        found = leftovers()
+        if not found:
             print("Nothing was left behind.", file=sys.stderr)
         code = ExitCode.OK
-        for leftover in leftovers:
+        for leftover in found:
             size, there = size_text(leftover.size_bytes), leftover.found
             try:
-                if cleaning.needs_root(leftover):
+                if leftover.needs_root:
                     privilege.authorise()
-                for sentence in cleaning.clean(leftover):
+                for sentence in clean(leftover):
                     print(sentence, file=sys.stderr)
             except FswizardError as error:
                 words = filter(None, (f"fswizard: {error.message}", error.hint, error.details))

@@ -12,7 +12,8 @@ from fswizard.drives.probe_target import find_target
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
-from fswizard.targets import device_probe
+from fswizard.targets import privilege
+from fswizard.targets import run_probe as probe
 
 _STAGES = {"fill": "filling", "listen": "listening for stalls", "press": "pressing for the cliff"}
 
@@ -25,9 +26,10 @@ def run_probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
         raise UsageError(f"{error}.") from error
     target = find_target(path, serial=serial, time_limit_s=time_limit_s)
     print(statement(target.plan), file=sys.stderr)
-    device_probe.authorise(target)
+    if target.device:
+        privilege.authorise(privilege.PROBE)
     result: ProbeResult | None = None
-    for told in device_probe.run_probe(target):
+    for told in probe(target):
         if isinstance(told, ProbeResult):
             result = told
         else:

@@ -28,11 +28,8 @@ from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.recipes import find
 from fswizard.report import render
 from fswizard.report.arrays import layout_texts
-from fswizard.session import resuming
-from fswizard.session.planning import Choices, make_plan, parse_target
-from fswizard.session.session import Session
-from fswizard.targets import privilege
-from fswizard.targets.device_checks import how_to_confirm, require_confirmation
+from fswizard.session import Choices, Session, make_plan, take_up
+from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
 DEFAULT_RECIPE = "quick"
 TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
@@ -114,7 +111,7 @@ class Run(_Choosing):
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
             raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
-        found = resuming.take_up(results.find(self.resume), time_limit_s=limit_s)
+        found = take_up(results.find(self.resume), time_limit_s=limit_s)
         return Session(found.plan, found.path, earlier=found.earlier)
 
     def _run(self, session: Session) -> int:

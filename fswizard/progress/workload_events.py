@@ -1,7 +1,9 @@
-"""What a workload tells while it runs."""
+"""What a workload tells while it runs, and its throughput second by second, gathered from that."""
 
 from __future__ import annotations
 
+import statistics
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -49,3 +51,35 @@ class Measured:
 
 WorkloadEvent = Doing | Progress | Ran | Measured
 Tell = Callable[[WorkloadEvent], None]
+
+
+class SeriesRecorder:
+    """Takes what is told of the measured part, which begins with the first call of `begin`."""
+
+    def __init__(self) -> None:
+        self.unit: Literal["B/s", "1/s"] = "B/s"
+        """Of the first rate; what is told in another one later, as by the sync at the end, is left out."""
+        self._began_s: float | None = None
+        self._seconds: defaultdict[int, list[float]] = defaultdict(list)
+
+    def begin(self, now_s: float) -> None:
+        self._began_s = now_s if self._began_s is None else self._began_s
+
+    def take(self, progress: Progress, now_s: float) -> None:
+        if self._began_s is None or progress.rate is None:
+            return
+        if not self._seconds:
+            self.unit = progress.rate_unit
+        if progress.rate_unit == self.unit:
+            self._seconds[int(now_s - self._began_s)].append(progress.rate)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The mean of each second, in three digits; 0 where it got nowhere."""
+        if not self._seconds:
+            return ()
+        last = max(self._seconds)
+        means = (
+            statistics.fmean(self._seconds[second]) if second in self._seconds else 0.0 for second in range(last + 1)
+        )
+        return tuple(float(f"{mean:.3g}") for mean in means)

@@ -14,9 +14,7 @@ from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.system import host
-from fswizard.targets.directory import DirectoryContext
-from fswizard.targets.journal import Journal
-from fswizard.targets.locations import filesystem_type
+from fswizard.targets import DirectoryContext, Journal, filesystem_type
 
 MEMORY = Path("/dev/shm")
 LARGEST_BYTES = 512 << 20

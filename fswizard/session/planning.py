@@ -5,23 +5,35 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from fswizard.engines import commands
 from fswizard.errors import Missing, UsageError
-from fswizard.filesystems import Availability, availability, layout_availability, require_members
+from fswizard.filesystems import (
+    Availability,
+    availability,
+    layout_availability,
+    layout_candidates,
+    parse_candidates,
+    require_members,
+)
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Member, Plan, PlannedCommand, Target
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.session import harness_ceiling
 from fswizard.system.commands import find
-from fswizard.targets import helper_commands, locations, zones
-from fswizard.targets.choice import IMAGE_UNIT_BYTES, TargetChoice, drive_under, parse_target, plan_target
-
-__all__ = ["Choices", "TargetChoice", "make_plan", "parse_target"]
+from fswizard.targets import (
+    TargetChoice,
+    directory_candidates,
+    drive_under,
+    made_for_zones,
+    must_keep_to_zones,
+    plan_target,
+    planned_commands,
+    worth_trying_on_zones,
+)
 
 DEFAULT_BASELINE = "ext4"
 
@@ -53,26 +65,27 @@ def make_plan(choices: Choices) -> Plan:
     recipe = _weighted(choices.recipe, choices.weights)
     _check_rounds(choices)
     target, losses = plan_target(choices.target, recipe, choices.drive)
-    candidates = _candidates(choices, target)
-    names = [candidate.name for candidate in candidates]
+    zoned = must_keep_to_zones(target)
+    candidates = _candidates(choices, target, zoned=zoned)
+    work = tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
+    _check_programs(recipe, work)
     drive = None if target.others else choices.drive
-    drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
-    plan = Plan(
-        recipe=recipe,
-        candidates=candidates,
-        baseline=_baseline(choices.baseline, names),
-        target=target,
-        drive=drive,
-        needs=choices.needs,
-        time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
-        minimum_rounds=choices.rounds[0],
-        maximum_rounds=choices.rounds[1],
-        seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-        losses=losses,
+    return estimated(
+        Plan(
+            recipe=recipe,
+            candidates=candidates,
+            baseline=_baseline(choices.baseline, [candidate.name for candidate in candidates]),
+            target=target,
+            drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
+            needs=choices.needs,
+            time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
+            minimum_rounds=choices.rounds[0],
+            maximum_rounds=choices.rounds[1],
+            seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
+            commands=planned_commands(target, candidates, work, zoned=zoned),
+            losses=losses,
+        )
     )
-    plan = estimated(plan)
-    _check_programs(plan)
-    return replace(plan, commands=_commands(plan))
 
 
 def estimated(plan: Plan) -> Plan:
@@ -128,17 +141,21 @@ def _check_rounds(choices: Choices) -> None:
         raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
 
 
-def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
+def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
     if target.kind == "directory":
-        candidates = locations.directory_candidates(choices.target.path)
+        candidates = directory_candidates(choices.target.path)
     else:
-        zoned = zones.must_be_kept_to(target)
-        candidates = choices.candidates or _usable_defaults(choices.recipe, target, zoned=zoned)
-        candidates = tuple(candidate.on(len(target.members)) for candidate in candidates)
+        named = choices.candidates or _defaults(choices.recipe, target, zoned=zoned)
+        candidates = tuple(candidate.on(len(target.members)) for candidate in named)
         if zoned:
-            candidates = tuple(zones.made_for(candidate, target) for candidate in candidates)
-        for candidate in candidates:
-            _check_candidate(candidate, target, choices.recipe)
+            candidates = tuple(made_for_zones(candidate, target) for candidate in candidates)
+        states = [(candidate, available(candidate)) for candidate in candidates]
+        if not choices.candidates:
+            states = _usable(states)
+        for candidate, state in states:
+            require_available(candidate, state)
+            _check_space(candidate, target, choices.recipe)
+        candidates = tuple(candidate for candidate, _ in states)
     short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
@@ -149,58 +166,58 @@ def _candidates(choices: Choices, target: Target) -> tuple[Candidate, ...]:
     return fitting
 
 
-def _usable_defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
-    """Those of the recipe that can be made here; on a `zoned` disk those that can be made there.
+def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
+    """Those of the recipe; on a `zoned` disk those that can be made there.
 
-    On several disks what the recipe names for that, or every layout that so many are enough for, where there is room.
+    On several disks what the recipe names for that, or every layout that so many are enough for, where there is space.
     """
-    from fswizard.filesystems import layout_candidates, parse_candidates
-
     names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
     try:
         if zoned:
-            names = zones.worth_trying(names, target)
+            names = worth_trying_on_zones(names, target)
         elif target.others:
             key = "array_candidates"
             names = layout_candidates(recipe.array_candidates, len(target.members))
         candidates = parse_candidates("; ".join(names))
     except UsageError as error:
         raise UsageError(f"{recipe.source}: '{key}': {error.message}", error.hint) from error
-    if target.others:
-        roomy = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
-        candidates = roomy or candidates
-    usable = tuple(c for c in candidates if _available(c).usable)
+    roomy = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
+    return (roomy or candidates) if target.others else candidates
+
+
+def _usable(states: Sequence[tuple[Candidate, Availability]]) -> list[tuple[Candidate, Availability]]:
+    usable = [(candidate, state) for candidate, state in states if state.usable]
     if not usable:
-        first = _available(candidates[0])
+        _, first = states[0]
         raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", first.hint)
     return usable
 
 
-def _available(candidate: Candidate) -> Availability:
+def available(candidate: Candidate) -> Availability:
     """Whether its filesystem can be made here, and its layout."""
     state = availability(candidate.filesystem)
     return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
 
 
-def _check_candidate(candidate: Candidate, target: Target, recipe: Recipe) -> None:
-    filesystem = candidate.filesystem
-    available = availability(filesystem)
-    if not available.usable:
-        raise Missing(f"{filesystem.title} cannot be made here: {available.reason}", available.hint)
-    if candidate.array and not (layout := layout_availability(candidate.array.layout)).usable:
-        raise Missing(f"{candidate.name} cannot be made here: {layout.reason}", layout.hint)
+def require_available(candidate: Candidate, state: Availability, where: str = "here") -> None:
+    if not state.usable:
+        name = candidate.name if candidate.array else candidate.filesystem.title
+        raise Missing(f"{name} cannot be made {where}: {state.reason}", state.hint)
+
+
+def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
+    filesystem, space_bytes = candidate.filesystem, target.room_bytes(candidate.array)
     require_members(candidate.name, candidate.array, len(target.members))
-    room_bytes = target.room_bytes(candidate.array)
-    if room_bytes < filesystem.minimum_bytes:
+    if space_bytes < filesystem.minimum_bytes:
         raise UsageError(
             f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
-            f"and the target has {size_text(room_bytes)}.",
+            f"and the target has {size_text(space_bytes)}.",
             "Choose a larger target or leave it out.",
         )
-    if room_bytes < recipe.image_bytes:
+    if space_bytes < recipe.image_bytes:
         raise UsageError(
-            f"{candidate.name} has room for {binary_size_text(room_bytes)} on the target, and the recipe {recipe.name} "
-            f"needs {binary_size_text(recipe.image_bytes)}.",
+            f"{candidate.name} has room for {binary_size_text(space_bytes)} on the target, and the recipe "
+            f"{recipe.name} needs {binary_size_text(recipe.image_bytes)}.",
             "Choose larger devices or images, more of them, or leave it out.",
         )
 
@@ -211,40 +228,10 @@ def _baseline(chosen: str, names: Sequence[str]) -> str:
     return chosen or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
 
 
-def _check_programs(plan: Plan) -> None:
-    programs = dict.fromkeys(command.argv[0] for w in plan.recipe.workloads for command in commands(w.job))
-    for program in programs:
+def _check_programs(recipe: Recipe, work: Sequence[PlannedCommand]) -> None:
+    for program in dict.fromkeys(command.argv[0] for command in work):
         if not program.startswith("python") and find(program) is None:
             raise Missing(
-                f"{program} is not installed, and the recipe {plan.recipe.name} needs it.",
+                f"{program} is not installed, and the recipe {recipe.name} needs it.",
                 "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs that.",
             )
-
-
-def _commands(plan: Plan) -> tuple[PlannedCommand, ...]:
-    work = list(dict.fromkeys(command for workload in plan.recipe.workloads for command in commands(workload.job)))
-    if plan.target.kind == "directory":
-        return tuple(work)
-    devices = plan.target.stand_ins
-    zoned = zones.must_be_kept_to(plan.target)
-    each = (helper_commands.making(candidate, devices, zoned=zoned) for candidate in plan.candidates)
-    whole = [*chain(*each), *work, *helper_commands.ending(plan.candidates, devices)]
-    if plan.target.kind == "device":
-        return (*whole, *helper_commands.leaving_wiped(devices, zoned=zoned))
-    images = [device.replace("DEVICE", "IMAGE") for device in devices]
-    planned = [command for names in zip(images, devices, plan.target.members) for command in _imaging(*names)]
-    planned += [
-        *whole,
-        PlannedCommand(("losetup", "--detach", *devices), as_root=True, text="detach"),
-        PlannedCommand(("rm", *images), text="remove the image"),
-    ]
-    return tuple(planned)
-
-
-def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
-    blocks = member.size_bytes // IMAGE_UNIT_BYTES
-    return (
-        PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
-        PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
-        PlannedCommand(("losetup", "--direct-io=on", device, image), as_root=True, text="attach"),
-    )

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError, Missing, UsageError
-from fswizard.filesystems import availability, layout_availability, parse_candidate, require_members
+from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, Member, Plan
+from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
-from fswizard.model.units import binary_size_text
 from fswizard.results import Entry
+from fswizard.session.planning import available, require_available
 from fswizard.stats import decide, judge
 from fswizard.system import host
 from fswizard.system.commands import find
-from fswizard.targets import locations
-from fswizard.targets.choice import IMAGE_UNIT_BYTES, drive_under
+from fswizard.targets import require_still_there
 
 LONGEST_LIST = 3
 
@@ -47,7 +45,9 @@ def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
     if not 1 <= plan.minimum_rounds <= plan.maximum_rounds <= MAXIMUM_ROUNDS:
         raise UsageError("The rounds of this run's plan are none that can be run.", "Start a new run instead.")
     _check_incomplete(earlier)
-    _check_target(plan)
+    require_still_there(plan)
+    for candidate in plan.candidates if plan.target.kind == "image" else ():
+        _check_candidate(candidate, plan)
     _check_programs(plan)
     plan = replace(plan, time_limit_s=plan.time_limit_s if time_limit_s is None else time_limit_s)
     return Resumption(path, plan, earlier)
@@ -106,46 +106,6 @@ def _check_incomplete(earlier: Result) -> None:
         )
 
 
-def _check_target(plan: Plan) -> None:
-    """The same disk must be where it was."""
-    if plan.target.kind == "device":
-        raise UsageError(
-            "A run on a disk or partition of its own cannot go on: what is on it now is not known.",
-            "Start a new run on it; every check is made again then.",
-        )
-    if plan.target.kind == "directory":
-        for candidate in plan.candidates:
-            directory = locations.checked_directory(candidate.directory)
-            now = locations.filesystem_name(directory)
-            if now != candidate.filesystem.name:
-                raise UsageError(
-                    f"{safe(directory)} is on {now or 'something unknown'} now, not on {candidate.filesystem.name}.",
-                    "Mount what was there, or start a new run.",
-                )
-        return
-    for member in plan.target.members:
-        _check_image(member, plan)
-    drive = drive_under(plan.target)
-    then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
-    if then != now or any(m.host_filesystem != locations.filesystem_type(m.path) for m in plan.target.members):
-        places_named = safe(", ".join(dict.fromkeys(member.path for member in plan.target.members)))
-        raise UsageError(
-            f"{places_named} does not lie on the disk any more that this run was begun on.",
-            "Attach and mount that disk, or start a new run.",
-        )
-    for candidate in plan.candidates:
-        _check_candidate(candidate, plan)
-
-
-def _check_image(member: Member, plan: Plan) -> None:
-    directory, size_bytes = locations.checked_directory(member.path), member.size_bytes
-    needed_bytes = plan.recipe.image_bytes // len(plan.target.members)
-    if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
-        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
-    beside = sum(os.path.samefile(directory, other.path) for other in plan.target.members if os.path.isdir(other.path))
-    locations.check_room(directory, size_bytes * max(1, beside))
-
-
 def _check_candidate(candidate: Candidate, plan: Plan) -> None:
     """Made exactly as it was: the parts of a run must be of the same thing."""
     known = parse_candidate(candidate.name).on(len(plan.target.members))
@@ -153,11 +113,7 @@ def _check_candidate(candidate: Candidate, plan: Plan) -> None:
         raise UsageError(
             f"This version of fswizard makes {candidate.name} otherwise than that run did.", "Start a new run."
         )
-    available = availability(known.filesystem)
-    if not available.usable:
-        raise Missing(f"{known.filesystem.title} cannot be made here any more: {available.reason}", available.hint)
-    if known.array and not (layout := layout_availability(known.array.layout)).usable:
-        raise Missing(f"{known.name} cannot be made here any more: {layout.reason}", layout.hint)
+    require_available(known, available(known), "here any more")
     require_members(known.name, known.array, len(plan.target.members))
 
 

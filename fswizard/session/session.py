@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+import random
+from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -21,22 +22,18 @@ from fswizard.model.events import (
     StepFailed,
 )
 from fswizard.model.metrics import RATE_IN_MEMORY
-from fswizard.model.plan import Plan
+from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
-from fswizard.results import ResultWriter, state_directory
-from fswizard.session import doubts, resuming, schedule
+from fswizard.results import ResultWriter
+from fswizard.session import doubts, resuming
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, let_rest, wait_until_quiet
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import decide, judge, likely_trials
 from fswizard.system.host import environment
-from fswizard.targets.device import open_disk
-from fswizard.targets.directory import open_directories
-from fswizard.targets.image import make_images, open_images
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import PreparedTarget
+from fswizard.targets import Journal, PreparedTarget, make_images, open_devices, open_directories, open_images
 
 WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
@@ -168,9 +165,9 @@ class Session:
         if self._earlier is None:
             await measure_limits(self.plan, self._emitter, journal)
         if self.plan.target.kind == "directory":
-            return await undo.enter_async_context(open_directories(self._emitter, journal, state_directory()))
+            return await undo.enter_async_context(open_directories(self._emitter, journal))
         if self.plan.target.kind == "device":
-            return await undo.enter_async_context(open_disk(self.plan, self._emitter, journal))
+            return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
         images = await make_images(self.plan, self._emitter, journal)
         if not any(s.round == 0 and s.metric != RATE_IN_MEMORY.name for s in self._result.samples):
             await run_bare(self.plan, images, self._emitter)
@@ -183,14 +180,14 @@ class Session:
         while True:
             round_s = len(survivors) * self._eta.trial_s
             done = number - len(self._result.discarded_rounds)
-            if not schedule.another_round_fits(plan, done, self._emitter.now_s, round_s):
+            if not another_round_fits(plan, done, self._emitter.now_s, round_s):
                 return "time-up", "The time is up."
             number += 1
             self._eta.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
-            for trial in schedule.order(plan, number, survivors):
+            for trial in trial_order(plan, number, survivors):
                 await self._going.wait()
                 await let_rest(plan, prepared.devices, self._emitter)
                 self._emitter.trial = trial
@@ -244,3 +241,31 @@ class Session:
         finally:
             self._trial = None
             self._eta.trial_ends(self._emitter.now_s)
+
+
+def trial_order(plan: Plan, number: int, survivors: Collection[str]) -> tuple[Trial, ...]:
+    """The trials of round `number`: every survivor once, in an order that the plan's seed decides.
+
+    Random order, because a drift of the machine would otherwise look like a difference between candidates; every
+    second round goes backwards through the order of the one before, so that nobody is first by chance each time.
+    """
+    names = [candidate.name for candidate in plan.candidates]
+    random.Random(f"{plan.seed}/{(number + 1) // 2}").shuffle(names)
+    if number % 2 == 0:
+        names.reverse()
+    return tuple(Trial(number, name) for name in names if name in survivors)
+
+
+def another_round_fits(plan: Plan, rounds_done: int, now_s: float, round_s: float) -> bool:
+    """Whether a further round may begin, `now_s` seconds into the run.
+
+    The minimum of rounds is gone through even past the time limit, up to twice the limit:
+    fewer rounds give no interval, and the time spent on them would be lost.
+    """
+    if rounds_done >= plan.maximum_rounds:
+        return False
+    if not plan.time_limit_s:
+        return True
+    if rounds_done < plan.minimum_rounds:
+        return now_s < 2 * plan.time_limit_s
+    return now_s + round_s <= plan.time_limit_s

@@ -12,11 +12,9 @@ from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.throughput_series import SeriesRecorder
-from fswizard.progress.workload_events import Doing, Progress, Ran, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, WorkloadEvent
 from fswizard.system import block_stats, clock
-from fswizard.targets.image import ScratchImages
-from fswizard.targets.prepared import CandidateFailed, PreparedTarget
+from fswizard.targets import CandidateFailed, PreparedTarget, ScratchImages
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""

@@ -1,0 +1,49 @@
+"""Where filesystems are measured: scratch images, devices that the user gave up, directories of mounted filesystems.
+
+Other packages use what stands here, and `privilege` for the rights of the helper that runs as root:
+
+- a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`; disks with zones have
+  `must_keep_to_zones` and its like), found again for a run that is resumed (`require_still_there`), and its disk is
+  `drive_under` it;
+- a device is one of several `offers`, loses something, is confirmed (`questions`, `confirmed`, `how_to_confirm`,
+  `require_confirmation`), or is probed (`run_probe`);
+- for a run it is prepared (`open_directories`, `open_devices`, `make_images` and `open_images`) under a `Journal`, from
+  which `leftovers` of a killed run are found for `clean`.
+"""
+
+from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
+from fswizard.targets.device import open_devices
+from fswizard.targets.device_checks import (
+    Offer,
+    Question,
+    confirmed,
+    how_to_confirm,
+    offers,
+    questions,
+    require_confirmation,
+)
+from fswizard.targets.device_probe import run_probe
+from fswizard.targets.directory import DirectoryContext, open_directories
+from fswizard.targets.helper_commands import planned_commands
+from fswizard.targets.image import ScratchImages, make_images, open_images
+from fswizard.targets.journal import Journal, Leftover, clean, leftovers
+from fswizard.targets.locations import (
+    NOT_ON_A_DISK,
+    checked_directory,
+    default_directory,
+    directory_candidate,
+    directory_candidates,
+    filesystem_name,
+    filesystem_type,
+)
+from fswizard.targets.prepared import CandidateFailed, PreparedTarget
+from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_trying_on_zones
+
+__all__ = [
+    "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover", "Offer", "PreparedTarget",
+    "Question", "ScratchImages", "TargetChoice", "checked_directory", "clean", "confirmed", "default_directory",
+    "directory_candidate", "directory_candidates", "drive_under", "filesystem_name", "filesystem_type",
+    "how_to_confirm", "leftovers", "made_for_zones", "make_images", "must_keep_to_zones", "offers", "open_devices",
+    "open_directories", "open_images", "parse_target", "plan_target", "planned_commands", "questions",
+    "require_confirmation", "require_still_there", "run_probe", "worth_trying_on_zones",
+]  # fmt: skip

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from fswizard.drives import composed, details, place_of
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
-from fswizard.model.plan import Member, Target
+from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
+from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, parse_size
 from fswizard.targets import device_checks, locations
+from fswizard.targets.scratch_file import IMAGE_UNIT_BYTES
 
 DISK_ANSWERS_S = 5.0
-IMAGE_UNIT_BYTES = 4 << 20
 MOST_MEMBERS = 12
 HOW_TO_WRITE = (
     "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that are spread over "
@@ -106,23 +108,61 @@ def plan_target(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> tu
 
 
 def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> Target:
-    named = (chosen.path, *chosen.others)
-    directories = [locations.checked_directory(path or locations.default_directory(drive)) for path in named]
+    default = "" if chosen.path and all(chosen.others) else locations.default_directory(drive)
+    directories = [locations.checked_directory(path) if path else default for path in (chosen.path, *chosen.others)]
     size_bytes = chosen.size_bytes or recipe.image_bytes
     if size_bytes * len(directories) < recipe.image_bytes or (size_bytes < recipe.image_bytes and not chosen.others):
         raise UsageError(
             f"An image of {binary_size_text(size_bytes)} is too small for the recipe {recipe.name}.",
             f"It needs {binary_size_text(recipe.image_bytes)} or more.",
         )
-    sizes: dict[int, int] = {}
-    for directory in directories:
-        filesystem = os.stat(directory).st_dev
-        sizes[filesystem] = sizes.get(filesystem, 0) + size_bytes
-    for directory in directories:
-        locations.check_room(directory, sizes[os.stat(directory).st_dev])
+    beside = Counter(os.stat(directory).st_dev for directory in directories)
+    kinds = {
+        directory: locations.require_space(directory, size_bytes * beside[os.stat(directory).st_dev])
+        for directory in dict.fromkeys(directories)
+    }
     size_bytes -= size_bytes % IMAGE_UNIT_BYTES
-    first, *others = (Member(directory, size_bytes, locations.filesystem_type(directory)) for directory in directories)
+    first, *others = (Member(directory, size_bytes, kinds[directory]) for directory in directories)
     return Target("image", first.path, first.size_bytes, first.host_filesystem, others=tuple(others))
+
+
+def require_still_there(plan: Plan) -> None:
+    """UsageError where what `plan` was begun on is not where it was, or cannot be gone on with."""
+    target = plan.target
+    if target.kind == "device":
+        raise UsageError(
+            "A run on a disk or partition of its own cannot go on: what is on it now is not known.",
+            "Start a new run on it; every check is made again then.",
+        )
+    if target.kind == "directory":
+        for candidate in plan.candidates:
+            directory = locations.checked_directory(candidate.directory)
+            now = locations.filesystem_name(directory)
+            if now != candidate.filesystem.name:
+                raise UsageError(
+                    f"{safe(directory)} is on {now or 'something unknown'} now, not on {candidate.filesystem.name}.",
+                    "Mount what was there, or start a new run.",
+                )
+        return
+    moved = [member for member in target.members if _require_image_fits(member, plan) != member.host_filesystem]
+    drive = drive_under(target)
+    then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
+    if then != now or moved:
+        names = safe(", ".join(dict.fromkeys(member.path for member in target.members)))
+        raise UsageError(
+            f"{names} does not lie on the disk any more that this run was begun on.",
+            "Attach and mount that disk, or start a new run.",
+        )
+
+
+def _require_image_fits(member: Member, plan: Plan) -> str:
+    """Type of the filesystem that the image goes onto again; UsageError where it is of no use to the plan."""
+    directory, size_bytes, members = locations.checked_directory(member.path), member.size_bytes, plan.target.members
+    needed_bytes = plan.recipe.image_bytes // len(members)
+    if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
+        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
+    beside = sum(os.path.samefile(directory, other.path) for other in members if os.path.isdir(other.path))
+    return locations.require_space(directory, size_bytes * max(1, beside))
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:

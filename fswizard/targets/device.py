@@ -17,10 +17,10 @@ from fswizard.system import clock
 from fswizard.targets import privilege
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.device_checks import require_confirmation, require_unchanged
-from fswizard.targets.disk_errors import require_no_errors
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.image import PreparedImage
 from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import require_no_errors
 
 WIPE_LIMIT_S = 10.0
 """So long is tried at the end of a run; then the user is told that the last filesystem is still there."""
@@ -57,7 +57,7 @@ def _check_member(name: str, member: Member) -> None:
 
 
 @asynccontextmanager
-async def open_disk(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
+async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
     """Look once more, have the helper look and lock the devices; leaving wipes them, where anything was written."""
     require_confirmation(plan)
     shown = [content(properties).filesystem for properties in require_unchanged(plan)]

@@ -33,9 +33,9 @@ def run_probe(
     and at least twice a second, and may be, say, `threading.Event().is_set`: once it says True the probe ends, with the
     result of what was written until then. Leaving the loop early ends it as well, without a result.
 
-    A device takes root, had directly or through sudo without a question: call `authorise` before (no full screen, or
-    inside `App.suspend()`). `target` comes from `drives.probe_target.find_target`, which writes nothing, says what
-    would be written in `target.plan`, and refuses what is in use, not empty, or not confirmed by its serial number.
+    A device takes root, had directly or through sudo without a question: call `privilege.authorise(PROBE)` before.
+    `target` comes from `drives.probe_target.find_target`, which writes nothing, says what would be written in
+    `target.plan`, and refuses what is in use, not empty, or not confirmed by its serial number.
 
     Raises Missing without root's rights; Refused where the helper, looking again, finds anything against the device;
     RunFailed where the disk fails.
@@ -45,12 +45,6 @@ def run_probe(
         yield from probe(target.plan, opened, stopped=stopped, disturbed=target.watch())
     except OSError as error:
         raise _failed(target, error) from error
-
-
-def authorise(target: ProbeTarget) -> None:
-    """Let sudo ask for the password on the terminal, where the target needs that; Missing where root cannot be had."""
-    if target.device:
-        privilege.authorise(privilege.PROBE)
 
 
 def _failed(target: ProbeTarget, error: OSError) -> RunFailed:

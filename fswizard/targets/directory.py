@@ -16,11 +16,12 @@ from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.progress.emitter import Emitter
+from fswizard.results import state_directory
 from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import device_under
 from fswizard.system.process import Process
-from fswizard.targets.disk_errors import errors_under, require_no_errors
 from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
     "caches-kept",
@@ -107,14 +108,11 @@ class PreparedDirectories:
 
 
 @asynccontextmanager
-async def open_directories(
-    emitter: Emitter, journal: Journal, scratch_parent: Path
-) -> AsyncIterator[PreparedDirectories]:
+async def open_directories(emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
     emitter.doubt(USED_SPACE)
     emitter.doubt(CACHES_KEPT)
-    with contextlib.closing(
-        PreparedDirectories(emitter, journal, str(journal.make_directory(scratch_parent)))
-    ) as prepared:
+    scratch = journal.make_directory(state_directory())
+    with contextlib.closing(PreparedDirectories(emitter, journal, str(scratch))) as prepared:
         yield prepared
 
 

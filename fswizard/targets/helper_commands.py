@@ -1,20 +1,53 @@
-"""What the helper will run, planned with its own functions: stand-ins take the place of names that come later."""
+"""The commands of a run, the helper's from its own functions: stand-ins take the place of names that come later."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import BITMAP, CHUNK, MD, Array, chunk_kib
-from fswizard.model.plan import FORMAT, MOUNTING, PlannedCommand
+from fswizard.model.plan import FORMAT, MOUNTING, Member, PlannedCommand, Target
+from fswizard.model.units import binary_size_text
 from fswizard.privileged import commands, grammar, groups
 from fswizard.privileged.commands import Command, Commands
+from fswizard.targets.scratch_file import IMAGE_UNIT_BYTES
 
 ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a pool or a btrfs."""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 """Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
+
+
+def planned_commands(
+    target: Target, candidates: Sequence[Candidate], work: Sequence[PlannedCommand], *, zoned: bool
+) -> tuple[PlannedCommand, ...]:
+    """All that is run on `target`, with `work` of the workloads; on directories there is nothing else."""
+    if target.kind == "directory":
+        return tuple(work)
+    devices = target.stand_ins
+    each = (making(candidate, devices, zoned=zoned) for candidate in candidates)
+    whole = (*chain(*each), *work, *ending(candidates, devices))
+    if target.kind == "device":
+        wiping = (_as_root(command, "leave nothing behind") for command in _wiping(devices, zoned=zoned))
+        return (*whole, *wiping)
+    images = [device.replace("DEVICE", "IMAGE") for device in devices]
+    return (
+        *chain(*map(_imaging, images, devices, target.members)),
+        *whole,
+        _as_root(("losetup", "--detach", *devices), "detach"),
+        PlannedCommand(("rm", *images), text="remove the image"),
+    )
+
+
+def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
+    blocks = member.size_bytes // IMAGE_UNIT_BYTES
+    return (
+        PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
+        PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
+        _as_root(("losetup", "--direct-io=on", device, image), "attach"),
+    )
 
 
 def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iterator[PlannedCommand]:
@@ -42,11 +75,6 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
     if any(_on_md(candidate) for candidate in candidates):
         for command in commands.stop_array(MD_DEVICE, devices):
             yield _as_root(command, "take the array apart")
-
-
-def leaving_wiped(devices: Sequence[str], *, zoned: bool) -> Iterator[PlannedCommand]:
-    for command in _wiping(devices, zoned=zoned):
-        yield _as_root(command, "leave nothing behind")
 
 
 def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:

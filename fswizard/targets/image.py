@@ -22,10 +22,9 @@ from fswizard.system import clock, commands, host
 from fswizard.system.process import Finished, Process
 from fswizard.targets import scratch_file
 from fswizard.targets.channel import HelperFailed
-from fswizard.targets.disk_errors import require_no_errors
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed
+from fswizard.targets.prepared import CandidateFailed, require_no_errors
 
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,13 @@ from fswizard.results import state_directory
 from fswizard.system import timeouts
 from fswizard.system.commands import query
 from fswizard.targets import own_directory
+from fswizard.targets.helper import Helper
 from fswizard.targets.locations import changeable_by_others
 from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
 
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""
+ZFS_MODULE = Path("/sys/module/zfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class Leftover:
     def found(self) -> tuple[Path, ...]:
         """The directories that are where they were made."""
         return tuple(each for each in self.directories if own_directory.is_there(each, self.identities.get(each)))
+
+    @property
+    def needs_root(self) -> bool:
+        """Whether something of it may be in the kernel, where only root can take it away."""
+        return bool(self.pools) and (ZFS_MODULE.exists() or any(Path("/sys/block").glob("md*/slaves/*")))
 
 
 class Journal:
@@ -113,16 +121,18 @@ def leftovers() -> tuple[Leftover, ...]:
     return tuple(leftover for entry in sorted(_folder().glob("run-*.json")) for leftover in _dead(entry))
 
 
-def clean(leftover: Leftover, reclaim: Callable[[tuple[str, ...]], None]) -> tuple[str, ...]:
+def clean(leftover: Leftover) -> tuple[str, ...]:
     """Remove it. Only directories that a run made are touched, and no living run's.
 
-    `reclaim` is given its pools first, as they lie in what is then removed. The sentences name what is gone without
-    this. RunFailed where anything may still be there; it stays written down.
+    Pools and arrays that the kernel still holds come first, as they lie in what is then removed. The sentences name
+    what is gone without this. Refused where something may be another's, Missing where root's rights cannot be had,
+    RunFailed where anything may still be there; it stays written down.
     """
     with _held(leftover.entry) as held:
         if held is None:
             return ()
-        reclaim(leftover.pools)
+        if leftover.needs_root:
+            asyncio.run(_reclaim(leftover.pools))
         directories = {each: leftover.identities.get(each) for each in leftover.directories}
         problems = _remove(directories, timeouts.LIMIT_S)
         left = _left(problems)
@@ -134,6 +144,12 @@ def clean(leftover: Leftover, reclaim: Callable[[tuple[str, ...]], None]) -> tup
         _write(held, {each: directories[each] for each in left}, (), leftover.result)
         hints = filter(None, dict.fromkeys(problems[each].hint for each in left))
         raise RunFailed(" ".join(sentences), " ".join((*hints, f"To forget it, delete {safe(str(leftover.entry))}.")))
+
+
+async def _reclaim(pools: tuple[str, ...]) -> None:
+    async with Helper.start() as helper:
+        for pool in pools:
+            await helper.reclaim(pool)
 
 
 def _folder() -> Path:

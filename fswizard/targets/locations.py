@@ -20,14 +20,14 @@ from fswizard.system import host
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
-"""Room that is left on the filesystem under an image: the larger of both."""
+"""Space that is left on the filesystem under an image: the larger of both."""
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
 """Filesystems of the kernel's that no disk holds: an image there would measure memory."""
 NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
 
 
 def default_directory(drive: Drive | None = None) -> str:
-    """The directory with the most room that the user can write, on `drive` where one is given.
+    """The directory with the most free space that the user can write, on `drive` where one is given.
 
     Raises UsageError where there is none.
     """
@@ -78,20 +78,24 @@ def changeable_by_others(path: str | Path) -> str:
     return ""
 
 
-def check_room(directory: str, size_bytes: int) -> None:
-    """UsageError where an image of `size_bytes` would fill the filesystem up, or where `directory` is in memory."""
+def require_space(directory: str, size_bytes: int) -> str:
+    """Type of the filesystem that `directory` lies on.
+
+    UsageError where an image of `size_bytes` would fill it up, or where it is in memory.
+    """
     if (kind := filesystem_type(directory)) in IN_MEMORY:
         raise UsageError(
             f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
         )
-    room = host.this.room(directory)
-    margin = max(MARGIN_BYTES, int(room.total_bytes * MARGIN_SHARE))
-    if room.free_bytes < size_bytes + margin:
+    space = host.this.room(directory)
+    margin = max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
+    if space.free_bytes < size_bytes + margin:
         raise UsageError(
-            f"{safe(directory)} has {size_text(room.free_bytes)} free; the image takes {size_text(size_bytes)} "
+            f"{safe(directory)} has {size_text(space.free_bytes)} free; the image takes {size_text(size_bytes)} "
             f"and {size_text(margin)} must stay free.",
             "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
         )
+    return kind
 
 
 def filesystem_type(directory: str) -> str:

@@ -1,12 +1,17 @@
-"""A prepared target: where candidates are tried out, one after the other, on the same blocks."""
+"""A prepared target: where candidates are measured, one after the other, on the same blocks; and who is to blame."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from fswizard.engines import WorkloadContext
+from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
+from fswizard.privileged import disk_errors
+from fswizard.privileged.disk_errors import DiskErrors
 
 
 class CandidateFailed(Exception):
@@ -38,3 +43,23 @@ class PreparedTarget(Protocol):
         With `reading`, every block is read: for errors that a failing disk may have caused.
         """
         ...
+
+
+def errors_under(directory: str) -> DiskErrors:
+    """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        names = disk_errors.disks_of(descriptor)
+    finally:
+        os.close(descriptor)
+    return DiskErrors(lambda: names)
+
+
+def require_no_errors(reported: Sequence[str]) -> None:
+    """RunFailed with what the disk `reported`, where that is anything: then no candidate is to blame."""
+    if reported:
+        raise RunFailed(
+            "The disk reported errors.",
+            "Look at its health first, for example with `smartctl -a`. What was measured is kept.",
+            "\n".join(reported),
+        )

@@ -17,9 +17,10 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, commands, timeouts
 from fswizard.system.process import Finished
-from fswizard.targets.disk_errors import require_no_errors
+from fswizard.targets.prepared import require_no_errors
 
-FILL_BLOCK_BYTES = 4 << 20
+IMAGE_UNIT_BYTES = 4 << 20
+"""An image is written so many bytes at a time; its size is a multiple of them."""
 FILLING = "writing the whole scratch image once"
 PROBE_MIB = 16
 """Written beside the image after an error, to tell a failing disk from a failing candidate."""
@@ -46,7 +47,7 @@ async def fill(image: str, plan: Plan, emitter: Emitter) -> None:
     """Write the whole image once, so that no later write has to turn reserved blocks into written ones."""
     size_bytes = plan.target.size_bytes
     emitter.begin("fill", FILLING, expected_s=expected_s(plan))
-    argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={FILL_BLOCK_BYTES}", f"count={size_bytes // FILL_BLOCK_BYTES}"]
+    argv = ["dd", "if=/dev/zero", f"of={image}", f"bs={IMAGE_UNIT_BYTES}", f"count={size_bytes // IMAGE_UNIT_BYTES}"]
     argv += ["conv=notrunc,fsync", "status=none"]
     finished = await _watch_writing([*argv, "oflag=direct"], size_bytes, emitter)
     if finished.exit_code:  # not every filesystem takes direct I/O

@@ -14,12 +14,12 @@ from fswizard.model.plan import Target
 from fswizard.privileged import block_device
 
 
-def must_be_kept_to(target: Target) -> bool:
+def must_keep_to_zones(target: Target) -> bool:
     """Whether candidates on `target` have to write its zones in order."""
     return target.kind == "device" and HERE.text(f"/sys/dev/block/{target.number}/queue/zoned") == "host-managed"
 
 
-def worth_trying(names: Sequence[str], target: Target) -> tuple[str, ...]:
+def worth_trying_on_zones(names: Sequence[str], target: Target) -> tuple[str, ...]:
     """Those of the candidates that can be made on `target`, then every other filesystem that can."""
     fitting = {name: parse_candidate(name).filesystem for name in (*names, *catalogue())}
     fitting = {name: filesystem for name, filesystem in fitting.items() if not _obstacle(filesystem, target)}
@@ -27,7 +27,7 @@ def worth_trying(names: Sequence[str], target: Target) -> tuple[str, ...]:
     return tuple(name for name in fitting if name in names or name not in named)
 
 
-def made_for(candidate: Candidate, target: Target) -> Candidate:
+def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
     """The candidate as it is made on `target`. UsageError where it cannot be."""
     filesystem = candidate.filesystem
     if (obstacle := _obstacle(filesystem, target)) or filesystem.zones is None:

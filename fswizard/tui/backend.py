@@ -258,7 +258,8 @@ class Backend:
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""
-        from fswizard.session.planning import Choices, TargetChoice, make_plan
+        from fswizard.session import Choices, make_plan
+        from fswizard.targets import TargetChoice
 
         if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
@@ -368,6 +369,6 @@ class Backend:
 
     def clean(self, leftover: Leftover) -> tuple[str, ...]:
         """In sentences, what was not found."""
-        from fswizard.targets import cleaning
+        from fswizard.targets import clean
 
-        return cleaning.clean(leftover)
+        return clean(leftover)

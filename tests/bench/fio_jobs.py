@@ -27,10 +27,7 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session.trial import run_trial
-from fswizard.targets.directory import open_directories
-from fswizard.targets.image import open_image
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import PreparedTarget
+from fswizard.targets import Journal, PreparedTarget, make_images, open_directories, open_images
 from tests.bench.pairs import Pairs
 from tests.bench.screens import children_cpu_s
 from tests.bench.table import Line, Size, at_least
@@ -137,8 +134,11 @@ async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Liste
         emitter = Emitter(listener.tell, Eta(plan))
         journal = Journal(None)
         undo.callback(journal.close)
-        opened = open_directories(emitter, journal, folder) if place == "tmpfs" else open_image(plan, emitter, journal)
-        yield plan, await undo.enter_async_context(opened), listener
+        if place == "tmpfs":
+            yield plan, await undo.enter_async_context(open_directories(emitter, journal)), listener
+        else:
+            images = await make_images(plan, emitter, journal)
+            yield plan, await undo.enter_async_context(open_images(plan, emitter, journal, images)), listener
 
 
 async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listener: _Listener) -> Mapping[str, float]:

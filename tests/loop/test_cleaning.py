@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.errors import ExitCode, RunFailed
-from fswizard.targets import cleaning, journal
+from fswizard.targets import journal
 from fswizard.targets.journal import Journal
 from tests.loop.devices import Bench
 from tests.loop.tiny_run import FSWIZARD
@@ -67,10 +67,10 @@ def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(disk: Dis
     assert done.stdout.startswith(f"removed {here} (")
     run("mount", "-t", "tmpfs", "none", disk.place)
     with pytest.raises(RunFailed, match="is not mounted"):  # another one is
-        cleaning.clean(journal.leftovers()[0])
+        journal.clean(journal.leftovers()[0])
     disk.umount()
     disk.mount()
-    assert cleaning.clean(journal.leftovers()[0]) == ()
+    assert journal.clean(journal.leftovers()[0]) == ()
     assert not away.exists() and journal.leftovers() == ()
 
 
@@ -80,10 +80,10 @@ def test_what_is_mounted_below_a_runs_directory_is_left_alone(disk: Disk, tmp_pa
     (made / "below").mkdir()
     run("mount", "--bind", disk.place, made / "below")
     with pytest.raises(RunFailed, match=f"Something is mounted below {made}"):
-        cleaning.clean(journal.leftovers()[0])
+        journal.clean(journal.leftovers()[0])
     assert (disk.place / "precious").read_text() == "mine"
     run("umount", made / "below")
-    assert cleaning.clean(journal.leftovers()[0]) == ()
+    assert journal.clean(journal.leftovers()[0]) == ()
 
 
 def test_where_a_filesystem_numbers_its_inodes_anew_the_name_is_enough(tmp_path: Path) -> None:
@@ -103,5 +103,5 @@ def test_where_a_filesystem_numbers_its_inodes_anew_the_name_is_enough(tmp_path:
         run("mount", "-t", "overlay", "-o", layers, "none", place)
         undo.callback(run, "umount", place)
         assert (place / "other").stat().st_ino == numbered, "the kernel has come to keep them: take it off the list"
-        assert cleaning.clean(journal.leftovers()[0]) == ()
+        assert journal.clean(journal.leftovers()[0]) == ()
         assert [each.name for each in place.iterdir()] == ["other"]

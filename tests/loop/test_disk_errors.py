@@ -13,9 +13,9 @@ from fswizard.privileged import disk_errors
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.targets.directory import PreparedDirectories
-from fswizard.targets.disk_errors import errors_under
 from fswizard.targets.helper import Helper
 from fswizard.targets.journal import Journal
+from fswizard.targets.prepared import errors_under
 from fswizard.targets.scratch_file import write_beside
 from tests.builders import make_plan
 from tests.loop.channel import make_image, nameless

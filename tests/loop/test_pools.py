@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from fswizard.errors import Refused
 from fswizard.results import state_directory
-from fswizard.targets import cleaning, journal
+from fswizard.targets import journal
 from fswizard.targets.helper import Helper
 from tests.loop.channel import Channel, make_image, nameless
 
@@ -30,16 +30,16 @@ async def helper() -> AsyncIterator[Helper]:
 def test_clean_has_root_look_for_the_pools_of_a_killed_run(
     pool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path)
+    monkeypatch.setattr(journal, "ZFS_MODULE", tmp_path)
     entry = state_directory() / "unfinished/run-x.json"
     entry.parent.mkdir(parents=True)
     entry.write_text(json.dumps({"directories": [], "pools": [pool], "result": ""}))
     (leftover,) = journal.leftovers()
     if pool == "tank":
         with pytest.raises(Refused, match="is no name of a run"):
-            cleaning.clean(leftover)
+            journal.clean(leftover)
     else:
-        cleaning.clean(leftover)
+        journal.clean(leftover)
     assert entry.exists() == (pool == "tank")
 
 

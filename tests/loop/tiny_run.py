@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import psutil
 
-from fswizard.targets import cleaning, journal
+from fswizard.targets import journal
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import process_named, wait_until
 from tests.recipe_texts import writing
@@ -132,7 +132,7 @@ def clean() -> int:
     """As `fswizard clean` does; how many dead runs there were."""
     found = journal.leftovers()
     for leftover in found:
-        cleaning.clean(leftover)
+        journal.clean(leftover)
     return len(found)
 
 

@@ -15,10 +15,9 @@ from fswizard.cli import Fswizard
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.results import state_directory
 from fswizard.system import timeouts
-from fswizard.targets import cleaning, own_directory
 from fswizard.targets import journal as journal_module
-from fswizard.targets.cleaning import clean
-from fswizard.targets.journal import Journal, Leftover, leftovers
+from fswizard.targets import own_directory
+from fswizard.targets.journal import Journal, Leftover, clean, leftovers
 from fswizard.targets.locations import filesystem_type
 from fswizard.targets.own_directory import Identity, NotRemoved
 
@@ -288,11 +287,11 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
     pools = tuple(json.loads(entry.read_text())["pools"])
     assert pools == ("fswizard-0123456789abcdef",)
     journal.close()
-    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path / "absent")
-    assert not cleaning.needs_root(Leftover(entry, (), None, pools))
-    monkeypatch.setattr(cleaning, "ZFS_MODULE", tmp_path)
-    assert cleaning.needs_root(Leftover(entry, (), None, pools))
-    assert not cleaning.needs_root(Leftover(entry, (), None))
+    monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
+    assert not Leftover(entry, (), None, pools).needs_root
+    monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path)
+    assert Leftover(entry, (), None, pools).needs_root
+    assert not Leftover(entry, (), None).needs_root
 
 
 def test_a_run_that_came_alive_after_it_was_listed_is_not_cleaned_away(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.plan import Plan
-from fswizard.session.planning import Choices, TargetChoice, make_plan, parse_target
-from fswizard.targets import locations
-from fswizard.targets.journal import Journal
+from fswizard.session import Choices, make_plan
+from fswizard.targets import Journal, TargetChoice, locations, parse_target
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
 
@@ -181,9 +180,9 @@ def test_a_full_filesystem_is_refused_with_the_figures(
     tmp_path: Path, free_bytes: int, total_bytes: int, said: str
 ) -> None:
     with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=said):
-        locations.check_room(str(tmp_path), 128 << 20)
+        locations.require_space(str(tmp_path), 128 << 20)
     with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
-        locations.check_room(str(tmp_path), 128 << 20)
+        locations.require_space(str(tmp_path), 128 << 20)
 
 
 def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:

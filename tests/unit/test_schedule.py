@@ -4,19 +4,19 @@ from collections import Counter
 
 import pytest
 
-from fswizard.session.schedule import another_round_fits, order
+from fswizard.session.session import another_round_fits, trial_order
 from tests.builders import make_plan
 
 
 def test_a_round_tries_every_survivor_once() -> None:
     plan = make_plan(("ext4", "xfs", "btrfs"), seed=7)
-    assert sorted(trial.candidate for trial in order(plan, 1, {"ext4", "btrfs"})) == ["btrfs", "ext4"]
-    assert {trial.round for trial in order(plan, 4, {"ext4", "xfs"})} == {4}
+    assert sorted(trial.candidate for trial in trial_order(plan, 1, {"ext4", "btrfs"})) == ["btrfs", "ext4"]
+    assert {trial.round for trial in trial_order(plan, 4, {"ext4", "xfs"})} == {4}
 
 
 def test_the_same_seed_gives_the_same_order_and_other_seeds_give_others() -> None:
     names = {"ext4", "xfs", "btrfs"}
-    orders = [order(make_plan(tuple(sorted(names)), seed=seed), 1, names) for seed in (1, 1, *range(2, 30))]
+    orders = [trial_order(make_plan(tuple(sorted(names)), seed=seed), 1, names) for seed in (1, 1, *range(2, 30))]
     assert orders[0] == orders[1]
     assert len(set(orders)) == 6
 
@@ -25,14 +25,14 @@ def test_the_same_seed_gives_the_same_order_and_other_seeds_give_others() -> Non
 def test_every_second_round_goes_backwards_through_the_one_before(seed: int) -> None:
     plan = make_plan(("ext4", "xfs", "btrfs", "f2fs"), seed=seed)
     survivors = {"ext4", "btrfs", "f2fs"}
-    there = [trial.candidate for trial in order(plan, 3, {*survivors, "xfs"}) if trial.candidate in survivors]
-    back = [trial.candidate for trial in order(plan, 4, survivors)]
+    there = [trial.candidate for trial in trial_order(plan, 3, {*survivors, "xfs"}) if trial.candidate in survivors]
+    back = [trial.candidate for trial in trial_order(plan, 4, survivors)]
     assert back == there[::-1]
 
 
 def test_every_candidate_comes_first_about_as_often() -> None:
     plan = make_plan(("ext4", "xfs", "btrfs"), seed=3)
-    first = Counter(order(plan, number, {"ext4", "xfs", "btrfs"})[0].candidate for number in range(1, 601))
+    first = Counter(trial_order(plan, number, {"ext4", "xfs", "btrfs"})[0].candidate for number in range(1, 601))
     assert all(150 < count < 250 for count in first.values())
 
 

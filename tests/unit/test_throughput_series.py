@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fswizard.progress.throughput_series import SeriesRecorder
-from fswizard.progress.workload_events import Progress
+from fswizard.progress.workload_events import Progress, SeriesRecorder
 
 
 def test_each_second_has_the_mean_of_what_was_told_in_it_in_three_digits() -> None:

@@ -46,37 +46,37 @@ def first_zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_only_a_device_with_such_zones_is_asked_to_keep_to_them() -> None:
-    assert zones.must_be_kept_to(DISK)
-    assert not zones.must_be_kept_to(Target("device", "/dev/null", 8 << 40, number="8:32"))
-    assert not zones.must_be_kept_to(Target("image", "/srv", 2 << 30, "btrfs"))
+    assert zones.must_keep_to_zones(DISK)
+    assert not zones.must_keep_to_zones(Target("device", "/dev/null", 8 << 40, number="8:32"))
+    assert not zones.must_keep_to_zones(Target("image", "/srv", 2 << 30, "btrfs"))
 
 
 def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
     for name, filesystem in catalogue().items():
         if filesystem.zones is None:
             with pytest.raises(UsageError, match="must be written in order") as raised:
-                zones.made_for(parse_candidate(name), DISK)
+                zones.made_for_zones(parse_candidate(name), DISK)
             assert raised.value.hint == "These know zones: btrfs, f2fs."
 
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
     candidate = parse_candidate("f2fs:noatime")
     if first_zone == block_device.CONVENTIONAL_ZONE:
-        arguments = zones.made_for(candidate, DISK).mkfs_arguments(scratch=True)
+        arguments = zones.made_for_zones(candidate, DISK).mkfs_arguments(scratch=True)
         assert "-m" in arguments
         assert "-t" not in arguments, "mkfs.f2fs refuses to leave zones as they are"
     else:
         with pytest.raises(UsageError, match="can be written anywhere"):
-            zones.made_for(candidate, DISK)
+            zones.made_for_zones(candidate, DISK)
 
 
 def test_of_a_recipe_stays_what_fits_and_what_else_fits_joins(first_zone: int) -> None:
-    tried = zones.worth_trying(("ext4", "xfs", "btrfs:noatime"), DISK)
+    tried = zones.worth_trying_on_zones(("ext4", "xfs", "btrfs:noatime"), DISK)
     assert tried == (("btrfs:noatime", "f2fs") if first_zone == block_device.CONVENTIONAL_ZONE else ("btrfs:noatime",))
 
 
 def test_the_commands_for_copying_make_it_for_zones() -> None:
-    command = zones.made_for(parse_candidate("btrfs"), DISK).mkfs_command("/dev/DEVICE", scratch=False)
+    command = zones.made_for_zones(parse_candidate("btrfs"), DISK).mkfs_command("/dev/DEVICE", scratch=False)
     assert command == ("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE")
 
 
