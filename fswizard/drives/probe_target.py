@@ -76,8 +76,9 @@ def find_target(
 
     A device needs its serial number in `serial`. Raises FswizardError where the probe would be unsafe or useless.
     """
-    mode, device = _mode(path), None
-    drive = drive_of(path)
+    mode = _mode(path)
+    device = find_device(path) if stat.S_ISBLK(mode) else None
+    drive = device.drive if device else drive_of(path)
     if drive is None:
         raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
     if drive.flash:
@@ -85,8 +86,8 @@ def find_target(
     if drive.zone_model == "host-managed":
         raise UsageError(f"{drive.name} says itself that its zones must be written in order: no probe tells more.")
     bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * _LIKELY_RATE_BYTES_S)) if maximum_bytes is None else maximum_bytes
-    if stat.S_ISBLK(mode):
-        device = _unused_device(path, drive, serial)
+    if device:
+        _require_unused(device, serial)
         press = _whole_blocks(device.size_bytes)
         path, listen = device.path, min(LISTEN_BYTES, press)
     elif stat.S_ISDIR(mode):
@@ -125,17 +126,15 @@ def _whole_blocks(size_bytes: int) -> int:
     return size_bytes // BLOCK_BYTES * BLOCK_BYTES
 
 
-def _unused_device(path: str, drive: Drive, serial: str) -> DeviceTarget:
-    """The device, where it is safe to write to; Refused for any other."""
-    found = find_device(path)
-    if against := refusals(found, minimum_bytes=MINIMUM_BYTES):
+def _require_unused(device: DeviceTarget, serial: str) -> None:
+    """Refused for a device that is not safe to write to."""
+    if against := refusals(device, minimum_bytes=MINIMUM_BYTES):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
-    if not found.empty:
-        raise Refused(f"{found.name} is not empty. {' '.join(losses(found))}", "Probe a directory on it instead.")
-    if serial not in found.identifiers:
-        hint = f"Confirm it with `--erase {found.identifiers[0]}`."
-        raise Refused(f"What may lie on {found.name} ({drive.model}) would be overwritten.", hint)
-    return found
+    if not device.empty:
+        raise Refused(f"{device.name} is not empty. {' '.join(losses(device))}", "Probe a directory on it instead.")
+    if serial not in device.identifiers:
+        hint = f"Confirm it with `--erase {device.identifiers[0]}`."
+        raise Refused(f"What may lie on {device.name} ({device.drive.model}) would be overwritten.", hint)
 
 
 @contextlib.contextmanager
