@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
     from fswizard.results import Entry
-    from fswizard.targets.device_checks import Offer, Question
-    from fswizard.targets.journal import Leftover
+    from fswizard.targets import Leftover, Offer, Question
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
@@ -101,7 +100,7 @@ class Backend:
 
     def place(self, drive: Drive | None) -> Place:
         """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
-        from fswizard.targets.locations import default_directory
+        from fswizard.targets import default_directory
 
         try:
             return self.named_place(default_directory(drive))
@@ -114,7 +113,7 @@ class Backend:
 
     def named_place(self, directory: str) -> Place:
         from fswizard.drives import drive_of
-        from fswizard.targets.locations import checked_directory, filesystem_name
+        from fswizard.targets import checked_directory, filesystem_name
 
         path = checked_directory(directory)
         below = drive_of(path)
@@ -124,7 +123,7 @@ class Backend:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""
         import psutil
 
-        from fswizard.targets.locations import NOT_ON_A_DISK, filesystem_type
+        from fswizard.targets import NOT_ON_A_DISK, filesystem_type
 
         by_device: dict[int, str] = {}
         home = Path.home()
@@ -141,9 +140,9 @@ class Backend:
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
-        from fswizard.targets import device_checks
+        from fswizard.targets import offers
 
-        return device_checks.offers(drive, recipe.image_bytes if recipe else 0)
+        return offers(drive, recipe.image_bytes if recipe else 0)
 
     def probe_target(self, path: str, serial: str) -> ProbeTarget:
         """What a probe in a directory, or on an empty device with that serial number, would do; nothing is written."""
@@ -156,7 +155,7 @@ class Backend:
     ) -> ProbeResult:
         """Carries it out, blocking, and calls `progress` about twice a second."""
         from fswizard.drives.probe import ProbeResult
-        from fswizard.targets.device_probe import run_probe
+        from fswizard.targets import run_probe
 
         for report in run_probe(target, stopped=stopped):
             if isinstance(report, ProbeResult):
@@ -229,9 +228,8 @@ class Backend:
 
         Quick: for every change of a choice.
         """
-        from fswizard.session.planning import estimated
-        from fswizard.targets.choice import drive_under
-        from fswizard.targets.locations import default_directory, directory_candidate
+        from fswizard.session import estimated
+        from fswizard.targets import default_directory, directory_candidate, drive_under
 
         if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
@@ -281,18 +279,18 @@ class Backend:
 
     def questions(self, plan: Plan) -> tuple[Question, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
-        from fswizard.targets import device_checks
+        from fswizard.targets import questions
 
-        return device_checks.questions(plan)
+        return questions(plan)
 
     def confirmed(self, plan: Plan, typed: str) -> Plan:
         """The plan, ready to be carried out; Refused where `typed` is wrong or a device is not as it was shown.
 
         What was typed for several devices stands there with commas between.
         """
-        from fswizard.targets import device_checks
+        from fswizard.targets import confirmed
 
-        return device_checks.confirmed(plan, typed)
+        return confirmed(plan, typed)
 
     def purpose(self, plan: Plan | None = None) -> Purpose:
         """What root is needed for: to carry out a plan, or else to probe a device."""
@@ -312,22 +310,21 @@ class Backend:
 
     def open_session(self, plan: Plan) -> RunHandle:
         from fswizard import results
-        from fswizard.session.session import Session
+        from fswizard.session import Session
 
         return Session(plan, results.new_path(plan))
 
     def resumable(self) -> tuple[Entry, ...]:
         """Runs that were ended early and can go on, newest first."""
-        from fswizard.session import resuming
+        from fswizard.session import resumable
 
-        return resuming.resumable()
+        return resumable()
 
     def take_up(self, path: Path) -> RunHandle:
         """The run in a result file, ready to go on; FswizardError where it cannot."""
-        from fswizard.session import resuming
-        from fswizard.session.session import Session
+        from fswizard.session import Session, take_up
 
-        run = resuming.take_up(path)
+        run = take_up(path)
         return Session(run.plan, run.path, earlier=run.earlier)
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
@@ -363,9 +360,9 @@ class Backend:
         return compare(self.load(earlier), self.load(later))
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        from fswizard.targets import journal
+        from fswizard.targets import leftovers
 
-        return journal.leftovers()
+        return leftovers()
 
     def clean(self, leftover: Leftover) -> tuple[str, ...]:
         """In sentences, what was not found."""
