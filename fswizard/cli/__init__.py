@@ -1,4 +1,4 @@
-"""The command line. Each subcommand stands in a file of its own and is imported when it is called."""
+"""The command line. Each subcommand is imported when it is called."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SUBCOMMANDS = {
     "run": "fswizard.cli.run.Run",
     "report": "fswizard.cli.report.Report",
     "history": "fswizard.cli.history.History",
-    "import": "fswizard.cli.importing.Import",
-    "published": "fswizard.cli.published.Published",
+    "import": "fswizard.cli.report.Import",
+    "published": "fswizard.cli.report.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
 }

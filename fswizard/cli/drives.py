@@ -11,7 +11,7 @@ from dataclasses import asdict
 from plumbum import cli
 
 from fswizard.cli.command import Command
-from fswizard.cli.verdicts import verdict_lines
+from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import inventory
 from fswizard.drives.smartctl import details_each
 from fswizard.model.drive import Drive, Partition
@@ -42,16 +42,7 @@ class Drives(Command):
 
 
 def _document(drive: Drive) -> dict[str, object]:
-    verdict = drive.smr
-    return {
-        **asdict(drive),
-        "smr": {
-            "verdict": verdict.kind,
-            "confidence": verdict.confidence,
-            "evidence": [asdict(piece) for piece in verdict.evidence],
-            "advice": list(verdict.advice),
-        },
-    }
+    return {**asdict(drive), "smr": verdict_document(drive.smr)}
 
 
 def _paragraph(drive: Drive) -> Iterator[str]:

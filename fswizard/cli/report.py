@@ -1,31 +1,48 @@
-"""`fswizard report`: a result in the format that somebody asks for."""
+"""`fswizard report`, `published` and `import`: results in the format that is asked for, wherever they were measured."""
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
+
 from plumbum import cli
 
-from fswizard import results
+from fswizard import importers, results
 from fswizard.advice import conclude
-from fswizard.cli.choices import parse_weights
-from fswizard.cli.command import Command
+from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.output import deliver
+from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
-from fswizard.importers.published import with_published
+from fswizard.importers.published import find, published, with_published
+from fswizard.model.result import Result
+from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
+from fswizard.report.layout import WIDTH, wrap
 
 
-class Report(Command):
-    """Shows a result: the newest one, a file, or a part of a name that `fswizard history` lists."""
+class _Reporting(Command):
+    """Options that `report` and `published` share."""
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help="write to a file; its ending chooses the format")
+
+    def format_name(self) -> str:
+        """UsageError where there is no such format, before anything is read."""
+        name: str = self.format or format_of(self.output or "")
+        find_format(name)
+        return name
+
+
+class Report(_Reporting):
+    """Shows a result: the newest one, a file, or a part of a name that `fswizard history` lists."""
+
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "random-write=2, small=0"')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     identify = cli.Flag("--identify", help="with serial number, host name and paths")
 
     def main(self, result: str = "") -> int:
-        name = self.format or format_of(self.output or "")
-        find_format(name)
+        name = self.format_name()
         findings = conclude(
             results.load(results.find(result)),
             weights=parse_weights(self.weights) if self.weights else None,
@@ -33,3 +50,71 @@ class Report(Command):
         )
         deliver(render(with_published(findings), name, identify=self.identify), self.output)
         return 0
+
+
+class Published(_Reporting):
+    """Lists published figures that are shipped with the program, or reports those of NAME."""
+
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "copy-dvd=2"')
+    json = cli.Flag("--json", help="list as JSON")
+
+    def main(self, name: str = "") -> int:
+        if name:
+            chosen = self.format_name()
+            weights = parse_weights(self.weights) if self.weights else None
+            deliver(render(conclude(find(name), weights=weights), chosen), self.output)
+        elif self.json:
+            print(json.dumps([_document(result) for result in published().values()], indent=2))
+        else:
+            print("\n\n".join("\n".join(_lines(result)) for result in published().values()))
+        return 0
+
+
+class Import(Command):
+    """Makes a result of figures that were measured elsewhere, and reports it.
+
+    FILE is what fio (JSON or text), filebench, KDiskMark or the Phoronix Test Suite (XML) printed, a directory of
+    such files, or a table in TOML. The candidate is taken from the file's name, or named: `xfs=FILE`.
+    """
+
+    output = cli.SwitchAttr("--output", str, argname="RESULT", help="the result file; the history otherwise")
+    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
+    format = cli.SwitchAttr("--format", str, default="text", argname="FORMAT", help=" ".join(FORMATS))
+
+    def main(self, *files: str) -> int:
+        if not files:
+            raise UsageError("No file was named.", f"Name files of {importers.READABLE}.")
+        find_format(self.format)
+        by_disk = importers.read(files, baseline=self.baseline or "")
+        if self.output and len(by_disk) > 1:
+            raise UsageError(
+                f"These files tell of {len(by_disk)} disks: {', '.join(by_disk)}.",
+                "Import those of one disk at a time.",
+            )
+        for disk, result in by_disk.items():
+            findings = conclude(result)
+            path = Path(self.output) if self.output else results.new_path(result.plan)
+            results.write_result(path, result, findings.judgement)
+            print(f"{disk + ': ' if disk else ''}kept as {safe(str(path))}", file=sys.stderr)
+            deliver(render(findings, self.format), None)
+        return 0
+
+
+def _lines(result: Result) -> list[str]:
+    plan, environment = result.plan, result.environment
+    names = ", ".join(candidate.name for candidate in plan.candidates)
+    origin = "; ".join(filter(None, (environment.started, environment.source)))
+    texts = (f"{plan.recipe.title}: {names}", origin)
+    return [plan.recipe.name, *(f"    {line}" for text in texts for line in wrap(text, WIDTH - 4))]
+
+
+def _document(result: Result) -> dict[str, object]:
+    plan, environment = result.plan, result.environment
+    return {
+        "name": plan.recipe.name,
+        "title": plan.recipe.title,
+        "source": environment.source,
+        "measured": environment.started,
+        "drive": plan.drive.model if plan.drive else "",
+        "candidates": [candidate.name for candidate in plan.candidates],
+    }

@@ -15,8 +15,7 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.choices import parse_weights
-from fswizard.cli.command import Command
+from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.narration import Narration, turn_away_from
 from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs

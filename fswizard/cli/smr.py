@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from plumbum import cli
 
 from fswizard.cli.command import Command
-from fswizard.cli.probing import run_probe
-from fswizard.cli.verdicts import verdict_lines
+from fswizard.cli.verdicts import TITLES, evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
+from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
+from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
-from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
+from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.system.files import read_file
+from fswizard.targets import privilege, run_probe
 
+_STAGES = {"fill": "filling", "listen": "listening for stalls", "press": "pressing for the cliff"}
 _STDIN = "/dev/stdin"
 _MAXIMUM_BYTES = 16 << 20
 """No output of smartctl is nearly as long."""
@@ -63,7 +68,7 @@ class Smr(Command):
         if self.probe:
             if what:
                 raise UsageError("`--probe` takes one target and nothing else.", "Ask about the others without it.")
-            return run_probe(self.probe, self.time, self.erase, as_json=self.json)
+            return _probe(self.probe, self.time, self.erase, as_json=self.json)
         if not what:
             raise UsageError("Nothing was asked about.", "Name a model, a file, a device, or - for standard input.")
         failed: list[FswizardError] = []
@@ -130,17 +135,7 @@ def _device(path: str, wake: bool) -> Judged:
 
 
 def _document(item: Judged) -> dict[str, Any]:
-    return {
-        "source": item.source,
-        "model": item.model,
-        "verdict": item.verdict.kind,
-        "confidence": item.verdict.confidence,
-        "evidence": [
-            {"code": piece.code, "says": piece.says, "strength": piece.strength, "text": piece.text}
-            for piece in item.verdict.evidence
-        ],
-        "advice": list(item.verdict.advice),
-    }
+    return {"source": item.source, "model": item.model, **verdict_document(item.verdict)}
 
 
 def _print_paragraphs(judged: Iterable[Judged]) -> None:
@@ -150,3 +145,61 @@ def _print_paragraphs(judged: Iterable[Judged]) -> None:
         title = item.source if item.model in ("", item.source) else f"{item.source}: {item.model}"
         print(title)
         print("\n".join(verdict_lines(item.verdict)))
+
+
+def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
+    """States what will be written, writes it, shows the rate on stderr meanwhile, and prints the result."""
+    try:
+        time_limit_s = parse_duration(time)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from error
+    target = find_target(path, serial=serial, time_limit_s=time_limit_s)
+    print(statement(target.plan), file=sys.stderr)
+    if target.device:
+        privilege.authorise(privilege.PROBE)
+    result: ProbeResult | None = None
+    for event in run_probe(target):
+        if isinstance(event, ProbeResult):
+            result = event
+        elif sys.stderr.isatty():
+            line = _progress(event)[: shutil.get_terminal_size().columns - 1]
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if result is None:
+        raise RunFailed("The probe ended without a result.")
+    model = target.drive.model
+    if as_json:
+        document = {
+            "source": safe(path),
+            "model": model,
+            "verdict": result.outcome,
+            "evidence": [asdict(result.evidence)],
+            "seconds": round(result.elapsed_s, 1),
+            "written_bytes": result.written_bytes,
+        }
+        print(json.dumps([document], indent=1, ensure_ascii=False))
+    else:
+        agrees = result.outcome == "drive-managed"
+        print(f"{safe(path)}: {model}" if model else safe(path))
+        print(f"  {TITLES['drive-managed'] if agrees else 'inconclusive'}")
+        print("\n".join(evidence_lines(result.evidence, agrees=agrees)))
+    return ExitCode.OK
+
+
+def statement(plan: ProbePlan) -> str:
+    """What the probe will do, in a sentence."""
+    span_bytes = max(plan.listen_bytes, plan.press_bytes)
+    where = f"a scratch file in {safe(plan.path)}" if plan.fill else f"{safe(plan.path)}, overwriting what lies there"
+    return (
+        f"Writes up to {size_text(plan.maximum_bytes)} to {where}, at random within {size_text(span_bytes)} of it, "
+        f"for at most {duration_text(plan.time_limit_s)}."
+    )
+
+
+def _progress(progress: ProbeProgress) -> str:
+    return (
+        f"{duration_text(progress.elapsed_s):>7}  {size_text(progress.written_bytes):>8}  "
+        f"{size_text(progress.rate_bytes_s):>8}/s  worst {duration_text(progress.worst_latency_s):>7}  "
+        f"{_STAGES[progress.stage]}"
+    )

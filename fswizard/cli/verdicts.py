@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict
+from typing import Any
 
 from fswizard.model.drive import Evidence, SmrVerdict
 
@@ -28,6 +30,15 @@ def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     for sentence in verdict.advice:
         lines += wrapped(sentence, "  → ", "    ")
     return lines
+
+
+def verdict_document(verdict: SmrVerdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.kind,
+        "confidence": verdict.confidence,
+        "evidence": [asdict(piece) for piece in verdict.evidence],
+        "advice": list(verdict.advice),
+    }
 
 
 def evidence_lines(piece: Evidence, *, agrees: bool) -> list[str]:
