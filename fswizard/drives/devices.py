@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import content, probe, udev_runs
-from fswizard.drives.disks import describe_all
-from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.disks import describe_all, whole_disk
+from fswizard.drives.machine import HERE, Machine, Properties, device_node
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
@@ -18,8 +18,8 @@ from fswizard.privileged import disk_checks
 from fswizard.privileged.block_device import Device, Tree
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.system import clock
+from fswizard.system.block_stats import SECTOR_BYTES
 
-_SECTOR_BYTES = 512
 _STABLE = ("by-id", "by-partuuid", "by-path", "by-diskseq")
 """Directories of names that outlive formatting, as those by label or UUID do not."""
 
@@ -72,7 +72,7 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     """The block device at `path`. Raises UsageError where nothing is there, Refused where it is something else."""
     name = _kernel_name(path, machine)
     directory = machine.real(f"/sys/class/block/{name}")
-    disk = directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
+    disk = whole_disk(name, machine)
     (drive,) = describe_all((disk,), machine, timeout_s=5.0)
     partitions = {part.name for part in drive.partitions} - {name}
     names = (name, *sorted(partitions)) if name == disk else (name,)
@@ -87,7 +87,7 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
         disk=disk,
         number=machine.text(f"{directory}/dev"),
         diskseq=machine.number(f"/sys/block/{disk}/diskseq"),
-        size_bytes=machine.number(f"{directory}/size") * _SECTOR_BYTES,
+        size_bytes=machine.number(f"{directory}/size") * SECTOR_BYTES,
         drive=drive,
         properties=properties,
         identifiers=tuple(_identifiers(name, disk, drive, properties[name], machine)),
@@ -201,7 +201,7 @@ def _properties(name: str, machine: Machine) -> Properties | None:
         return udev
     if udev_runs(machine):
         return udev if "USEC_INITIALIZED" in udev else None
-    found = probe(f"/dev/{name.replace('!', '/')}")
+    found = probe(device_node(name))
     return None if found is None else {**udev, **found}
 
 

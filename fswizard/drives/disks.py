@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
 from fswizard.drives.identity import Identity, identify, known_facts
-from fswizard.drives.machine import HERE, Machine, Properties, mount_of, mounts
+from fswizard.drives.machine import HERE, Machine, Properties, device_node, mount_of, mounts
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
 from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage
 from fswizard.privileged.mounts import Mount
 from fswizard.system import host
+from fswizard.system.block_stats import SECTOR_BYTES
 
-_SECTOR_BYTES = 512
-"""Unit of `size` and `start` in sysfs, whatever the disk's own sectors are."""
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
 _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
 _LINK_ORDER = ("ata-", "nvme-", "usb-", "mmc-", "virtio-", "scsi-", "md-", "dm-", "")
@@ -52,7 +52,7 @@ def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
     """
     names = _devices_at(path, machine)
     several = len(names) > 1
-    disks = (_members(name, machine) or ((_whole(name, machine),) if several else ()) for name in names)
+    disks = (_members(name, machine) or ((whole_disk(name, machine),) if several else ()) for name in names)
     return describe_all(tuple(dict.fromkeys(itertools.chain.from_iterable(disks))), machine, timeout_s=0.7)
 
 
@@ -114,13 +114,13 @@ def _described(names: Iterable[str], machine: Machine, timeout_s: float) -> dict
     udev = {device: machine.properties(device) for device in every}
     late, unseen = set[str](), set[str]()
     if machine.live and not udev_runs(machine):
-        found = ask_all({device: _prober(device) for device in every}, timeout_s)
+        found = ask_all({device: functools.partial(probe, device_node(device)) for device in every}, timeout_s)
         late = set(every) - set(found)
         unseen = {device for device, answer in found.items() if answer is None}
         udev = {device: {**udev[device], **(found.get(device) or {})} for device in every}
     usage = read_usage(machine)
-    room = _rooms(every, udev, usage, timeout_s) if machine.live else {}
-    describer = _Describer(machine, udev, usage, room, _links(machine, "by-id"), _links(machine, "by-partuuid"))
+    spaces = _spaces(every, udev, usage, timeout_s) if machine.live else {}
+    describer = _Describer(machine, udev, usage, spaces, _links(machine, "by-id"), _links(machine, "by-partuuid"))
     return {
         name: replace(
             describer.drive(name, group), pending=_pending(late.intersection(group), unseen.intersection(group))
@@ -157,10 +157,8 @@ def _partition_names(name: str, machine: Machine) -> tuple[str, ...]:
 def _bottom(name: str, machine: Machine) -> str:
     """The one disk below a device: from partition to disk, from volume to what it lies on; empty for several."""
     while name:
+        name = whole_disk(name, machine)
         directory = machine.real(f"/sys/class/block/{name}")
-        if machine.number(f"{directory}/partition"):
-            name = directory.split("/")[-2]
-            directory = directory.rpartition("/")[0]
         below = machine.names(f"{directory}/slaves")
         if not below or name.startswith("md") or machine.text(f"{directory}/dm/uuid").startswith("mpath-"):
             return name
@@ -170,40 +168,32 @@ def _bottom(name: str, machine: Machine) -> str:
 
 def _members(name: str, machine: Machine) -> tuple[str, ...]:
     """Kernel names of the disks that a device is made of; empty for a disk of its own and for its partitions."""
-    below = machine.names(f"{machine.real(f'/sys/class/block/{_whole(name, machine)}')}/slaves")
-    disks = (_members(device, machine) or (_whole(device, machine),) for device in below)
+    below = machine.names(f"{machine.real(f'/sys/class/block/{whole_disk(name, machine)}')}/slaves")
+    disks = (_members(device, machine) or (whole_disk(device, machine),) for device in below)
     return tuple(dict.fromkeys(itertools.chain.from_iterable(disks)))
 
 
-def _whole(name: str, machine: Machine) -> str:
+def whole_disk(name: str, machine: Machine) -> str:
     """The disk that a partition is part of; any other device itself."""
     directory = machine.real(f"/sys/class/block/{name}")
     return directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
 
 
-def _prober(device: str) -> Callable[[], Properties | None]:
-    return lambda: probe(f"/dev/{device.replace('!', '/')}")
-
-
-def _rooms(
+def _spaces(
     devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float
 ) -> dict[str, tuple[int, int]]:
     """(used, free) bytes by mount point, for those that answer."""
     points = {_point(mounts_on(device, Probed(udev[device]), usage)) for device in devices}
-
-    def asker(point: str) -> Callable[[], tuple[int, int] | None]:
-        return lambda: _room(point)
-
-    answers = ask_all({point: asker(point) for point in points if point}, timeout_s)
-    return {point: room for point, room in answers.items() if room}
+    answers = ask_all({point: functools.partial(_space, point) for point in points if point}, timeout_s)
+    return {point: space for point, space in answers.items() if space}
 
 
-def _room(point: str) -> tuple[int, int] | None:
+def _space(point: str) -> tuple[int, int] | None:
     try:
-        room = host.this.room(point)
+        space = host.this.room(point)
     except OSError:
         return None
-    return room.used_bytes, room.free_bytes
+    return space.used_bytes, space.free_bytes
 
 
 def _point(found: list[Mount]) -> str:
@@ -249,7 +239,7 @@ class _Describer:
     machine: Machine
     udev: dict[str, Properties]
     usage: Usage
-    room: dict[str, tuple[int, int]]
+    spaces: dict[str, tuple[int, int]]
     """(used, free) bytes by mount point."""
     by_id: dict[str, list[str]]
     by_partuuid: dict[str, list[str]]
@@ -265,7 +255,7 @@ class _Describer:
             parts = [whole, *parts]
         drive = Drive(
             name=safe(name),
-            size_bytes=number(f"{block}/size") * _SECTOR_BYTES,
+            size_bytes=number(f"{block}/size") * SECTOR_BYTES,
             model=identity.model,
             serial=identity.serial,
             firmware=identity.firmware,
@@ -297,12 +287,12 @@ class _Describer:
         found = content(self.udev[name])
         mounted = mounts_on(name, Probed(self.udev[name]), self.usage)
         point = _point(mounted)
-        used, free = self.room.get(point, (None, None))
+        used, free = self.spaces.get(point, (None, None))
         direct = self.usage.mounts.get(name)
         return Partition(
             name=safe(name),
-            start_bytes=self.machine.number(f"{directory}/start") * _SECTOR_BYTES,
-            size_bytes=self.machine.number(f"{directory}/size") * _SECTOR_BYTES,
+            start_bytes=self.machine.number(f"{directory}/start") * SECTOR_BYTES,
+            size_bytes=self.machine.number(f"{directory}/size") * SECTOR_BYTES,
             stable_name=next(iter(self.by_partuuid.get(name, self.by_id.get(name, ()))), ""),
             filesystem=found.filesystem or (safe(direct[0].kind) if direct else ""),
             label=found.label,

@@ -49,6 +49,11 @@ class Machine(Tree):
 HERE = Machine()
 
 
+def device_node(name: str) -> str:
+    """Path of the device that the kernel calls `name`."""
+    return f"/dev/{name.replace('!', '/')}"
+
+
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
     """What is mounted where, as the kernel tells this process. Paths are its own: make them `safe` before showing."""
     return parse(machine.lines("/proc/self/mountinfo"))

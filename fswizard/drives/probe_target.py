@@ -13,13 +13,14 @@ from pathlib import Path
 
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.drives.disks import drive_of
-from fswizard.drives.machine import HERE, mount_of, mounts
+from fswizard.drives.machine import mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.system import host
+from fswizard.system.block_stats import counters
 
 DEFAULT_TIME_S = 180.0
 LISTEN_BYTES = 512 << 20
@@ -172,6 +173,6 @@ def _write_in_place(descriptor: int) -> None:
 
 
 def _traffic_bytes(name: str) -> int:
-    """Bytes that a disk has read and written since it was attached (Documentation/block/stat)."""
-    fields = HERE.text(f"/sys/block/{name}/stat").split()
-    return (int(fields[2]) + int(fields[6])) * 512 if len(fields) > 6 else 0
+    """Bytes that a disk has read and written since it was attached; 0 where the kernel does not count."""
+    counted = counters(name)
+    return counted.read_bytes + counted.written_bytes if counted else 0

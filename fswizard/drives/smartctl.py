@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all
 from fswizard.drives.identity import identify, known_facts
-from fswizard.drives.machine import HERE, Machine
+from fswizard.drives.machine import HERE, Machine, device_node
 from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
@@ -103,7 +103,7 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
     left_s = deadline - clock.monotonic()
     type_ = ("--device", way) if way else ()
     power = () if wake else ("--nocheck", "standby")
-    argv = ("smartctl", "--json", *asking, *power, *type_, f"/dev/{drive.name.replace('!', '/')}")
+    argv = ("smartctl", "--json", *asking, *power, *type_, device_node(drive.name))
 
     def run() -> _Answer:
         try:

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 INFORMATION = "=== START OF INFORMATION SECTION"
@@ -153,3 +153,14 @@ def _scalar(words: str) -> Any:
     if len(words) > 1 and words[0] == words[-1] == '"':
         return json.loads(words)
     return words
+
+
+def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What stands at `key` of a document, empty where that is no mapping."""
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def rows(value: object) -> Iterator[Mapping[str, Any]]:
+    """The mappings in what should be a list of them."""
+    return (row for row in value if isinstance(row, Mapping)) if isinstance(value, list) else iter(())

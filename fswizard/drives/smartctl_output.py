@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fswizard.drives.smartctl_forms import INFORMATION, VERSION, decoded, documents, holds_documents, parts
+from fswizard.drives.smartctl_forms import (
+    INFORMATION,
+    VERSION,
+    decoded,
+    documents,
+    holds_documents,
+    mapping,
+    parts,
+    rows,
+)
 from fswizard.drives.smartctl_wear import NOT_TOLD, Wear, wear
 from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
 from fswizard.model.text import safe
@@ -68,16 +77,15 @@ def parse_each(output: bytes) -> Iterator[Reading]:
     if not holds_documents(text):
         yield from (Reading(parse_text(part)) for part in parts(text))
         return
-    found = False
+    any_read = False
     try:
         for document in documents(text):
-            found = True
+            any_read = True
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
-        if not found:  # what stands behind the last document does not spoil it
-            yield Reading(
-                SmrFacts("smartctl", problem=safe(f"This is not readable as smartctl's JSON or YAML: {error}"))
-            )
+        if not any_read:  # what stands behind the last document does not spoil it
+            problem = safe(f"This is not readable as smartctl's JSON or YAML: {error}")
+            yield Reading(SmrFacts("smartctl", problem=problem))
 
 
 def parse_text(text: str) -> SmrFacts:
@@ -176,42 +184,44 @@ def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
         return Reading(SmrFacts("smartctl", problem="This is not output of smartctl."))
-    run = _mapping(data, "smartctl")
-    protocol = str(_mapping(data, "device").get("protocol", ""))
+    run = mapping(data, "smartctl")
+    protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
         filter(None, (_string(data, "scsi_vendor", "vendor"), _string(data, "scsi_product", "product")))
     )
     rate = data.get("rotation_rate")
     zoned, zoned_where = _json_zoned(data)
-    messages = " ".join(_messages(run))
+    messages = " ".join(str(message.get("string", "")) for message in rows(run.get("messages")))
+    attributes = rows(mapping(data, "ata_smart_attributes").get("table"))
+    attribute_names = " ".join(str(row.get("name", "")) for row in attributes)
     facts = SmrFacts(
         source="smartctl",
         model=model,
         family=_string(data, "model_family"),
         firmware=_string(data, "firmware_version", "scsi_revision", "revision"),
-        standard=str(_mapping(data, "ata_version").get("string", "")),
+        standard=str(mapping(data, "ata_version").get("string", "")),
         medium=_json_medium(protocol, rate),
-        peripheral=str(_mapping(data, "device_type").get("name", "")).lower(),
+        peripheral=str(mapping(data, "device_type").get("name", "")).lower(),
         zoned=zoned,
         zoned_where=zoned_where,
         recording=_farm_recording(data),
-        trim=_mapping(data, "trim").get("supported") is True,
+        trim=mapping(data, "trim").get("supported") is True,
         trim_where="trim.supported in smartctl's output",
         trim_would_show=_version(run) >= _TRIM_VERSION and protocol == "ATA",
-        flash_attributes=not isinstance(rate, int) and _has_flash_attributes(" ".join(_attribute_names(data))),
+        flash_attributes=not isinstance(rate, int) and _has_flash_attributes(attribute_names),
         bridge=safe(match[0]) if (match := _BRIDGE.search(messages)) else "",
         volume=_VOLUME.search(model) is not None,
         asleep=_ASLEEP.search(messages) is not None or _asleep(data),
         problem=_json_problem(run, model, messages),
     )
-    passed = _mapping(data, "smart_status").get("passed")
+    passed = mapping(data, "smart_status").get("passed")
     return Reading(
         facts,
         serial=_string(data, "serial_number"),
         rpm=rate if isinstance(rate, int) and rate > 1 else None,
         health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
-        temperature_c=_whole(_mapping(data, "temperature").get("current")),
-        power_on_hours=_whole(_mapping(data, "power_on_time").get("hours")),
+        temperature_c=_whole(mapping(data, "temperature").get("current")),
+        power_on_hours=_whole(mapping(data, "power_on_time").get("hours")),
         wear=wear(data),
         version=_version(run),
     )
@@ -226,7 +236,7 @@ def _json_medium(protocol: str, rate: object) -> Medium:
 
 
 def _json_zoned(data: Mapping[str, Any]) -> tuple[Zoned, str]:
-    if zoned := _zoned(str(_mapping(data, "zoned_device").get("capabilities", ""))):
+    if zoned := _zoned(str(mapping(data, "zoned_device").get("capabilities", ""))):
         return zoned, "zoned_device.capabilities in smartctl's output"
     for key, value in data.items():
         if value is True and "zoned_block_capable" in key and (zoned := _zoned(key)):
@@ -243,15 +253,8 @@ def _farm_recording(data: Mapping[str, Any]) -> Recording:
     return ""
 
 
-def _attribute_names(data: Mapping[str, Any]) -> Iterator[str]:
-    table = _mapping(data, "ata_smart_attributes").get("table")
-    for row in table if isinstance(table, list) else ():
-        if isinstance(row, Mapping):
-            yield str(row.get("name", ""))
-
-
 def _asleep(data: Mapping[str, Any]) -> bool:
-    mode = _mapping(data, "power_mode")
+    mode = mapping(data, "power_mode")
     return "STANDBY" in f"{mode.get('name', '')} {mode.get('ata_string', '')}".upper()
 
 
@@ -263,21 +266,9 @@ def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:
     return safe(messages) or "smartctl told no model name."
 
 
-def _messages(run: Mapping[str, Any]) -> Iterator[str]:
-    messages = run.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, Mapping):
-            yield str(message.get("string", ""))
-
-
 def _version(run: Mapping[str, Any]) -> tuple[int, ...]:
     version = run.get("version")
     return tuple(part for part in version if isinstance(part, int)) if isinstance(version, list) else ()
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = data.get(key)
-    return value if isinstance(value, Mapping) else {}
 
 
 def _string(data: Mapping[str, Any], *keys: str) -> str:

@@ -7,14 +7,15 @@ smartctl's database knows the family, of makers that say what they count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fswizard.drives.smartctl_forms import mapping, rows
+from fswizard.system.block_stats import SECTOR_BYTES
+
 NVME_UNIT_BYTES = 512_000
 """NVMe counts what was written in thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
-SECTOR_BYTES = 512
-"""Of the logical sectors that SATA SSDs count in; none has others."""
 _GENERAL, _SECTORS_WRITTEN = 1, 24
 _SOLID_STATE, _PERCENTAGE_USED = 7, 8
 """Page and offset in the device statistics (ACS-4, 9.5)."""
@@ -62,19 +63,19 @@ Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F
 
 def wear(data: Mapping[str, Any]) -> Wear:
     """From a document of any version of smartctl, for any kind of disk."""
-    nvme = _mapping(data, "nvme_smart_health_information_log")
+    nvme = mapping(data, "nvme_smart_health_information_log")
     units = _count(nvme.get("data_units_written"))
     told = Wear(_count(nvme.get("percentage_used")), units * NVME_UNIT_BYTES if units is not None else None)
-    common = Wear(_count(_mapping(data, "endurance_used").get("current_percent")))
+    common = Wear(_count(mapping(data, "endurance_used").get("current_percent")))
     scsi = Wear(_count(data.get("scsi_percentage_used_endurance_indicator")))
     return told.or_else(_statistics(data)).or_else(common).or_else(scsi).or_else(_attributes(data))
 
 
 def _statistics(data: Mapping[str, Any]) -> Wear:
     found = {}
-    for page in _rows(_mapping(data, "ata_device_statistics").get("pages")):
-        for row in _rows(page.get("table")):
-            if _mapping(row, "flags").get("valid") is True:
+    for page in rows(mapping(data, "ata_device_statistics").get("pages")):
+        for row in rows(page.get("table")):
+            if mapping(row, "flags").get("valid") is True:
                 found[page.get("number"), row.get("offset")] = _count(row.get("value"))
     sectors = found.get((_GENERAL, _SECTORS_WRITTEN))
     return Wear(found.get((_SOLID_STATE, _PERCENTAGE_USED)), sectors * SECTOR_BYTES if sectors is not None else None)
@@ -85,24 +86,15 @@ def _attributes(data: Mapping[str, Any]) -> Wear:
     maker = next((maker for maker in _MAKERS if family.startswith(maker.family)), None)
     if maker is None or data.get("rotation_rate") != 0:
         return NOT_TOLD
-    table = _mapping(data, "ata_smart_attributes").get("table")
-    rows = {(row.get("id"), row.get("name")): row for row in _rows(table)}
+    table = mapping(data, "ata_smart_attributes").get("table")
+    named = {(row.get("id"), row.get("name")): row for row in rows(table)}
     *counted, unit_bytes = maker.written
-    remaining = _count(rows.get(maker.remaining, {}).get("value"))
-    written = _count(_mapping(rows.get((counted[0], counted[1]), {}), "raw").get("value"))
+    remaining = _count(named.get(maker.remaining, {}).get("value"))
+    written = _count(mapping(named.get((counted[0], counted[1]), {}), "raw").get("value"))
     return Wear(
         100 - remaining if remaining is not None and remaining <= 100 else None,
         written * unit_bytes if written is not None else None,
     )
-
-
-def _rows(value: object) -> Iterator[Mapping[str, Any]]:
-    return (row for row in value if isinstance(row, Mapping)) if isinstance(value, list) else iter(())
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = data.get(key)
-    return value if isinstance(value, Mapping) else {}
 
 
 def _count(value: object) -> int | None:

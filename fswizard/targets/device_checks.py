@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives import details
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
-from fswizard.drives.machine import Properties
+from fswizard.drives.machine import Properties, device_node
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, Target
@@ -47,8 +47,7 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
     found = []
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
-            path = f"/dev/{name.replace('!', '/')}"
-            found.append(_offer(path, minimum_bytes, drive.health))
+            found.append(_offer(device_node(name), minimum_bytes, drive.health))
     return tuple(found)
 
 
@@ -111,7 +110,7 @@ def _told_apart(found: Sequence[DeviceTarget], typed: str | None) -> list[str | 
         if serial is None:
             raise Refused(
                 f"The serial number of {one.name} is not among those that were typed.",
-                f"Look again which disks they are. It is confirmed with {_identifier(one)}.",
+                f"Look again which disks they are. It is confirmed with {one.identifiers[0]}.",
             )
         rest = rest.replace(f",{serial},", ",", 1)
         each.append(serial)
@@ -134,7 +133,7 @@ def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the devices of `plan` are erased."""
     found = _found(plan)
     verb = "is" if len(found) == 1 else "are"
-    told = ",".join(map(_identifier, found))
+    told = ",".join(one.identifiers[0] for one in found)
     return f"If {_all_named(found)} {verb} meant, confirm it with --erase {shlex.quote(told)}"
 
 
@@ -163,7 +162,7 @@ def questions(plan: Plan) -> tuple[Question, ...]:
 
 
 def _question(found: DeviceTarget) -> Question:
-    identifier = _identifier(found)
+    identifier = found.identifiers[0]
     other = "file's path" if identifier.startswith("/") else "identifier"
     kind = "serial number" if identifier == found.drive.serial else other
     return Question(_all_named([found]), found.identifiers, kind, found.empty)
@@ -193,22 +192,13 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
         if now != (member.number, member.diskseq, member.size_bytes):
             raise Refused(f"{member.path} is not the disk any more that was chosen.", "Make the plan again.")
     if tuple(loss for found in all_found for loss in losses(found)) != plan.losses:
-        raise Refused(
-            f"What lies on {_all_names(all_found)} has changed since the plan was made.", "Make the plan again."
-        )
+        names = ", ".join(found.name for found in all_found)
+        raise Refused(f"What lies on {names} has changed since the plan was made.", "Make the plan again.")
     return tuple(found.properties[found.name] for found in all_found)
 
 
 def _found(plan: Plan) -> list[DeviceTarget]:
     return [find_device(member.path) for member in plan.target.members]
-
-
-def _identifier(found: DeviceTarget) -> str:
-    return found.identifiers[0]
-
-
-def _all_names(found: Sequence[DeviceTarget]) -> str:
-    return ", ".join(one.name for one in found)
 
 
 def _all_named(found: Sequence[DeviceTarget]) -> str:
