@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fswizard.model.recipe import Program
-from fswizard.system import commands, host
+from fswizard.system import host
 from fswizard.system.host import Distribution
 
 _UTIL_LINUX = {"": "util-linux"}
@@ -80,10 +80,6 @@ def unattended_commands(packages: Iterable[str], system: Distribution | None = N
         return ()
     refresh = ((*_as_root(), manager.program, *manager.refresh),) if manager.refresh else ()
     return (*refresh, (*_as_root(), manager.program, *manager.install, *manager.unattended, *names))
-
-
-def installed(program: Program) -> bool:
-    return commands.find(program.name) is not None
 
 
 def install_hint(package: str) -> str:

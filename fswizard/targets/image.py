@@ -18,10 +18,11 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
-from fswizard.system import clock, commands, host
+from fswizard.system import clock, host
 from fswizard.system.process import Finished, Process
 from fswizard.targets import scratch_file
 from fswizard.targets.channel import HelperFailed
+from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed, require_no_errors
@@ -110,25 +111,15 @@ class ImageContext:
         return finished
 
 
-class BareContext:
+class BareContext(DirectoryContext):
     """The image file itself, as the nearest thing to the bare device that the user may write."""
 
     def __init__(self, image: str, scratch: str) -> None:
-        self.directory = str(Path(image).parent)
-        self.scratch = scratch
+        super().__init__(str(Path(image).parent), scratch, set())
         self.devices = ()
-        self.laid_out: set[str] = set()
-
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> Process:
-        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def remount(self) -> None:
         return
-
-    async def used_bytes(self) -> None:
-        return None
 
 
 class ScratchImages:

@@ -84,15 +84,6 @@ REASONS: Mapping[State, str] = {
 AS_YOURSELF = "Start fswizard as yourself: it calls sudo or pkexec where it needs root."
 
 
-@dataclass(frozen=True, slots=True)
-class HelperSource:
-    """The copy of the helper that root would run."""
-
-    path: Path
-    trusted: bool
-    """Nobody but root can change it. Else whoever can change this program's files can become root with it."""
-
-
 def state(needed: Purpose = IMAGES) -> State:
     """`sudo` works without a question, `sudo-asks` may want a password, and `sudo-refuses` will have none.
 
@@ -158,26 +149,15 @@ def missing(found: State, needed: Purpose = IMAGES) -> Missing:
             f"{needed.text} needs a rule of its own in sudoers.",
             f"Start fswizard in a terminal, or {allow}. {needed.otherwise}",
         )
-    if found == "sudo-refuses":
-        return Missing(
-            f"{needed.text} needs root, and sudo is not allowed to start it for you.",
-            f"Root can {allow}. {needed.otherwise}",
-        )
-    if found == "sudo-asks":
-        return Missing(
-            f"{needed.text} needs root, and sudo did not give it.",
-            f"Run `sudo -v` in this terminal first, or log in as root. {needed.otherwise}",
-        )
-    if found == "unknown-caller":
-        return Missing(
-            f"{needed.text} needs root, and fswizard runs as root for somebody else.",
-            f"{AS_YOURSELF} {needed.otherwise}",
-            _who_else(),
-        )
-    return Missing(
-        f"{needed.text} needs root, and sudo is not installed.",
-        f"Install sudo, or log in as root and start fswizard there. {needed.otherwise}",
-    )
+    reasons: Mapping[State, tuple[str, str]] = {
+        "sudo-refuses": ("sudo is not allowed to start it for you", f"Root can {allow}."),
+        "sudo-asks": ("sudo did not give it", "Run `sudo -v` in this terminal first, or log in as root."),
+        "unknown-caller": ("fswizard runs as root for somebody else", AS_YOURSELF),
+        "none": ("sudo is not installed", "Install sudo, or log in as root and start fswizard there."),
+    }
+    reason, hint = reasons.get(found, reasons["none"])
+    details = _who_else() if found == "unknown-caller" else ""
+    return Missing(f"{needed.text} needs root, and {reason}.", f"{hint} {needed.otherwise}", details)
 
 
 def _who_else() -> str:
@@ -189,12 +169,14 @@ def _who_else() -> str:
     return ""
 
 
-def privileged_path() -> HelperSource:
-    """The installed copy where it is root's alone and speaks our protocol, else the one of this package."""
+def privileged_path() -> Path:
+    """The installed copy where it is root's alone and speaks our protocol, else the one of this package.
+
+    Whoever can change this program's files can become root with the latter.
+    """
     if is_roots_alone(INSTALLED) and protocol_version(INSTALLED) == protocol.VERSION:
-        return HelperSource(INSTALLED, trusted=True)
-    own = Path(privileged.__file__).resolve().parent
-    return HelperSource(own, is_roots_alone(own))
+        return INSTALLED
+    return Path(privileged.__file__).resolve().parent
 
 
 def is_roots_alone(directory: Path) -> bool:
@@ -218,8 +200,8 @@ def protocol_version(directory: Path) -> int | None:
 def helper_command(*words: str) -> tuple[str, ...]:
     """The helper's command line for a right, as sudoers and polkit see it: short for the installed copy."""
     source, interpreter = privileged_path(), python()
-    program = source.path / "__main__.py"
-    if source.path == INSTALLED and interpreter == SYSTEM_PYTHON and os.access(program, os.X_OK):
+    program = source / "__main__.py"
+    if source == INSTALLED and interpreter == SYSTEM_PYTHON and os.access(program, os.X_OK):
         return (str(program), *words)
     return (interpreter, *PYTHON_OPTIONS, str(program), *words)
 

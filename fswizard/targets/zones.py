@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -49,13 +49,6 @@ def _obstacle(filesystem: Filesystem, target: Target) -> str:
 
 def _starts_conventionally(path: str) -> bool:
     """Also where the disk cannot be asked: then mkfs finds out."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return True
-    try:
-        return block_device.is_conventional(descriptor, 0)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as disk:
+        return block_device.is_conventional(disk.fileno(), 0)
+    return True

@@ -189,11 +189,6 @@ def test_who_may_not_use_sudo_is_told_what_works_without(nobody: User) -> None:
     assert "--target dir:" in said
 
 
-def test_a_copy_that_the_user_can_change_is_not_called_trusted(trusted: User) -> None:
-    look = "from fswizard.targets import privilege; print(privilege.privileged_path())"
-    assert "trusted=False" in trusted.run(look)
-
-
 def _alive(pids: set[int]) -> list[int]:
     return [
         pid
