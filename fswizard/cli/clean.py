@@ -16,12 +16,12 @@ class Clean(Command):
     """Removes scratch images and directories of runs that were killed. Runs that are alive are left alone."""
 
     def main(self) -> int:
-        found = leftovers()
-        if not found:
+        dead = leftovers()
+        if not dead:
             print("Nothing was left behind.", file=sys.stderr)
         code = ExitCode.OK
-        for leftover in found:
-            size, there = size_text(leftover.size_bytes), leftover.found
+        for leftover in dead:
+            size, there = size_text(leftover.size_bytes), leftover.present
             try:
                 if leftover.needs_root:
                     privilege.authorise()

@@ -29,11 +29,11 @@ class Drives(Command):
     wake = cli.Flag("--wake", help="wake disks that are in standby")
 
     def main(self) -> int:
-        found = inventory()
+        listed = inventory()
         if sys.stderr.isatty():
-            print(f"Asking {len(found)} disks through smartctl …", file=sys.stderr)
-        known = {drive.name: drive for drive in details_each(found, timeout_s=_TIMEOUT_S, wake=self.wake)}
-        drives = [known[drive.name] for drive in found]
+            print(f"Asking {len(listed)} disks through smartctl …", file=sys.stderr)
+        known = {drive.name: drive for drive in details_each(listed, timeout_s=_TIMEOUT_S, wake=self.wake)}
+        drives = [known[drive.name] for drive in listed]
         if self.json:
             print(json.dumps([_document(drive) for drive in drives], indent=1, ensure_ascii=False))
         else:
@@ -75,8 +75,8 @@ def _condition(drive: Drive) -> Iterator[str]:
 
 def _partition(partition: Partition) -> Iterator[str]:
     label = f'"{partition.label}"' if partition.label else ""
-    room = f"{size_text(partition.free_bytes)} free" if partition.free_bytes is not None else ""
-    words = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), room)
+    free = f"{size_text(partition.free_bytes)} free" if partition.free_bytes is not None else ""
+    words = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), free)
     yield "  " + "  ".join(word for word in words if word)
     for use in partition.uses:
         yield from textwrap.wrap(f"{use.text}. {use.hint}", 76, initial_indent="    ", subsequent_indent="    ")

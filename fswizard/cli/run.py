@@ -110,8 +110,8 @@ class Run(_Choosing):
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
             raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
-        found = take_up(results.find(self.resume), time_limit_s=limit_s)
-        return Session(found.plan, found.path, earlier=found.earlier)
+        resumption = take_up(results.find(self.resume), time_limit_s=limit_s)
+        return Session(resumption.plan, resumption.path, earlier=resumption.earlier)
 
     def _run(self, session: Session) -> int:
         path = session.path

@@ -37,7 +37,7 @@ _MAXIMUM_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One of the things that were asked about."""
+    """One disk, file or name that was asked about."""
 
     source: str
     model: str

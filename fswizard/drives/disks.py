@@ -1,4 +1,4 @@
-"""The disks of this machine, told without asking them anything: what the kernel and udev already know."""
+"""The disks of this machine, without asking them anything: what the kernel and udev already know."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _listed(machine: Machine) -> Iterable[str]:
         if machine.number(f"{block}/hidden"):  # one path of an NVMe disk whose head is listed
             continue
         if name.startswith("dm-") and not machine.text(f"{block}/dm/uuid").startswith("mpath-"):
-            continue  # volumes are told as uses of the disks below them
+            continue  # volumes are listed as uses of the disks below them
         if name.startswith("loop") and (machine.number(f"{block}/ro") or machine.number(f"{block}/loop/autoclear")):
             continue  # snaps, mounted images, the scratch image of a run: nobody attached them as disks
         yield name
@@ -190,7 +190,7 @@ def _spaces(
 
 def _space(point: str) -> tuple[int, int] | None:
     try:
-        space = host.this.room(point)
+        space = host.this.space(point)
     except OSError:
         return None
     return space.used_bytes, space.free_bytes
@@ -223,18 +223,18 @@ def _link_rank(path: str) -> tuple[int, int, str]:
 
 def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
     """Nothing is called empty that could not be looked at."""
-    told = []
+    sentences = []
     if names := ", ".join(sorted(late)):
-        told.append(f"{names} did not answer in time: what lies there is not known.")
+        sentences.append(f"{names} did not answer in time: what lies there is not known.")
     if names := ", ".join(sorted(unseen)):
         why = "blkid failed there" if os.geteuid() == 0 else "which takes root here"
-        told.append(f"{names} could not be looked at, {why}: what lies there is not known.")
-    return " ".join(told)
+        sentences.append(f"{names} could not be looked at, {why}: what lies there is not known.")
+    return " ".join(sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class _Describer:
-    """Everything that was read, ready to be told drive by drive."""
+    """Everything that was read, described drive by drive."""
 
     machine: Machine
     udev: dict[str, Properties]

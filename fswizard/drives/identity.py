@@ -65,7 +65,7 @@ class Identity:
 
 
 def identify(name: str, machine: Machine, udev: Properties) -> Identity:
-    """Everything that can be told without asking the disk."""
+    """Everything that is known without asking the disk."""
     block = f"/sys/block/{name}"
     bus = _bus(name, machine)
     page = parse_identify(machine.bytes(f"{block}/device/vpd_pg89"))

@@ -55,7 +55,7 @@ def device_node(name: str) -> str:
 
 
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
-    """What is mounted where, as the kernel tells this process. Paths are its own: make them `safe` before showing."""
+    """What is mounted where, as this process sees it. Paths are its own: make them `safe` before showing."""
     return parse(machine.lines("/proc/self/mountinfo"))
 
 

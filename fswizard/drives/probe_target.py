@@ -36,7 +36,7 @@ _MAXIMUM_BYTES = 40 << 30
 _IN_PLACE = ("ext2", "ext3", "ext4", "xfs", "jfs", "vfat", "exfat", "ntfs3", "btrfs")
 """Filesystems that overwrite in place; btrfs does so for a file marked for it."""
 _RESERVING = ("ext4", "xfs", "btrfs")
-"""Those that reserve room without writing it, so that the cliff can be pressed for."""
+"""Those that reserve space without writing it, so that the cliff can be pressed for."""
 _FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS, _FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 _FOREIGN_SHARE = 0.25
 """So much more than the probe's own traffic means that somebody else was at work."""
@@ -115,7 +115,7 @@ def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
         raise UsageError(f"On {safe(kind)} writes do not go where they are aimed: the probe would tell nothing.", hint)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UsageError(f"{safe(directory)} cannot be written to.", "Name a directory of your own on that disk.")
-    quarter = host.this.room(directory).free_bytes // 4
+    quarter = host.this.space(directory).free_bytes // 4
     listen = _whole_blocks(min(LISTEN_BYTES, maximum_bytes // 4, quarter))
     if listen < MINIMUM_BYTES:
         hint = f"{size_text(4 * MINIMUM_BYTES)} have to be free, and to be written at least."

@@ -34,7 +34,7 @@ class _Answer:
     """Which evidence could not be had, and why; empty when the disk answered."""
     hint: str = ""
     through: str = ""
-    """Type of device that smartctl had to be told."""
+    """Type of device that smartctl needed to be given."""
 
 
 def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
@@ -133,8 +133,10 @@ def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool)
     reading = answer.reading
     if reading is None or reading.facts.medium != "solid-state":
         return answer
-    told = _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading
-    return replace(answer, reading=replace(reading, wear=told.wear.or_else(reading.wear))) if told else answer
+    statistics = _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading
+    return (
+        replace(answer, reading=replace(reading, wear=statistics.wear.or_else(reading.wear))) if statistics else answer
+    )
 
 
 def _explained(drive: Drive, answer: _Answer) -> _Answer:
@@ -152,24 +154,24 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
     return _Answer(missing=facts.problem, hint="`smartctl --scan-open` may tell how to reach the disk.")
 
 
-def _merged(known: SmrFacts, told: SmrFacts) -> SmrFacts:
-    """What the kernel knows and what smartctl was told, about the same disk."""
+def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
+    """What the kernel knows and what smartctl answered, about the same disk."""
     return replace(
         known,
-        model=told.model or known.model,
-        family=told.family,
-        firmware=told.firmware or known.firmware,
-        standard=told.standard,
-        medium=told.medium or known.medium,
-        peripheral=told.peripheral,
-        zoned=known.zoned or told.zoned,
-        zoned_where=known.zoned_where if known.zoned else told.zoned_where,
-        recording=told.recording,
-        trim=known.trim or told.trim,
-        trim_where=known.trim_where if known.trim else told.trim_where,
-        trim_would_show=known.trim_would_show or told.trim_would_show,
-        flash_attributes=told.flash_attributes,
-        volume=known.volume or told.volume,
+        model=answer.model or known.model,
+        family=answer.family,
+        firmware=answer.firmware or known.firmware,
+        standard=answer.standard,
+        medium=answer.medium or known.medium,
+        peripheral=answer.peripheral,
+        zoned=known.zoned or answer.zoned,
+        zoned_where=known.zoned_where if known.zoned else answer.zoned_where,
+        recording=answer.recording,
+        trim=known.trim or answer.trim,
+        trim_where=known.trim_where if known.trim else answer.trim_where,
+        trim_would_show=known.trim_would_show or answer.trim_would_show,
+        flash_attributes=answer.flash_attributes,
+        volume=known.volume or answer.volume,
     )
 
 

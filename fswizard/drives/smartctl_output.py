@@ -17,7 +17,7 @@ from fswizard.drives.smartctl_forms import (
     parts,
     rows,
 )
-from fswizard.drives.smartctl_wear import NOT_TOLD, Wear, wear
+from fswizard.drives.smartctl_wear import NOT_REPORTED, Wear, wear
 from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
 from fswizard.model.text import safe
 
@@ -55,10 +55,10 @@ class Reading:
     serial: str = ""
     rpm: int | None = None
     health: str = ""
-    """`good`, `failing`, or empty when it was not told."""
+    """`good`, `failing`, or empty when it was not reported."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
-    wear: Wear = NOT_TOLD
+    wear: Wear = NOT_REPORTED
     version: tuple[int, ...] = ()
     """Of smartctl, where the output is JSON."""
 

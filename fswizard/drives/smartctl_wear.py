@@ -23,7 +23,7 @@ _SOLID_STATE, _PERCENTAGE_USED = 7, 8
 
 @dataclass(frozen=True, slots=True)
 class Wear:
-    """What a disk tells of it; None where it does not."""
+    """None where the disk does not report it."""
 
     life_used_percent: int | None = None
     written_bytes: int | None = None
@@ -36,7 +36,7 @@ class Wear:
         )
 
 
-NOT_TOLD = Wear()
+NOT_REPORTED = Wear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def wear(data: Mapping[str, Any]) -> Wear:
     """From a document of any version of smartctl, for any kind of disk."""
     nvme = mapping(data, "nvme_smart_health_information_log")
     units = _count(nvme.get("data_units_written"))
-    told = Wear(_count(nvme.get("percentage_used")), units * NVME_UNIT_BYTES if units is not None else None)
+    own = Wear(_count(nvme.get("percentage_used")), units * NVME_UNIT_BYTES if units is not None else None)
     common = Wear(_count(mapping(data, "endurance_used").get("current_percent")))
     scsi = Wear(_count(data.get("scsi_percentage_used_endurance_indicator")))
-    return told.or_else(_statistics(data)).or_else(common).or_else(scsi).or_else(_attributes(data))
+    return own.or_else(_statistics(data)).or_else(common).or_else(scsi).or_else(_attributes(data))
 
 
 def _statistics(data: Mapping[str, Any]) -> Wear:
@@ -85,7 +85,7 @@ def _attributes(data: Mapping[str, Any]) -> Wear:
     family = str(data.get("model_family", ""))
     maker = next((maker for maker in _MAKERS if family.startswith(maker.family)), None)
     if maker is None or data.get("rotation_rate") != 0:
-        return NOT_TOLD
+        return NOT_REPORTED
     table = mapping(data, "ata_smart_attributes").get("table")
     named = {(row.get("id"), row.get("name")): row for row in rows(table)}
     *counted, unit_bytes = maker.written

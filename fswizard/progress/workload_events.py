@@ -1,4 +1,4 @@
-"""What a workload tells while it runs, and its throughput second by second, gathered from that."""
+"""What a workload reports while it runs, and its throughput second by second, gathered from that."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ Tell = Callable[[WorkloadEvent], None]
 
 
 class SeriesRecorder:
-    """Takes what is told of the measured part, which begins with the first call of `begin`."""
+    """Takes the progress of the measured part, which begins with the first call of `begin`."""
 
     def __init__(self) -> None:
         self.unit: Literal["B/s", "1/s"] = "B/s"
-        """Of the first rate; what is told in another one later, as by the sync at the end, is left out."""
+        """Of the first rate; what comes in another one later, as by the sync at the end, is left out."""
         self._began_s: float | None = None
         self._seconds: defaultdict[int, list[float]] = defaultdict(list)
 

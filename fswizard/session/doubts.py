@@ -112,9 +112,9 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
 def _cached(plan: Plan) -> Iterator[Doubt]:
     buffered = [w for w in plan.recipe.workloads if not w.job.direct]
     memory = host.this.memory_bytes()
-    rooms = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
-    room_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(rooms)
-    if buffered and room_bytes < 2 * memory:
+    spaces = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
+    space_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(spaces)
+    if buffered and space_bytes < 2 * memory:
         yield Doubt(
             "fits-in-memory",
             f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory ({size_text(memory)}), "

@@ -39,11 +39,11 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
         (place / "files").mkdir()
         context = DirectoryContext(str(place / "files"), str(place), set())
         with suppress(WorkloadFailed):
-            told: list[WorkloadEvent] = []
-            await run(job, context, told.append, seed=plan.seed)
-            for what in told:
-                if isinstance(what, Measured) and what.metric in BUILT_IN_RATES:
-                    emitter.sample(RATE_IN_MEMORY, what.value, workload=workload.name)
+            events: list[WorkloadEvent] = []
+            await run(job, context, events.append, seed=plan.seed)
+            for event in events:
+                if isinstance(event, Measured) and event.metric in BUILT_IN_RATES:
+                    emitter.sample(RATE_IN_MEMORY, event.value, workload=workload.name)
         await journal.remove_directory(place)
 
 
@@ -51,7 +51,7 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
     """The workloads whose limit can be measured here, each with the job that does so."""
     if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK):
         return
-    most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.room(MEMORY).free_bytes)
+    most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.space(MEMORY).free_bytes)
     for workload in recipe.workloads:
         small = workload.job.small(FILES, SECONDS)
         if small is not None and small[1] <= most_bytes:

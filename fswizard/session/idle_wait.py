@@ -91,12 +91,12 @@ async def _somebody_waits() -> bool:
 
 def worked_s() -> dict[str, float]:
     """Seconds for which each thread of this program has run, or waited for a processor (kernel: sched-stats.rst)."""
-    found = {}
+    seconds = {}
     for thread in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):  # it ended meanwhile
             ran, waited, _ = Path(f"/proc/self/task/{thread}/schedstat").read_text().split()
-            found[thread] = (int(ran) + int(waited)) / 1e9
-    return found
+            seconds[thread] = (int(ran) + int(waited)) / 1e9
+    return seconds
 
 
 class Heartbeat:

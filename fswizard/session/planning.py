@@ -181,8 +181,8 @@ def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate
         candidates = parse_candidates("; ".join(names))
     except UsageError as error:
         raise UsageError(f"{recipe.source}: '{key}': {error.message}", error.hint) from error
-    roomy = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
-    return (roomy or candidates) if target.others else candidates
+    large_enough = tuple(c for c in candidates if target.room_bytes(c.array) >= recipe.image_bytes)
+    return (large_enough or candidates) if target.others else candidates
 
 
 def _usable(states: Sequence[tuple[Candidate, Availability]]) -> list[tuple[Candidate, Availability]]:

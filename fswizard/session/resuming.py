@@ -55,15 +55,15 @@ def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
 
 def resumable() -> tuple[Entry, ...]:
     """The newest of the runs that can go on, newest first; a few at most."""
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for entry in results.all_results():
-        if len(found) < LONGEST_LIST and (entry.ending is None or entry.ending.outcome != "finished"):
+        if len(entries) < LONGEST_LIST and (entry.ending is None or entry.ending.outcome != "finished"):
             try:
                 take_up(entry.path)
             except FswizardError:
                 continue
-            found.append(entry)
-    return tuple(found)
+            entries.append(entry)
+    return tuple(entries)
 
 
 def last_round(earlier: Result) -> int:
@@ -107,7 +107,7 @@ def _check_incomplete(earlier: Result) -> None:
 
 
 def _check_candidate(candidate: Candidate, plan: Plan) -> None:
-    """Made exactly as it was: the parts of a run must be of the same thing."""
+    """Made exactly as it was: all parts of a run must measure the same filesystem."""
     known = parse_candidate(candidate.name).on(len(plan.target.members))
     if _as_made(known) != _as_made(candidate):
         raise UsageError(

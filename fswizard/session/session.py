@@ -1,4 +1,4 @@
-"""One run of a plan, told as events."""
+"""One run of a plan, as events."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Session:
             self._main.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Carry out the plan and tell what happens. The last event is RunEnded, unless the loop is left before."""
+        """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
         self._writer = ResultWriter(self.path, resumed_after_s=self._earlier.elapsed_s if self._earlier else None)
         self._main = asyncio.create_task(self._run())
         try:

@@ -18,8 +18,8 @@ from fswizard.targets import CandidateFailed, PreparedTarget, ScratchImages
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""
-TELL_EVERY_S = 0.1
-"""Progress is told ten times a second at most."""
+EMIT_EVERY_S = 0.1
+"""Progress is emitted ten times a second at most."""
 
 
 async def run_trial(plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter) -> bool:
@@ -67,7 +67,7 @@ async def run_bare(plan: Plan, images: ScratchImages, emitter: Emitter) -> None:
             emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
                            expected_s=workload.seconds)  # fmt: skip
             try:
-                await _tell_all(workload, context, emitter, seed=plan.seed, bare=True)
+                await _emit_all(workload, context, emitter, seed=plan.seed, bare=True)
             except WorkloadFailed as problem:
                 await images.check_device(reading=problem.kind in ("EIO", "EROFS"))
                 raise RunFailed(
@@ -81,7 +81,7 @@ async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    before = await _tell_all(workload, context, emitter, seed=plan.seed + trial.round, bare=False)
+    before = await _emit_all(workload, context, emitter, seed=plan.seed + trial.round, bare=False)
     used_bytes = await context.used_bytes()
     after = _counters(context)
     if before and after:
@@ -95,36 +95,36 @@ def _counters(context: WorkloadContext) -> block_stats.Counters | None:
     return block_stats.counters(*context.devices)
 
 
-async def _tell_all(
+async def _emit_all(
     workload: Workload, context: WorkloadContext, emitter: Emitter, *, seed: int, bare: bool
 ) -> block_stats.Counters | None:
-    """Run `workload` in `context` and turn what it tells into events.
+    """Run `workload` in `context` and turn its events into those of the run.
 
     What the device had counted when the preparation was over, where it counts.
     """
-    text, told_at, series = workload.title, 0.0, SeriesRecorder()
+    text, emitted_at, series = workload.title, 0.0, SeriesRecorder()
     counted: block_stats.Counters | None = None
 
-    def tell(what: WorkloadEvent) -> None:
-        nonlocal text, told_at, counted
-        if isinstance(what, Doing):
-            if what.measured:
+    def emit(event: WorkloadEvent) -> None:
+        nonlocal text, emitted_at, counted
+        if isinstance(event, Doing):
+            if event.measured:
                 counted = counted or _counters(context)
                 series.begin(clock.monotonic())
-            text = what.text
+            text = event.text
             emitter.progress(text, Progress(None))
-        elif isinstance(what, Progress):
-            series.take(what, clock.monotonic())
-            if clock.monotonic() - told_at >= TELL_EVERY_S:
-                told_at = clock.monotonic()
-                emitter.progress(text, what)
-        elif isinstance(what, Ran):
-            emitter.command_ended(what.finished)
+        elif isinstance(event, Progress):
+            series.take(event, clock.monotonic())
+            if clock.monotonic() - emitted_at >= EMIT_EVERY_S:
+                emitted_at = clock.monotonic()
+                emitter.progress(text, event)
+        elif isinstance(event, Ran):
+            emitter.command_ended(event.finished)
         else:
-            primary = what.metric.name == workload.metric.name
-            emitter.sample(what.metric, what.value, workload=workload.name, primary=primary)
+            primary = event.metric.name == workload.metric.name
+            emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)
 
-    await run(workload.job, context, tell, seed=seed, bare=bare)
+    await run(workload.job, context, emit, seed=seed, bare=bare)
     if series.rates:
         emitter.throughput(series.unit, series.rates, workload=workload.name)
     return counted

@@ -21,9 +21,9 @@ class Counters:
 
 def counters(*names: str) -> Counters | None:
     """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""
-    found = [_counters(name) for name in names]
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
+    counted = [_counters(name) for name in names]
+    known = [one for one in counted if one is not None]
+    if not known or len(known) < len(counted):
         return None
     return Counters(
         sum(one.read_bytes for one in known),

@@ -37,7 +37,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Space:
     """How full a filesystem is."""
 
     total_bytes: int
@@ -52,11 +52,11 @@ class Host:
 
     root: Path = Path("/")
 
-    def room(self, directory: str | Path) -> Room:
+    def space(self, directory: str | Path) -> Space:
         """Of the filesystem that `directory` lies on. OSError where it cannot be asked."""
-        found = os.statvfs(directory)
-        used = (found.f_blocks - found.f_bfree) * found.f_frsize
-        return Room(found.f_blocks * found.f_frsize, used, found.f_bavail * found.f_frsize)
+        status = os.statvfs(directory)
+        used = (status.f_blocks - status.f_bfree) * status.f_frsize
+        return Space(status.f_blocks * status.f_frsize, used, status.f_bavail * status.f_frsize)
 
     def memory_bytes(self) -> int:
         """Size of the main memory."""

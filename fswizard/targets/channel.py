@@ -104,7 +104,7 @@ class HelperProcess:
             raise self._channel.waits_for_disk from None
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """What the helper tells of it."""
+        """What the helper says of it."""
         if "ended" in message:
             self.end(message["ended"])
         elif message["output"] == "stdout":
@@ -189,7 +189,7 @@ class Channel:
         try:
             sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
             self._line.sendall(message[sent:])
-        except OSError:  # it has ended, which its reader tells
+        except OSError:  # it has ended, which its reader reports
             pass
         finally:
             if given is not None:
@@ -206,9 +206,9 @@ class Channel:
         except Refused as refused:
             raise Missing(refused.message, privilege.AS_YOURSELF) from None
         except (RunFailed, asyncio.TimeoutError):
-            found = await asyncio.to_thread(privilege.state, needed)
-            if found not in privilege.READY:
-                raise privilege.missing(found, needed) from None
+            state = await asyncio.to_thread(privilege.state, needed)
+            if state not in privilege.READY:
+                raise privilege.missing(state, needed) from None
             raise Missing(
                 "The privileged helper could not be started.",
                 f"It needs root with the right to mount, which a container may lack. {needed.otherwise}",

@@ -166,14 +166,14 @@ def _require_image_fits(member: Member, plan: Plan) -> str:
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
-    """The disk that a target lies on; several as one, None where it cannot be told.
+    """The disk that a target lies on; several as one, None where it is not known.
 
     `otherwise` is where to look for a target without a path of its own. With `asking` each disk is asked about itself,
     shingles above all, as far as it answers soon.
     """
     paths = dict.fromkeys(member.path or otherwise for member in target.members)
-    found = {drive.name: drive for path in paths if (drive := place_of(path)) is not None}
-    drives = [details(drive, timeout_s=DISK_ANSWERS_S) if asking else drive for drive in found.values()]
+    by_name = {drive.name: drive for path in paths if (drive := place_of(path)) is not None}
+    drives = [details(drive, timeout_s=DISK_ANSWERS_S) if asking else drive for drive in by_name.values()]
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
 
 

@@ -23,7 +23,7 @@ from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import require_no_errors
 
 WIPE_LIMIT_S = 10.0
-"""So long is tried at the end of a run; then the user is told that the last filesystem is still there."""
+"""So long is tried at the end of a run; then a doubt says that the last filesystem is still there."""
 
 
 class PreparedDevices(PreparedImage):

@@ -44,19 +44,21 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
 
     Its health is taken from `drive`. What is gone meanwhile is left out.
     """
-    found = []
+    offered = []
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
-            found.append(_offer(device_node(name), minimum_bytes, drive.health))
-    return tuple(found)
+            offered.append(_offer(device_node(name), minimum_bytes, drive.health))
+    return tuple(offered)
 
 
 def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
-    found = find_device(path)
-    found = replace(found, drive=replace(found.drive, health=health))
-    refused = _refusal(found, None, minimum_bytes)
-    identifier = next(iter(found.identifiers), "")
-    return Offer(found.path, found.name, found.size_bytes, found.whole, found.empty, losses(found), identifier, refused)
+    device = find_device(path)
+    device = replace(device, drive=replace(device.drive, health=health))
+    refused = _refusal(device, None, minimum_bytes)
+    identifier = next(iter(device.identifiers), "")
+    return Offer(
+        device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), identifier, refused
+    )
 
 
 def plan_devices(paths: Sequence[str], serials: str | None, needed_bytes: int) -> tuple[Target, tuple[str, ...]]:
@@ -65,52 +67,53 @@ def plan_devices(paths: Sequence[str], serials: str | None, needed_bytes: int) -
     `serials` is what was typed to confirm them, of several with commas between. Without it the plan can be shown;
     `require_confirmation` keeps it from being carried out.
     """
-    found = [find_device(path) for path in paths]
-    found = [replace(one, drive=replace(one.drive, health=details(one.drive).health)) for one in found]
-    _require_apart(found)
-    typed = _told_apart(found, serials)
-    for one, serial in zip(found, typed):
-        _refuse(one, serial, needed_bytes // len(found))
+    devices = [find_device(path) for path in paths]
+    devices = [replace(device, drive=replace(device.drive, health=details(device.drive).health)) for device in devices]
+    _require_apart(devices)
+    typed = _serial_of_each(devices, serials)
+    for device, serial in zip(devices, typed):
+        _refuse(device, serial, needed_bytes // len(devices))
     first, *others = (
-        Member(one.path, one.size_bytes, "", one.number, one.diskseq, serial or "") for one, serial in zip(found, typed)
+        Member(device.path, device.size_bytes, "", device.number, device.diskseq, serial or "")
+        for device, serial in zip(devices, typed)
     )
     target = Target(
         "device", first.path, first.size_bytes, "", first.number, first.diskseq, first.identifier, tuple(others)
     )
-    return target, tuple(loss for one in found for loss in losses(one))
+    return target, tuple(loss for device in devices for loss in losses(device))
 
 
-def _require_apart(found: Sequence[DeviceTarget]) -> None:
+def _require_apart(devices: Sequence[DeviceTarget]) -> None:
     """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
-    for one, other in itertools.combinations(found, 2):
-        if one.name == other.name:
-            raise Refused(f"{one.name} was named twice.", "Name each device once.")
-        if one.disk == other.disk:
+    for device, other in itertools.combinations(devices, 2):
+        if device.name == other.name:
+            raise Refused(f"{device.name} was named twice.", "Name each device once.")
+        if device.disk == other.disk:
             raise Refused(
-                f"{one.name} and {other.name} are on the same disk ({one.disk}): they would fail together, and what is "
-                "measured over them says nothing about several disks.",
+                f"{device.name} and {other.name} are on the same disk ({device.disk}): they would fail together, and "
+                "what is measured over them says nothing about several disks.",
                 "Name whole disks, or partitions of different ones.",
             )
-    for one in found:
-        if len(found) > 1 and one.drive.zone_model == "host-managed":
+    for device in devices:
+        if len(devices) > 1 and device.drive.zone_model == "host-managed":
             raise Refused(
-                f"{one.disk} has zones that must be written in order; arrays of such disks are not measured.",
+                f"{device.disk} has zones that must be written in order; arrays of such disks are not measured.",
                 "Measure it alone: --target device:PATH.",
             )
 
 
-def _told_apart(found: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
+def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
     """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
     left over or missing."""
-    if typed is None or len(found) == 1:
-        return [typed for _ in found]
+    if typed is None or len(devices) == 1:
+        return [typed for _ in devices]
     rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str | None]()
-    for one in found:
-        serial = next((i for i in sorted(one.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
+    for device in devices:
+        serial = next((i for i in sorted(device.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
         if serial is None:
             raise Refused(
-                f"The serial number of {one.name} is not among those that were typed.",
-                f"Look again which disks they are. It is confirmed with {one.identifiers[0]}.",
+                f"The serial number of {device.name} is not among those that were typed.",
+                f"Look again which disks they are. It is confirmed with {device.identifiers[0]}.",
             )
         rest = rest.replace(f",{serial},", ",", 1)
         each.append(serial)
@@ -131,10 +134,10 @@ def require_confirmation(plan: Plan) -> None:
 
 def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the devices of `plan` are erased."""
-    found = _found(plan)
-    verb = "is" if len(found) == 1 else "are"
-    told = ",".join(one.identifiers[0] for one in found)
-    return f"If {_all_named(found)} {verb} meant, confirm it with --erase {shlex.quote(told)}"
+    devices = _devices(plan)
+    verb = "is" if len(devices) == 1 else "are"
+    serials = ",".join(device.identifiers[0] for device in devices)
+    return f"If {_descriptions(devices)} {verb} meant, confirm it with --erase {shlex.quote(serials)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +161,20 @@ class Question:
 
 def questions(plan: Plan) -> tuple[Question, ...]:
     """What to ask before the devices of `plan` are erased, one question for each."""
-    return tuple(map(_question, _found(plan)))
+    return tuple(map(_question, _devices(plan)))
 
 
-def _question(found: DeviceTarget) -> Question:
-    identifier = found.identifiers[0]
+def _question(device: DeviceTarget) -> Question:
+    identifier = device.identifiers[0]
     other = "file's path" if identifier.startswith("/") else "identifier"
-    kind = "serial number" if identifier == found.drive.serial else other
-    return Question(_all_named([found]), found.identifiers, kind, found.empty)
+    kind = "serial number" if identifier == device.drive.serial else other
+    return Question(_descriptions([device]), device.identifiers, kind, device.empty)
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
     """The plan, ready to be carried out. Refused where `typed` is not the device's serial number, or where the
     device, or what lies on it, is not what the plan was made for any more."""
-    first, *others = _told_apart(_found(plan), typed)
+    first, *others = _serial_of_each(_devices(plan), typed)
     members = (replace(member, identifier=serial or "") for member, serial in zip(plan.target.others, others))
     plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
     require_unchanged(plan)
@@ -183,34 +186,34 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
 
     `held` by the helper, it is open: then what uses it was checked as root a moment before.
     """
-    members, all_found = plan.target.members, _found(plan)
-    _require_apart(all_found)
-    for member, found in zip(members, all_found):
+    members, devices = plan.target.members, _devices(plan)
+    _require_apart(devices)
+    for member, device in zip(members, devices):
         if not held:
-            _refuse(found, member.identifier, plan.recipe.image_bytes // len(members))
-        now = (found.number, found.diskseq, found.size_bytes)
+            _refuse(device, member.identifier, plan.recipe.image_bytes // len(members))
+        now = (device.number, device.diskseq, device.size_bytes)
         if now != (member.number, member.diskseq, member.size_bytes):
             raise Refused(f"{member.path} is not the disk any more that was chosen.", "Make the plan again.")
-    if tuple(loss for found in all_found for loss in losses(found)) != plan.losses:
-        names = ", ".join(found.name for found in all_found)
+    if tuple(loss for device in devices for loss in losses(device)) != plan.losses:
+        names = ", ".join(device.name for device in devices)
         raise Refused(f"What lies on {names} has changed since the plan was made.", "Make the plan again.")
-    return tuple(found.properties[found.name] for found in all_found)
+    return tuple(device.properties[device.name] for device in devices)
 
 
-def _found(plan: Plan) -> list[DeviceTarget]:
+def _devices(plan: Plan) -> list[DeviceTarget]:
     return [find_device(member.path) for member in plan.target.members]
 
 
-def _all_named(found: Sequence[DeviceTarget]) -> str:
+def _descriptions(devices: Sequence[DeviceTarget]) -> str:
     """Kernel name and model of each."""
-    return ", ".join(f"{one.name} ({one.drive.model or 'a disk without a name'})" for one in found)
+    return ", ".join(f"{device.name} ({device.drive.model or 'a disk without a name'})" for device in devices)
 
 
-def _refuse(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
-    if (refused := _refusal(found, serial, minimum_bytes)) is not None:
+def _refuse(device: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
+    if (refused := _refusal(device, serial, minimum_bytes)) is not None:
         raise refused
 
 
-def _refusal(found: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
-    against = refusals(found, serial, minimum_bytes=minimum_bytes)
+def _refusal(device: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+    against = refusals(device, serial, minimum_bytes=minimum_bytes)
     return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None

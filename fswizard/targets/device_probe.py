@@ -27,7 +27,7 @@ _LAST_WRITE_S = 5.0
 def run_probe(
     target: ProbeTarget, *, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[ProbeProgress | ProbeResult]:
-    """Carries out `target.plan` and tells how it goes: a ProbeProgress about twice a second, at last one ProbeResult.
+    """Carries out `target.plan` and yields how it goes: a ProbeProgress about twice a second, at last one ProbeResult.
 
     It blocks between two of them, so a screen iterates it in a thread of its own. `stopped` is asked after each write
     and at least twice a second, and may be, say, `threading.Event().is_set`: once it says True the probe ends, with the

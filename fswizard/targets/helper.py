@@ -57,7 +57,7 @@ class Helper(Channel):
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.
 
-        `shown` is the type of the filesystem that the user was told lies there, empty for none.
+        `shown` is the type of the filesystem that the user was shown, empty for none.
         """
         answer = await self.ask(
             "claim", number=number, diskseq=diskseq, size_bytes=size_bytes, serial=serial, shown=shown
@@ -98,9 +98,9 @@ class Helper(Channel):
         self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun = _nobody,
         limit_s: float | None = None,
     ) -> Finished:  # fmt: skip
-        """Make `filesystem`; a failure is told by the exit code, as it is the candidate's.
+        """Make `filesystem`; the exit code says whether that failed, as it is the candidate's.
 
-        `begun` is told the command once it runs.
+        `begun` is called with the command once it runs.
         """
         fields = {"filesystem": filesystem, "arguments": list(arguments)}
         return await self._work("mkfs", begun, limit_s, handle=handle, **fields)
@@ -126,7 +126,7 @@ class Helper(Channel):
     async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
         """Mount what was made on a device; the user owns the root of it. The host does not see it.
 
-        A failure is told by the exit code.
+        The exit code says whether that failed.
         """
         return await self._work("mount", handle=attached.handle, filesystem=mount_type, options=list(options))
 

@@ -62,11 +62,11 @@ class ImageContext:
         await self.mount()
 
     async def used_bytes(self) -> int | None:
-        """The helper tells it after its sync, as the host does not see the mount; btrfs counts only what was synced."""
+        """The helper says so after its sync, as the host does not see the mount; btrfs counts only what was synced."""
         return int((await self.sync()).stdout)
 
     async def sync(self) -> Finished:
-        """CandidateFailed where that, or an earlier write-back, failed: the kernel tells it once."""
+        """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
         with self._blamed_for_health():
             return await self._helper.sync(self._attached.handle)
 
@@ -137,7 +137,7 @@ class ScratchImages:
 
     async def check_device(self, *, reading: bool) -> None:
         """As of PreparedTarget."""
-        _check_room(self._plan)
+        _check_space(self._plan)
         for path in self._paths if reading else ():
             await scratch_file.read_whole(path)
         if reading:
@@ -160,10 +160,10 @@ def _changed(details: str) -> RunFailed:
     return RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.", details)
 
 
-def _check_room(plan: Plan) -> None:
+def _check_space(plan: Plan) -> None:
     for member in plan.target.members:
         try:
-            free_bytes = host.this.room(member.path).free_bytes
+            free_bytes = host.this.space(member.path).free_bytes
         except OSError as error:
             raise RunFailed(
                 f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
@@ -231,7 +231,7 @@ class PreparedImage:
             ) from error
 
     async def check_device(self, *, reading: bool) -> None:
-        _check_room(self._plan)
+        _check_space(self._plan)
         handle = self._attached.handle
         try:
             same = await self._helper.inspect(handle, reading=False)
@@ -264,7 +264,7 @@ class PreparedImage:
         self._emitter.sample(MKFS_TIME, took_s)
 
     def _orders(self, candidate: Candidate) -> Iterator[Callable[..., Awaitable[Finished]]]:
-        """What the helper is told, in order; taking a device away goes with building."""
+        """What the helper is asked for, in order; taking a device away goes with building."""
         handle, array = self._attached.handle, candidate.array
         name, arguments = candidate.filesystem.name, candidate.mkfs_arguments(scratch=True)
         if array is not None and array.layout.maker != MD:
@@ -288,9 +288,9 @@ class PreparedImage:
 async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> ScratchImages:
     """Make the image, or several, and write them once."""
     members = plan.target.members
-    homes = {member.path: journal.make_directory(Path(member.path)) for member in members}
-    images = tuple(str(homes[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
-    scratch = homes[plan.target.path] / "scratch"
+    directories = {member.path: journal.make_directory(Path(member.path)) for member in members}
+    images = tuple(str(directories[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
+    scratch = directories[plan.target.path] / "scratch"
     scratch.mkdir(mode=0o700)
     for image, member in zip(images, members):
         emitter.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")

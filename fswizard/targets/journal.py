@@ -43,10 +43,10 @@ class Leftover:
 
     @property
     def size_bytes(self) -> int:
-        return sum(_allocated_bytes(directory) for directory in self.found)
+        return sum(_allocated_bytes(directory) for directory in self.present)
 
     @property
-    def found(self) -> tuple[Path, ...]:
+    def present(self) -> tuple[Path, ...]:
         """The directories that are where they were made."""
         return tuple(each for each in self.directories if own_directory.is_there(each, self.identities.get(each)))
 

@@ -35,7 +35,7 @@ def default_directory(drive: Drive | None = None) -> str:
     for directory in _writable():
         if drive is not None and (under := drive_of(directory)) is not None and under.name != drive.name:
             continue
-        best.setdefault(os.stat(directory).st_dev, (host.this.room(directory).free_bytes, directory))
+        best.setdefault(os.stat(directory).st_dev, (host.this.space(directory).free_bytes, directory))
     if not best:
         where = f"on {drive.name} ({drive.model})" if drive else "on a disk of this machine"
         raise UsageError(
@@ -87,7 +87,7 @@ def require_space(directory: str, size_bytes: int) -> str:
         raise UsageError(
             f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
         )
-    space = host.this.room(directory)
+    space = host.this.space(directory)
     margin = max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
     if space.free_bytes < size_bytes + margin:
         raise UsageError(
@@ -99,7 +99,7 @@ def require_space(directory: str, size_bytes: int) -> str:
 
 
 def filesystem_type(directory: str) -> str:
-    """Type of the filesystem that `directory` lies on, as the kernel names it; empty where it cannot be told."""
+    """Type of the filesystem that `directory` lies on, as the kernel names it; empty where it is not known."""
     path = os.path.realpath(directory)
     mounts = {partition.mountpoint: partition.fstype for partition in psutil.disk_partitions(all=True)}
     under = [mount for mount in mounts if path == mount or path.startswith(mount.rstrip("/") + "/")]
@@ -133,8 +133,8 @@ def _known_as(kind: str) -> Filesystem:
 
 def _writable() -> Iterator[str]:
     """Directories that a scratch image may lie in; the first of each filesystem is the best place on it."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places = [home, home.parent, Path("/var/tmp"), Path("/tmp")]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    places = [cache, cache.parent, Path("/var/tmp"), Path("/tmp")]
     places += [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=False)]
     for place in places:
         try:

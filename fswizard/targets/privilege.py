@@ -91,9 +91,9 @@ def state(needed: Purpose = IMAGES) -> State:
     the helper would not know whom it works for. sudo is asked by really starting the helper, which ends at once: it may
     allow one right and not another.
     """
-    found = way()
-    if found != "sudo":
-        return found
+    by = way()
+    if by != "sudo":
+        return by
     helper = helper_command(needed.right)
     try:
         tried = commands.query(["sudo", "-n", "--", *helper])
@@ -116,21 +116,21 @@ def way() -> State:
 
 
 def authorise(needed: Purpose = IMAGES) -> State:
-    """Let sudo ask for the password on the terminal, where that is needed, and tell how the helper will be started.
+    """Let sudo ask for the password on the terminal, where that is needed; returns how the helper will be started.
 
     Where devices are to be confirmed, the helper asks there, too. Missing where root cannot be had, and Refused where
     the user says no. Call it only while no full screen is open, or inside `App.suspend()`. The helper lives as long as
     the run, so sudo's ticket may run out meanwhile.
     """
-    found = state(needed)
-    if needed.devices and found in ("sudo", "sudo-asks"):
+    current = state(needed)
+    if needed.devices and current in ("sudo", "sudo-asks"):
         _confirm(needed)
-        found = state(needed)
-    if found == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
-        found = state(needed)
-    if found not in READY:
-        raise missing(found, needed)
-    return found
+        current = state(needed)
+    if current == "sudo-asks" and sys.stdin.isatty() and commands.attend(["sudo", "-v"]) == 0:
+        current = state(needed)
+    if current not in READY:
+        raise missing(current, needed)
+    return current
 
 
 def _confirm(needed: Purpose) -> None:
@@ -141,9 +141,9 @@ def _confirm(needed: Purpose) -> None:
         raise Refused(f"Not erased: {reason}.", "Nothing was changed.") if reason else missing("sudo-asks", needed)
 
 
-def missing(found: State, needed: Purpose = IMAGES) -> Missing:
+def missing(current: State, needed: Purpose = IMAGES) -> Missing:
     """Says which right is missing for what, and what works without it."""
-    allow = f"allow `{shlex.join(helper_command(needed.right))}` in sudoers" if found.startswith("sudo") else ""
+    allow = f"allow `{shlex.join(helper_command(needed.right))}` in sudoers" if current.startswith("sudo") else ""
     if allow and needed == ERASE_UNATTENDED:
         return Missing(
             f"{needed.text} needs a rule of its own in sudoers.",
@@ -155,8 +155,8 @@ def missing(found: State, needed: Purpose = IMAGES) -> Missing:
         "unknown-caller": ("fswizard runs as root for somebody else", AS_YOURSELF),
         "none": ("sudo is not installed", "Install sudo, or log in as root and start fswizard there."),
     }
-    reason, hint = reasons.get(found, reasons["none"])
-    details = _who_else() if found == "unknown-caller" else ""
+    reason, hint = reasons.get(current, reasons["none"])
+    details = _who_else() if current == "unknown-caller" else ""
     return Missing(f"{needed.text} needs root, and {reason}.", f"{hint} {needed.otherwise}", details)
 
 

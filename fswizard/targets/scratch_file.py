@@ -1,4 +1,4 @@
-"""The file of a scratch image: its room reserved, written once, and looked at where something failed."""
+"""The file of a scratch image: its space reserved, written once, and looked at where something failed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _written_bytes(pid: int) -> int:
 
 
 def require_whole(image: int) -> None:
-    """RunFailed where the filesystem under it keeps no blocks for zeros: later writes would have to find room."""
+    """RunFailed where the filesystem under it keeps no blocks for zeros: later writes would have to find space."""
     status = os.fstat(image)
     if status.st_blocks * 512 < status.st_size:
         os.close(image)

@@ -117,7 +117,7 @@ class Backend:
 
         path = checked_directory(directory)
         below = drive_of(path)
-        return Place(path, filesystem_name(path), host.this.room(path).free_bytes, below.name if below else "")
+        return Place(path, filesystem_name(path), host.this.space(path).free_bytes, below.name if below else "")
 
     def mounted(self) -> tuple[Place, ...]:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""

@@ -27,7 +27,7 @@ from fswizard.privileged.mounts import Mount
 from fswizard.session import doubts, planning
 from fswizard.system import commands, host
 from fswizard.system.commands import Finished
-from fswizard.system.host import Room
+from fswizard.system.host import Space
 from fswizard.targets import choice, device_checks, locations
 from tests.fakes.host import ModelHost, use
 from tests.recorded.machines import machine
@@ -76,10 +76,10 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 class _Host(ModelHost):
     """Has what the recorded machine has, filesystem by filesystem."""
 
-    def room(self, directory: str | Path) -> Room:
+    def space(self, directory: str | Path) -> Space:
         mount = _mount(str(directory))
         used, free = USED_AND_FREE[mount.path]
-        return Room(used + free, used, free)
+        return Space(used + free, used, free)
 
 
 @cache

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from fswizard.system import host
-from fswizard.system.host import Host, Room
+from fswizard.system.host import Host, Space
 
 ROOMY = """
 from fswizard.system import host
 class Roomy(host.Host):
-    def room(self, directory): return host.Room(2 << 40, 1 << 40, 1 << 40)
+    def space(self, directory): return host.Space(2 << 40, 1 << 40, 1 << 40)
     def pressure_total_s(self, resource): return 0.0
 host.this = Roomy()
 """
@@ -38,9 +38,9 @@ class ModelHost(Host):
     pressure: Mapping[str, float] = field(default_factory=dict)
     """Seconds in which something waited, by resource."""
 
-    def room(self, directory: str | Path) -> Room:
+    def space(self, directory: str | Path) -> Space:
         free_bytes = self.free_in.get(str(directory), self.free_bytes)
-        return Room(self.total_bytes, self.total_bytes - free_bytes, free_bytes)
+        return Space(self.total_bytes, self.total_bytes - free_bytes, free_bytes)
 
     def memory_bytes(self) -> int:
         return self.memory

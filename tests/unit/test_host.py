@@ -151,7 +151,7 @@ def test_a_run_knows_what_it_ran_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_machine_itself_answers_every_question(tmp_path: Path) -> None:
     here = Host()
-    room = here.room(tmp_path)
+    room = here.space(tmp_path)
     assert 0 <= room.free_bytes <= room.total_bytes and 0 < room.used_bytes <= room.total_bytes
     assert here.memory_bytes() > 1 << 28
     assert here.processor()

@@ -76,7 +76,7 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     made = _killed_run(tmp_path)
     assert made.is_dir()
     (leftover,) = leftovers()
-    assert leftover.directories == leftover.found == (made,)
+    assert leftover.directories == leftover.present == (made,)
     assert leftover.result == tmp_path / "result.jsonl"
     assert leftover.size_bytes >= 100_000
     assert clean(leftover) == ()
@@ -93,7 +93,7 @@ def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> Non
     made.symlink_to(precious)
     with pytest.raises(RunFailed, match="something else has its name now"):
         clean(leftovers()[0])
-    assert leftovers()[0].found == ()
+    assert leftovers()[0].present == ()
     assert (precious / "file").read_text() == "mine"
 
 
@@ -199,7 +199,7 @@ def test_entries_of_earlier_versions_are_still_read(tmp_path: Path) -> None:
     (entry,) = (state_directory() / "unfinished").iterdir()
     entry.write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
     (leftover,) = leftovers()
-    assert leftover.found == (made,)
+    assert leftover.present == (made,)
     assert clean(leftover) == ()
     assert not made.exists() and leftovers() == ()
 
@@ -237,7 +237,7 @@ def test_a_disk_that_does_not_answer_is_named_and_tried_no_further(
     monkeypatch.setattr(timeouts, "LIMIT_S", 0.1)
     with pytest.raises(RunFailed, match=f"{made} could not be removed: sleep did not answer within 0.1 s"):
         clean(leftovers()[0])
-    assert leftovers()[0].found == (made,)
+    assert leftovers()[0].present == (made,)
 
 
 def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path: Path) -> None:
