@@ -35,14 +35,11 @@ class Drives(Command):
         known = {drive.name: drive for drive in details_each(listed, timeout_s=_TIMEOUT_S, wake=self.wake)}
         drives = [known[drive.name] for drive in listed]
         if self.json:
-            print(json.dumps([_document(drive) for drive in drives], indent=1, ensure_ascii=False))
+            documents = [{**asdict(drive), "smr": verdict_document(drive.smr)} for drive in drives]
+            print(json.dumps(documents, indent=1, ensure_ascii=False))
         else:
             print("\n\n".join("\n".join(_paragraph(drive)) for drive in drives) or "No disk was found.")
         return 0
-
-
-def _document(drive: Drive) -> dict[str, object]:
-    return {**asdict(drive), "smr": verdict_document(drive.smr)}
 
 
 def _paragraph(drive: Drive) -> Iterator[str]:

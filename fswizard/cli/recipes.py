@@ -38,7 +38,10 @@ class Recipes(Command):
         if self.directory:
             return self._make()
         known = recipes.available()
-        print(json.dumps([_document(recipe) for recipe in known], indent=2) if self.json else _listing(known))
+        if self.json:
+            print(json.dumps([_document(recipe) for recipe in known], indent=2))
+        else:
+            print("\n\n".join(map(_paragraph, known)))
         for error in recipes.broken():
             print(*filter(None, (error.message, error.hint)), file=sys.stderr)
         return 0
@@ -64,10 +67,6 @@ def _document(recipe: Recipe) -> dict[str, Any]:
     return {**to_json(recipe), **totals}
 
 
-def _listing(known: tuple[Recipe, ...]) -> str:
-    return "\n\n".join(_paragraph(recipe) for recipe in known)
-
-
 def _paragraph(recipe: Recipe) -> str:
     costs = (
         f"Each candidate takes about {duration_text(_seconds(recipe))} in each round and writes up to "
@@ -75,12 +74,8 @@ def _paragraph(recipe: Recipe) -> str:
         f"the run ends after {duration_text(recipe.minutes * 60)} unless told otherwise."
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
-    lines += [_workload_line(workload.title, workload.metric.name, workload.weight) for workload in recipe.workloads]
+    lines += [f"    {w.title:<44} {w.metric.name:<20} weight {w.weight:g}" for w in recipe.workloads]
     return "\n".join(lines)
-
-
-def _workload_line(title: str, metric: str, weight: float) -> str:
-    return f"    {title:<44} {metric:<20} weight {weight:g}"
 
 
 def _wrapped(text: str) -> list[str]:

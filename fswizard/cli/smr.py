@@ -74,7 +74,8 @@ class Smr(Command):
         failed: list[FswizardError] = []
         judged = _judge_all(what, self.wake, failed)
         if self.json:
-            print(json.dumps([_document(item) for item in judged], indent=1, ensure_ascii=False))
+            documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
+            print(json.dumps(documents, indent=1, ensure_ascii=False))
         else:
             _print_paragraphs(judged)
         for error in failed:
@@ -132,10 +133,6 @@ def _device(path: str, wake: bool) -> Judged:
     if known.pending:
         print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)
     return Judged(safe(path), known.model, known.smr)
-
-
-def _document(item: Judged) -> dict[str, Any]:
-    return {"source": item.source, "model": item.model, **verdict_document(item.verdict)}
 
 
 def _print_paragraphs(judged: Iterable[Judged]) -> None:

@@ -53,9 +53,21 @@ class ProbeTarget:
     serial: str
     """By which the device was confirmed."""
 
-    def scratch_file(self) -> contextlib.AbstractContextManager[int]:
+    @contextlib.contextmanager
+    def scratch_file(self) -> Iterator[int]:
         """An open file without a name in the plan's directory; it is gone afterwards, and whatever ends the program."""
-        return _scratch_file(self.plan)
+        flags = os.O_RDWR | os.O_DSYNC | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.plan.path, flags | os.O_TMPFILE | os.O_DIRECT, 0o600)
+        except OSError:
+            descriptor = _unlinked(self.plan.path, flags)
+        try:
+            _write_in_place(descriptor)
+            if self.plan.press_bytes:
+                os.posix_fallocate(descriptor, 0, self.plan.press_bytes)
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def watch(self) -> Callable[[int], str]:
         """Says later, for the bytes written by the probe, whether somebody else used the disk meanwhile."""
@@ -136,22 +148,6 @@ def _require_unused(device: DeviceTarget, serial: str) -> None:
     if serial not in device.identifiers:
         hint = f"Confirm it with `--erase {device.identifiers[0]}`."
         raise Refused(f"What may lie on {device.name} ({device.drive.model}) would be overwritten.", hint)
-
-
-@contextlib.contextmanager
-def _scratch_file(plan: ProbePlan) -> Iterator[int]:
-    flags = os.O_RDWR | os.O_DSYNC | os.O_CLOEXEC
-    try:
-        descriptor = os.open(plan.path, flags | os.O_TMPFILE | os.O_DIRECT, 0o600)
-    except OSError:
-        descriptor = _unlinked(plan.path, flags)
-    try:
-        _write_in_place(descriptor)
-        if plan.press_bytes:
-            os.posix_fallocate(descriptor, 0, plan.press_bytes)
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _unlinked(directory: str, flags: int) -> int:

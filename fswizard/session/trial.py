@@ -13,7 +13,8 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, WorkloadEvent
-from fswizard.system import block_stats, clock
+from fswizard.system import clock
+from fswizard.system.block_stats import Counters, counters
 from fswizard.targets import CandidateFailed, PreparedTarget, ScratchImages
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
@@ -83,7 +84,7 @@ async def _run_workload(
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
     before = await _emit_all(workload, context, emitter, seed=plan.seed + trial.round, bare=False)
     used_bytes = await context.used_bytes()
-    after = _counters(context)
+    after = counters(*context.devices)
     if before and after:
         emitter.sample(DEVICE_WRITTEN, after.written_bytes - before.written_bytes, workload=workload.name)
         emitter.sample(DEVICE_READ, after.read_bytes - before.read_bytes, workload=workload.name)
@@ -91,25 +92,21 @@ async def _run_workload(
         emitter.sample(USED, used_bytes, workload=workload.name)
 
 
-def _counters(context: WorkloadContext) -> block_stats.Counters | None:
-    return block_stats.counters(*context.devices)
-
-
 async def _emit_all(
     workload: Workload, context: WorkloadContext, emitter: Emitter, *, seed: int, bare: bool
-) -> block_stats.Counters | None:
+) -> Counters | None:
     """Run `workload` in `context` and turn its events into those of the run.
 
     What the device had counted when the preparation was over, where it counts.
     """
     text, emitted_at, series = workload.title, 0.0, SeriesRecorder()
-    counted: block_stats.Counters | None = None
+    counted: Counters | None = None
 
     def emit(event: WorkloadEvent) -> None:
         nonlocal text, emitted_at, counted
         if isinstance(event, Doing):
             if event.measured:
-                counted = counted or _counters(context)
+                counted = counted or counters(*context.devices)
                 series.begin(clock.monotonic())
             text = event.text
             emitter.progress(text, Progress(None))

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack
 
-from fswizard.drives.devices import DeviceTarget
 from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
 from fswizard.drives.probe_target import ProbeTarget
 from fswizard.errors import RunFailed
@@ -40,9 +39,8 @@ def run_probe(
     Raises Missing without root's rights; Refused where the helper, looking again, finds anything against the device;
     RunFailed where the disk fails.
     """
-    opened = _on_device(target.device, target.serial) if target.device else _on_scratch_file(target)
     try:
-        yield from probe(target.plan, opened, stopped=stopped, disturbed=target.watch())
+        yield from probe(target.plan, _opened(target), stopped=stopped, disturbed=target.watch())
     except OSError as error:
         raise _failed(target, error) from error
 
@@ -57,12 +55,6 @@ def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
         f"{target.drive.name} failed while it was written to: {reason}.",
         "Look at its health first, for example with `smartctl -a`.",
     )
-
-
-@contextlib.contextmanager
-def _on_scratch_file(target: ProbeTarget) -> Iterator[Writer]:
-    with target.scratch_file() as descriptor:
-        yield FileWriter(descriptor)
 
 
 class FileWriter:
@@ -113,16 +105,20 @@ class FileWriter:
 
 
 @contextlib.contextmanager
-def _on_device(device: DeviceTarget, serial: str) -> Iterator[Writer]:
-    """The device in the helper's hands: checked as root, locked, and released afterwards.
+def _opened(target: ProbeTarget) -> Iterator[Writer]:
+    """A scratch file, or the device in the helper's hands: checked as root, locked, and released afterwards.
 
     The helper's client is asynchronous, and this is not: it has an event loop that runs while it is waited for.
     """
+    if (device := target.device) is None:
+        with target.scratch_file() as descriptor:
+            yield FileWriter(descriptor)
+        return
     loop = asyncio.new_event_loop()
     undo = AsyncExitStack()
     try:
         helper = loop.run_until_complete(undo.enter_async_context(Helper.start(privilege.PROBE)))
-        claim = helper.claim(device.number, device.diskseq, device.size_bytes, serial, shown="")
+        claim = helper.claim(device.number, device.diskseq, device.size_bytes, target.serial, shown="")
         attached = loop.run_until_complete(claim)
         yield _DeviceWriter(loop, helper, attached.handle)
     finally:

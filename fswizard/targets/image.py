@@ -289,7 +289,8 @@ async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> Scratch
     """Make the image, or several, and write them once."""
     members = plan.target.members
     directories = {member.path: journal.make_directory(Path(member.path)) for member in members}
-    images = tuple(str(directories[member.path] / _image_name(number)) for number, member in enumerate(members, 1))
+    names = ("image", *(f"image-{number}" for number in range(2, len(members) + 1)))
+    images = tuple(str(directories[member.path] / name) for name, member in zip(names, members))
     scratch = directories[plan.target.path] / "scratch"
     scratch.mkdir(mode=0o700)
     for image, member in zip(images, members):
@@ -321,7 +322,3 @@ async def open_images(
             yield PreparedImage(plan, emitter, helper, attached, images.scratch)
         finally:
             emitter.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
-
-
-def _image_name(number: int) -> str:
-    return "image" if number == 1 else f"image-{number}"
