@@ -64,12 +64,13 @@ def make_plan(choices: Choices) -> Plan:
     """
     recipe = _weighted(choices.recipe, choices.weights)
     _check_rounds(choices)
-    target, losses = plan_target(choices.target, recipe, choices.drive)
+    target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     zoned = must_keep_to_zones(target)
     candidates = _candidates(choices, target, zoned=zoned)
     work = tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
     _check_programs(recipe, work)
-    drive = None if target.others else choices.drive
+    if choices.drive and not target.others:
+        drive = choices.drive
     return estimated(
         Plan(
             recipe=recipe,

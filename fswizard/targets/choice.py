@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fswizard.drives import composed, details, place_of
@@ -94,17 +95,23 @@ def _require_several(text: str, count: int, how: str) -> None:
         raise UsageError(f"The target '{text}' names {count}, and 2 to {MOST_MEMBERS} can be taken.", f"Write {how}.")
 
 
-def plan_target(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> tuple[Target, tuple[str, ...]]:
-    """The target, and what would be lost on it. `drive` is where an image goes whose directory is not named.
+def plan_target(
+    chosen: TargetChoice, recipe: Recipe, drive: Drive | None
+) -> tuple[Target, tuple[str, ...], Drive | None]:
+    """The target, what would be lost on it, and its disk, where that was asked about already.
+
+    `drive` is where an image goes whose directory is not named.
 
     Raises UsageError where it cannot be, Refused where data could be lost.
     """
     if chosen.kind == "device":
-        return device_checks.plan_devices((chosen.path, *chosen.others), chosen.serial, recipe.image_bytes)
+        paths = (chosen.path, *chosen.others)
+        target, losses, drives = device_checks.plan_devices(paths, chosen.serial, recipe.image_bytes)
+        return target, losses, _as_one(drives)
     if chosen.kind == "directory":
         _refuse_filling(recipe)
-        return Target("directory", ""), ()
-    return _plan_images(chosen, recipe, drive), ()
+        return Target("directory", ""), (), None
+    return _plan_images(chosen, recipe, drive), (), None
 
 
 def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> Target:
@@ -174,6 +181,10 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
     paths = dict.fromkeys(member.path or otherwise for member in target.members)
     by_name = {drive.name: drive for path in paths if (drive := place_of(path)) is not None}
     drives = [details(drive, timeout_s=DISK_ANSWERS_S) if asking else drive for drive in by_name.values()]
+    return _as_one(drives)
+
+
+def _as_one(drives: Sequence[Drive]) -> Drive | None:
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
 
 

@@ -61,14 +61,21 @@ def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
     )
 
 
-def plan_devices(paths: Sequence[str], serials: str | None, needed_bytes: int) -> tuple[Target, tuple[str, ...]]:
-    """The devices as target, and what would be lost on them. Refused where anything stands against formatting one.
+def plan_devices(
+    paths: Sequence[str], serials: str | None, needed_bytes: int
+) -> tuple[Target, tuple[str, ...], list[Drive]]:
+    """The devices as target, what would be lost on them, and their disks, each asked about itself.
+
+    Refused where anything stands against formatting one.
 
     `serials` is what was typed to confirm them, of several with commas between. Without it the plan can be shown;
     `require_confirmation` keeps it from being carried out.
     """
     devices = [find_device(path) for path in paths]
-    devices = [replace(device, drive=replace(device.drive, health=details(device.drive).health)) for device in devices]
+    drives = [details(device.drive) for device in devices]
+    devices = [
+        replace(device, drive=replace(device.drive, health=drive.health)) for device, drive in zip(devices, drives)
+    ]
     _require_apart(devices)
     typed = _serial_of_each(devices, serials)
     for device, serial in zip(devices, typed):
@@ -80,7 +87,7 @@ def plan_devices(paths: Sequence[str], serials: str | None, needed_bytes: int) -
     target = Target(
         "device", first.path, first.size_bytes, "", first.number, first.diskseq, first.identifier, tuple(others)
     )
-    return target, tuple(loss for device in devices for loss in losses(device))
+    return target, tuple(loss for device in devices for loss in losses(device)), drives
 
 
 def _require_apart(devices: Sequence[DeviceTarget]) -> None:

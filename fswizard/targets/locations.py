@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from fswizard.drives import drive_of
+from fswizard.drives.machine import mount_of, mounts
 from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.model.drive import Drive
@@ -100,10 +101,8 @@ def require_space(directory: str, size_bytes: int) -> str:
 
 def filesystem_type(directory: str) -> str:
     """Type of the filesystem that `directory` lies on, as the kernel names it; empty where it is not known."""
-    path = os.path.realpath(directory)
-    mounts = {partition.mountpoint: partition.fstype for partition in psutil.disk_partitions(all=True)}
-    under = [mount for mount in mounts if path == mount or path.startswith(mount.rstrip("/") + "/")]
-    return safe(mounts[max(under, key=len)]) if under else ""
+    mount = mount_of(os.path.realpath(directory), mounts())
+    return safe(mount.kind) if mount else ""
 
 
 def filesystem_name(directory: str) -> str:
