@@ -59,23 +59,23 @@ def _filesystems() -> Iterator[Checked]:
 def _programs(rights: privilege.State) -> Iterator[Checked]:
     system = host.this.distribution()
     for program in (*programs.PROGRAMS, *engines.programs()):
-        found = commands.find(program.name) is not None
+        present = commands.find(program.name) is not None
         required = program.required or (program.name == "sudo" and rights == "none")
-        package = "" if found else programs.package_of({"": program.name, **program.packages}, system)
-        version = host.tool_version(program.name) if found else ""
-        yield Checked(program.name, program.purpose, required, found, version, package)
+        package = "" if present else programs.package_of({"": program.name, **program.packages}, system)
+        version = host.tool_version(program.name) if present else ""
+        yield Checked(program.name, program.purpose, required, present, version, package)
 
 
 def _loop_devices() -> Checked:
-    found = host.this.has_loop_devices()
-    reason = "" if found else "The kernel offers none: load the module loop, or leave the container."
-    return Checked("loop devices", "scratch images", True, found, reason=reason)
+    present = host.this.has_loop_devices()
+    reason = "" if present else "The kernel offers none: load the module loop, or leave the container."
+    return Checked("loop devices", "scratch images", True, present, reason=reason)
 
 
-def _right(right: tuple[str, str], found: privilege.State) -> Checked:
+def _right(right: tuple[str, str], state: privilege.State) -> Checked:
     """Which way the helper would be started for one purpose, and why. Scratch images alone are needed by default."""
     name, purpose = right
-    usable, how = found not in privilege.NO_WAY, privilege.REASONS[found]
+    usable, how = state not in privilege.NO_WAY, privilege.REASONS[state]
     version, reason = (how, "") if usable else ("", f"{how}.")
     return Checked(name, purpose, right == RIGHTS[0], usable, version, reason=reason)
 

@@ -31,17 +31,17 @@ class Content:
 
 
 def content(udev: Properties) -> Content:
-    found = Probed(udev)
-    return Content(safe(found.type), safe(found.label), safe(udev.get("ID_FS_UUID", "")))
+    probed = Probed(udev)
+    return Content(safe(probed.type), safe(probed.label), safe(udev.get("ID_FS_UUID", "")))
 
 
 def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:
     """Who uses the device `name`, and that it is locked."""
-    found = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
+    users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
     if (kind := udev.get("ID_FS_TYPE")) in _ENCRYPTED and not usage.tree.names(f"/sys/class/block/{name}/holders"):
         hint = "To use it for something else, what is inside would be lost."
-        found.append(DriveUse("encrypted", f"{safe(name)} holds {_ENCRYPTED[kind]}", hint))
-    return tuple(found)
+        users.append(DriveUse("encrypted", f"{safe(name)} holds {_ENCRYPTED[kind]}", hint))
+    return tuple(users)
 
 
 def udev_runs(machine: Machine) -> bool:

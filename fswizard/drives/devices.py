@@ -76,8 +76,8 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     (drive,) = describe_all((disk,), machine, timeout_s=5.0)
     partitions = {part.name for part in drive.partitions} - {name}
     names = (name, *sorted(partitions)) if name == disk else (name,)
-    looked = {each: _properties(each, machine) for each in names}
-    properties = {each: found or {} for each, found in looked.items()}
+    answers = {each: _properties(each, machine) for each in names}
+    properties = {each: answer or {} for each, answer in answers.items()}
     part = next((part for part in drive.partitions if part.name == name), None)
     best = (drive.stable_name if name == disk else part.stable_name if part else "") or path
     stable = path if path.split("/")[2:4] in (["disk", directory] for directory in _STABLE) else best
@@ -91,15 +91,15 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
         drive=drive,
         properties=properties,
         identifiers=tuple(_identifiers(name, disk, drive, properties[name], machine)),
-        unseen=tuple(each for each, found in looked.items() if found is None),
+        unseen=tuple(each for each, answer in answers.items() if answer is None),
     )
 
 
 def losses(target: DeviceTarget) -> tuple[str, ...]:
     """Everything that is found on the device and would be lost, a sentence each."""
-    found = [f"{name}: what lies on it could not be looked at" for name in target.unseen]
-    found += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
-    return tuple(found) or (
+    sentences = [f"{name}: what lies on it could not be looked at" for name in target.unseen]
+    sentences += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
+    return tuple(sentences) or (
         f"Nothing was found on {target.name} ({size_text(target.size_bytes)}): no partition table and no filesystem.",
     )
 
@@ -107,10 +107,10 @@ def losses(target: DeviceTarget) -> tuple[str, ...]:
 def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
     part = next((part for part in target.drive.partitions if part.name == name), None)
     size = size_text(part.size_bytes if part else target.size_bytes)
-    found = content(udev)
-    if found.filesystem:
-        label = f' "{found.label}"' if found.label else ""
-        yield f"{name}: {found.filesystem}{label}, {size}"
+    inside = content(udev)
+    if inside.filesystem:
+        label = f' "{inside.label}"' if inside.label else ""
+        yield f"{name}: {inside.filesystem}{label}, {size}"
     elif name != target.disk and target.whole:
         yield f"{name}: a partition of {size}, in which nothing was found"
     if table := safe(udev.get("ID_PART_TABLE_TYPE", "")):
@@ -128,20 +128,20 @@ def refusals(
     device = Device(target.name, target.disk, target.number, Tree(machine.root))
     disk = {} if target.disk in target.names else {target.disk: _properties(target.disk, machine) or {}}
     probed = {name: _probed(name, udev, target, machine) for name, udev in {**target.properties, **disk}.items()}
-    found = (
+    findings = (
         *disk_checks.findings(device, probed, minimum_bytes=minimum_bytes),
         *_openers(device, machine),
         *_unknown(target),
         *_unconfirmed(target, typed),
     )
-    return tuple(replace(each, text=f"{safe(each.text)}.", hint=safe(each.hint)) for each in found)
+    return tuple(replace(each, text=f"{safe(each.text)}.", hint=safe(each.hint)) for each in findings)
 
 
 def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> Probed:
     """With the devices of the same filesystem counted, which is whole with all of them only."""
-    found, uuid = Probed(udev), udev.get("ID_FS_UUID", "")
-    if found.type not in _SEVERAL_DEVICES or not uuid:
-        return found
+    probed, uuid = Probed(udev), udev.get("ID_FS_UUID", "")
+    if probed.type not in _SEVERAL_DEVICES or not uuid:
+        return probed
     others = (other for other in machine.names("/sys/class/block") if other not in (name, target.disk))
     return Probed(udev, devices=1 + sum(machine.properties(other).get("ID_FS_UUID") == uuid for other in others))
 
@@ -149,9 +149,9 @@ def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine)
 def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
     """One that only asks the disk something, as smartctl and blkid do for the list of disks, is gone in a moment."""
     deadline = clock.monotonic() + _ASKING_S
-    while (found := tuple(disk_checks.openers(device))) and machine.live and clock.monotonic() < deadline:
+    while (openers := tuple(disk_checks.openers(device))) and machine.live and clock.monotonic() < deadline:
         clock.sleep(0.1)
-    return found
+    return openers
 
 
 def _unknown(target: DeviceTarget) -> Iterator[Finding]:
@@ -201,8 +201,8 @@ def _properties(name: str, machine: Machine) -> Properties | None:
         return udev
     if udev_runs(machine):
         return udev if "USEC_INITIALIZED" in udev else None
-    found = probe(device_node(name))
-    return None if found is None else {**udev, **found}
+    probed = probe(device_node(name))
+    return None if probed is None else {**udev, **probed}
 
 
 def _identifiers(name: str, disk: str, drive: Drive, udev: Properties, machine: Machine) -> Iterator[str]:

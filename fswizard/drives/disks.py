@@ -114,10 +114,10 @@ def _described(names: Iterable[str], machine: Machine, timeout_s: float) -> dict
     udev = {device: machine.properties(device) for device in every}
     late, unseen = set[str](), set[str]()
     if machine.live and not udev_runs(machine):
-        found = ask_all({device: functools.partial(probe, device_node(device)) for device in every}, timeout_s)
-        late = set(every) - set(found)
-        unseen = {device for device, answer in found.items() if answer is None}
-        udev = {device: {**udev[device], **(found.get(device) or {})} for device in every}
+        answers = ask_all({device: functools.partial(probe, device_node(device)) for device in every}, timeout_s)
+        late = set(every) - set(answers)
+        unseen = {device for device, answer in answers.items() if answer is None}
+        udev = {device: {**udev[device], **(answers.get(device) or {})} for device in every}
     usage = read_usage(machine)
     spaces = _spaces(every, udev, usage, timeout_s) if machine.live else {}
     describer = _Describer(machine, udev, usage, spaces, _links(machine, "by-id"), _links(machine, "by-partuuid"))
@@ -150,8 +150,8 @@ def _natural(name: str) -> tuple[object, ...]:
 
 def _partition_names(name: str, machine: Machine) -> tuple[str, ...]:
     children = (child for child in machine.names(f"/sys/block/{name}") if child.startswith(name))
-    found = (child for child in children if machine.number(f"/sys/block/{name}/{child}/partition"))
-    return tuple(sorted(found, key=lambda child: machine.number(f"/sys/block/{name}/{child}/start")))
+    partitions = (child for child in children if machine.number(f"/sys/block/{name}/{child}/partition"))
+    return tuple(sorted(partitions, key=lambda child: machine.number(f"/sys/block/{name}/{child}/start")))
 
 
 def _bottom(name: str, machine: Machine) -> str:
@@ -196,22 +196,22 @@ def _space(point: str) -> tuple[int, int] | None:
     return space.used_bytes, space.free_bytes
 
 
-def _point(found: list[Mount]) -> str:
+def _point(mounted: list[Mount]) -> str:
     """The mount point to name: the filesystem's own rather than a bind mount of a part of it."""
-    whole = [mount for mount in found if mount.root == "/"] or found
+    whole = [mount for mount in mounted if mount.root == "/"] or mounted
     return whole[0].path if whole else ""
 
 
 def _links(machine: Machine, directory: str) -> dict[str, list[str]]:
     """Links below /dev/disk/`directory` by the kernel name that they lead to, those people know first."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for link in machine.names(f"/dev/disk/{directory}"):
         path = f"/dev/disk/{directory}/{link}"
         if safe(path) == path:
-            found.setdefault(machine.real(path).rpartition("/")[2], []).append(path)
-    for paths in found.values():
+            by_name.setdefault(machine.real(path).rpartition("/")[2], []).append(path)
+    for paths in by_name.values():
         paths.sort(key=_link_rank)
-    return found
+    return by_name
 
 
 def _link_rank(path: str) -> tuple[int, int, str]:
@@ -284,7 +284,7 @@ class _Describer:
 
     def _part(self, name: str) -> Partition:
         directory = f"/sys/class/block/{name}"
-        found = content(self.udev[name])
+        inside = content(self.udev[name])
         mounted = mounts_on(name, Probed(self.udev[name]), self.usage)
         point = _point(mounted)
         used, free = self.spaces.get(point, (None, None))
@@ -294,9 +294,9 @@ class _Describer:
             start_bytes=self.machine.number(f"{directory}/start") * SECTOR_BYTES,
             size_bytes=self.machine.number(f"{directory}/size") * SECTOR_BYTES,
             stable_name=next(iter(self.by_partuuid.get(name, self.by_id.get(name, ()))), ""),
-            filesystem=found.filesystem or (safe(direct[0].kind) if direct else ""),
-            label=found.label,
-            uuid=found.uuid,
+            filesystem=inside.filesystem or (safe(direct[0].kind) if direct else ""),
+            label=inside.label,
+            uuid=inside.uuid,
             mount_point=safe(point),
             used_bytes=used,
             free_bytes=free,

@@ -118,9 +118,9 @@ def _bus(name: str, machine: Machine) -> Bus:
     path = machine.real(f"/sys/block/{name}") + "/"
     if "/devices/virtual/block/" in path:
         return next((bus for prefix, bus in _VIRTUAL_BUSES if name.startswith(prefix)), "other")
-    found: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
-    behind_sas = found in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
-    return "sata" if behind_sas else found
+    by_path: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
+    behind_sas = by_path in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
+    return "sata" if behind_sas else by_path
 
 
 def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> DriveKind:

@@ -113,21 +113,21 @@ class _Yaml:
     def _block(self, deep: int) -> Any:
         """The mapping or list that begins in the next line, with all lines that are indented as far."""
         indent, first = self._lines[0]
-        found: Any = [] if _is_item(first) else {}
-        while self._lines and self._lines[0][0] == indent and _is_item(self._lines[0][1]) == isinstance(found, list):
+        block: Any = [] if _is_item(first) else {}
+        while self._lines and self._lines[0][0] == indent and _is_item(self._lines[0][1]) == isinstance(block, list):
             line = self._lines.popleft()[1]
-            if isinstance(found, list):
+            if isinstance(block, list):
                 inner = line[1:].lstrip(" ")
                 if _is_item(inner) or _YAML_KEY.match(inner):
                     self._lines.appendleft((indent + len(line) - len(inner), inner))
-                    found.append(self._nested(indent, deep))
+                    block.append(self._nested(indent, deep))
                 else:
-                    found.append(_scalar(inner))
+                    block.append(_scalar(inner))
             elif match := _YAML_KEY.match(line):
-                found[match[1]] = _scalar(match[2]) if match[2] else self._nested(indent, deep, match[1])
+                block[match[1]] = _scalar(match[2]) if match[2] else self._nested(indent, deep, match[1])
             else:
                 raise ValueError(f"no line of YAML that smartctl prints: {line[:60]!r}")
-        return found
+        return block
 
     def _nested(self, indent: int, deep: int, key: str = "") -> Any:
         """What belongs to the line before; a list may stand as far left as the key that it belongs to."""

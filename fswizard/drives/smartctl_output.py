@@ -248,8 +248,8 @@ def _farm_recording(data: Mapping[str, Any]) -> Recording:
     for key, log in data.items():
         if "farm" in key and isinstance(log, Mapping):
             for page in log.values():
-                if isinstance(page, Mapping) and (found := _recording(page.get("drive_recording_type"))):
-                    return found
+                if isinstance(page, Mapping) and (recording := _recording(page.get("drive_recording_type"))):
+                    return recording
     return ""
 
 

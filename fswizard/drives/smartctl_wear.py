@@ -72,13 +72,13 @@ def wear(data: Mapping[str, Any]) -> Wear:
 
 
 def _statistics(data: Mapping[str, Any]) -> Wear:
-    found = {}
+    counts = {}
     for page in rows(mapping(data, "ata_device_statistics").get("pages")):
         for row in rows(page.get("table")):
             if mapping(row, "flags").get("valid") is True:
-                found[page.get("number"), row.get("offset")] = _count(row.get("value"))
-    sectors = found.get((_GENERAL, _SECTORS_WRITTEN))
-    return Wear(found.get((_SOLID_STATE, _PERCENTAGE_USED)), sectors * SECTOR_BYTES if sectors is not None else None)
+                counts[page.get("number"), row.get("offset")] = _count(row.get("value"))
+    sectors = counts.get((_GENERAL, _SECTORS_WRITTEN))
+    return Wear(counts.get((_SOLID_STATE, _PERCENTAGE_USED)), sectors * SECTOR_BYTES if sectors is not None else None)
 
 
 def _attributes(data: Mapping[str, Any]) -> Wear:
