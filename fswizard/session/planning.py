@@ -21,6 +21,7 @@ from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe
+from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.session import harness_ceiling
 from fswizard.system.commands import find
@@ -68,7 +69,7 @@ def make_plan(choices: Choices) -> Plan:
     zoned = must_keep_to_zones(target)
     candidates = _candidates(choices, target, zoned=zoned)
     work = tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
-    _check_programs(recipe, work)
+    require_programs(work, f"the recipe {recipe.name}")
     if choices.drive and not target.others:
         drive = choices.drive
     return estimated(
@@ -229,10 +230,11 @@ def _baseline(chosen: str, names: Sequence[str]) -> str:
     return chosen or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
 
 
-def _check_programs(recipe: Recipe, work: Sequence[PlannedCommand]) -> None:
-    for program in dict.fromkeys(command.argv[0] for command in work):
+def require_programs(commands: Sequence[PlannedCommand], what: str, since: str = "") -> None:
+    """Missing where a program of `commands`, which `what` needs, is absent."""
+    for program in dict.fromkeys(command.argv[0] if command.argv else "" for command in commands):
         if not program.startswith("python") and find(program) is None:
             raise Missing(
-                f"{program} is not installed, and the recipe {recipe.name} needs it.",
+                f"{safe(program)} is not installed{since}, and {what} needs it.",
                 "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs that.",
             )

@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard import results
-from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.results import Entry
-from fswizard.session.planning import available, require_available
+from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import decide, judge
 from fswizard.system import host
-from fswizard.system.commands import find
 from fswizard.targets import require_still_there
 
 LONGEST_LIST = 3
@@ -48,7 +47,7 @@ def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
     require_still_there(plan)
     for candidate in plan.candidates if plan.target.kind == "image" else ():
         _check_candidate(candidate, plan)
-    _check_programs(plan)
+    require_programs(plan.commands, "the run", " any more")
     plan = replace(plan, time_limit_s=plan.time_limit_s if time_limit_s is None else time_limit_s)
     return Resumption(path, plan, earlier)
 
@@ -89,8 +88,7 @@ def _check_origin(earlier: Result) -> None:
     environment = earlier.environment
     if environment.source:
         raise UsageError("These figures were imported; there is no run to go on with.", "`fswizard run` starts one.")
-    here = host.environment(earlier.plan)
-    if (environment.host, environment.processor) != (here.host, here.processor):
+    if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
         raise UsageError(
             "This run was begun on another machine; its rounds and those of this one do not mix.",
             "Go on with it there, or start a new run here.",
@@ -128,13 +126,3 @@ def _as_made(candidate: Candidate) -> tuple[object, ...]:
         candidate.mount_options,
         candidate.directory,
     )
-
-
-def _check_programs(plan: Plan) -> None:
-    for command in plan.commands:
-        program = command.argv[0] if command.argv else ""
-        if not program.startswith("python") and find(program) is None:
-            raise Missing(
-                f"{safe(program)} is not installed any more, and the run needs it.",
-                "`fswizard doctor` shows the command that installs it.",
-            )

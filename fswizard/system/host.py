@@ -58,6 +58,10 @@ class Host:
         used = (status.f_blocks - status.f_bfree) * status.f_frsize
         return Space(status.f_blocks * status.f_frsize, used, status.f_bavail * status.f_frsize)
 
+    def name(self) -> str:
+        """What the machine is called in its network."""
+        return safe(platform.node())
+
     def memory_bytes(self) -> int:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -151,7 +155,7 @@ def environment(plan: Plan) -> Environment:
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
         kernel=platform.release(),
         distribution=this.distribution().title,
-        host=safe(platform.node()),
+        host=this.name(),
         processor=this.processor(),
         memory_bytes=this.memory_bytes(),
         tools=tool_versions(sorted(programs)),
