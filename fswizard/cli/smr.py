@@ -27,7 +27,6 @@ from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.system.files import read_file
-from fswizard.targets import privilege, run_probe
 
 _STAGES = {"fill": "filling", "listen": "listening for stalls", "press": "pressing for the cliff"}
 _STDIN = "/dev/stdin"
@@ -146,6 +145,8 @@ def _print_paragraphs(judged: Iterable[Judged]) -> None:
 
 def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
     """States what will be written, writes it, shows the rate on stderr meanwhile, and prints the result."""
+    from fswizard.targets import privilege, run_probe  # only here: a verdict need not wait for it
+
     try:
         time_limit_s = parse_duration(time)
     except ValueError as error:

@@ -35,6 +35,7 @@ _KINDS: dict[Bus, DriveKind] = {
     "mmc": "flash-card",
     "nvme": "nvme",
 }
+_NAMED_BY: dict[Bus, str] = {"loop": "loop/backing_file", "dm": "dm/name", "mmc": "device/name"}
 SSD_ROTATION_RATE = 1
 _IDENTIFY_OFFSET = 60
 _IDENTIFY_BYTES = 512
@@ -140,14 +141,10 @@ def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> Driv
 
 def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties) -> str:
     block = f"/sys/block/{name}"
-    if bus == "loop":
-        return machine.text(f"{block}/loop/backing_file")
     if bus == "md":
         return f"{machine.text(f'{block}/md/level')} array".strip()
-    if bus == "dm":
-        return machine.text(f"{block}/dm/name")
-    if bus == "mmc":
-        return machine.text(f"{block}/device/name")
+    if attribute := _NAMED_BY.get(bus):
+        return machine.text(f"{block}/{attribute}")
     model = machine.text(f"{block}/device/model")
     if vendor == "ATA" or not vendor:  # SCSI has room for 16 characters only; udev keeps all 40
         longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()

@@ -32,14 +32,19 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=path)
 
 
+def located(program: str) -> str:
+    """As `find`; Missing where it is absent."""
+    if (path := find(program)) is None:
+        raise Missing(f"{program} is not installed.", "`fswizard doctor` says how to get it.")
+    return path
+
+
 def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None) -> Finished:
     """Run a short program to its end, in the C locale and without standard input.
 
     Raises Missing where the program is absent and RunFailed where it does not answer in time.
     """
-    path = find(argv[0])
-    if path is None:
-        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    path = located(argv[0])
     started, turns = clock.monotonic(), clock.turns(timeout_s)
     try:
         process = subprocess.Popen(
@@ -62,10 +67,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
 
 def attend(argv: Sequence[str]) -> int:
     """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
-    path = find(argv[0])
-    if path is None:
-        raise Missing(f"{argv[0]} is not installed.")
-    return subprocess.run([path, *argv[1:]], stdout=STDERR, check=False).returncode
+    return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
 
 
 def ask_user(argv: Sequence[str]) -> Finished:
@@ -73,9 +75,7 @@ def ask_user(argv: Sequence[str]) -> Finished:
 
     That is a file: with a pipe sudo would take it for part of a pipeline, and keep the terminal from it.
     """
-    path = find(argv[0])
-    if path is None:
-        raise Missing(f"{argv[0]} is not installed.")
+    path = located(argv[0])
     started = clock.monotonic()
     with tempfile.TemporaryFile() as file:
         done = subprocess.run([path, *argv[1:]], stdout=file, check=False)
@@ -117,9 +117,7 @@ class LocalProcess:
 
 async def start(argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None) -> LocalProcess:
     """Start a program that is watched while it runs."""
-    path = find(argv[0])
-    if path is None:
-        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    path = located(argv[0])
     started = clock.monotonic()
     process = await asyncio.create_subprocess_exec(
         path,
@@ -142,9 +140,7 @@ async def converse(
     The terminal's Ctrl-C never reaches it. A session of its own also takes the terminal away from it,
     which sudo needs in order to recognise that the user gave the password there.
     """
-    path = find(argv[0])
-    if path is None:
-        raise Missing(f"{argv[0]} is not installed.", "`fswizard doctor` says how to get it.")
+    path = located(argv[0])
     apart: dict[str, Any] = {"start_new_session": True}
     if not own_session:
         apart = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
