@@ -13,8 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from fswizard.drives.targets import find_device
+
 import fswizard.privileged
 from fswizard.privileged import rights
+from fswizard.targets.helper import Helper
 
 PROGRAM = Path(fswizard.privileged.__file__).with_name("__main__.py")
 HELPER = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", str(PROGRAM)]
@@ -51,11 +54,11 @@ class Channel:
     def ask(self, verb: str, given: int | None = None, **fields: Any) -> dict[str, Any]:
         """The answer to one request, or for a job the telling of its end. The descriptor that is given is closed."""
         self._last_id += 1
-        message = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode()
+        order = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode()
         if given is None:
-            self.send(message)
+            self.send(order)
         else:
-            socket.send_fds(self.line, [message + b"\n"], [given])
+            socket.send_fds(self.line, [order + b"\n"], [given])
             os.close(given)
         while True:
             message = self.receive()
@@ -78,6 +81,10 @@ class Channel:
             yield self.receive()
         writer.join()
 
+    def run(self, directory: Path, *argv: str) -> None:
+        """Start a program; what comes of it is still to be received."""
+        self.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(directory), "env": {}}).encode())
+
     def receive(self) -> dict[str, Any]:
         assert self.process.stdout
         line = self.process.stdout.readline()
@@ -85,11 +92,21 @@ class Channel:
         message: dict[str, Any] = json.loads(line)
         return message
 
+    def attach(self, image: Path) -> int:
+        """The handle of a device on an image whose name goes."""
+        return int(self.ask("attach", given=nameless(image))["ok"]["handle"])
+
+    def join(self, directory: Path, size_bytes: int = 64 << 20) -> dict[str, Any]:
+        """What is said of two devices that are one, on images in a directory."""
+        handles = [self.attach(make_image(directory, size_bytes)) for _ in range(2)]
+        joined: dict[str, Any] = self.ask("join", handles=handles)["ok"]
+        return joined
+
 
 @contextmanager
 def attached(image: Path) -> Iterator[tuple[Channel, int]]:
     with Channel() as channel:
-        yield channel, channel.ask("attach", given=nameless(image))["ok"]["handle"]
+        yield channel, channel.attach(image)
 
 
 def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
@@ -100,11 +117,39 @@ def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image")
     return image
 
 
-def nameless(image: Path) -> int:
+def nameless(image: Path, flags: int = os.O_RDWR) -> int:
     """The open file; its name is gone."""
-    descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(image, flags | os.O_CLOEXEC)
     image.unlink()
     return descriptor
+
+
+def sparse(image: Path) -> Path:
+    """The same without any block."""
+    size_bytes = image.stat().st_size
+    os.truncate(image, 0)
+    os.truncate(image, size_bytes)
+    return image
+
+
+def refused(answer: dict[str, Any], *words: str, code: str = "") -> None:
+    """Nothing was done, and it is said why."""
+    assert "error" in answer, f"not refused: {answer}"
+    assert answer["error"]["code"] in ((code,) if code else ("refused", "invalid", "missing")), answer
+    assert all(word in answer["error"]["text"] for word in words), answer
+
+
+def about(path: str) -> dict[str, Any]:
+    """A claim of a device, with all that every user can read: the serial number is no secret."""
+    found = find_device(path)
+    shown = found.properties[found.name].get("ID_FS_TYPE", "")
+    fields = {"number": found.number, "diskseq": found.diskseq, "size_bytes": found.size_bytes}
+    return {**fields, "serial": found.identifiers[0], "shown": shown}
+
+
+def helper_pid(helper: Helper) -> int:
+    """Below `unshare`, which is our own child."""
+    return children(helper._process.pid)[0]
 
 
 def children(pid: int) -> list[int]:

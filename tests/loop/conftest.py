@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from fswizard.targets.helper import Helper
 from tests.fakes.host import ModelHost, use
 from tests.loop import machine_state
+from tests.loop.devices import Bench
 from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import User, user, with_packages
+from tests.loop.tiny_run import TWO_KINDS
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport"]
 
@@ -55,6 +59,26 @@ def _state(own: Path) -> set[str]:
     # One with a master came from outside: other programs mount things, too.
     made_here = [line.split() for line in mounts if " master:" not in line]
     return {*loops_below(own), *(f"mount {fields[0]} on {fields[4]}" for fields in made_here)}
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    """A file with a recipe that is over soon."""
+    path = tmp_path / "short.toml"
+    path.write_text(TWO_KINDS)
+    return path
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as undo:
+        yield Bench(tmp_path, undo)
+
+
+@pytest_asyncio.fixture
+async def helper() -> AsyncIterator[Helper]:
+    async with Helper.start() as helper:
+        yield helper
 
 
 @pytest.fixture(scope="session")

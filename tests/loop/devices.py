@@ -56,8 +56,8 @@ class Bench:
         run(*mkfs, case.path)
         return case
 
-    def mount(self, device: str, *options: str) -> Path:
-        point = self.directory / "mnt"
+    def mount(self, device: str, *options: str, name: str = "mnt") -> Path:
+        point = self.directory / name
         point.mkdir(exist_ok=True)
         run("mount", *options, device, str(point))
         self.undo.callback(run, "umount", str(point))

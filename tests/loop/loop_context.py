@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.local_context import LocalContext
+from tests.loop.channel import make_image
+from tests.loop.devices import Bench, run
 
 MKFS = {
     "ext4": ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
@@ -31,25 +32,15 @@ class LoopContext(LocalContext):
         run("mount", "-t", self.filesystem, f"/dev/{self.devices[0]}", self.directory)
 
 
-def run(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
-
-
 @contextmanager
-def loop_context(directory: Path, filesystem: str, size: str) -> Iterator[LoopContext]:
-    """A fresh filesystem of `size` on an image in `directory`; everything is undone at the end."""
-    image, mount, scratch = directory / "image", directory / "mount", directory / "scratch"
-    mount.mkdir()
+def loop_context(directory: Path, filesystem: str, size_bytes: int) -> Iterator[LoopContext]:
+    """A fresh filesystem on an image in `directory`; everything is undone at the end."""
+    scratch = directory / "scratch"
     scratch.mkdir()
-    run("fallocate", "--length", size, str(image))
-    device = run("losetup", "--direct-io=on", "--show", "--find", str(image))
-    try:
+    with ExitStack() as undo:
+        bench, image = Bench(directory, undo), make_image(directory, size_bytes)
+        undo.callback(image.unlink)
+        device = bench.attach(image, "--direct-io=on")
         run(*MKFS[filesystem], device)
-        run("mount", "-t", filesystem, device, str(mount))
-        try:
-            yield LoopContext(str(mount), str(scratch), (device.removeprefix("/dev/"),), filesystem=filesystem)
-        finally:
-            run("umount", str(mount))
-    finally:
-        run("losetup", "--detach", device)
-        image.unlink()
+        mount = bench.mount(device, "-t", filesystem, name="mount")
+        yield LoopContext(str(mount), str(scratch), (device.removeprefix("/dev/"),), filesystem=filesystem)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -57,11 +58,13 @@ def descendants(pid: int) -> list[psutil.Process]:
         return []
 
 
-def lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() not in ("zombie", "dead")
-    except psutil.NoSuchProcess:
-        return False
+def alive(processes: Iterable[psutil.Process]) -> list[str]:
+    found = []
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            if process.is_running() and process.status() not in ("zombie", "dead"):
+                found.append(f"{process.pid} {process.name()}")
+    return found
 
 
 def process_named(name: str, ancestor: int, limit_s: float = LIMIT_S) -> int:
@@ -92,17 +95,10 @@ def wait_until_gone(left: Callable[[], Collection[str]], what: str, limit_s: flo
     TIMES.append((what, time.monotonic() - began))
 
 
-def assert_nothing_lives(directory: Path, pids: list[psutil.Process]) -> None:
+def assert_nothing_lives(directory: Path, processes: list[psutil.Process]) -> None:
     """No process, no loop device and no mount of a run stays; how soon they are gone is reported."""
 
-    def left() -> list[str]:
-        try:
-            alive = [f"{process.pid} {process.name()}" for process in pids if lives(process)]
-        except psutil.NoSuchProcess:  # it ended while it was looked at
-            return ["a process that is ending"]
-        return [*alive, *loops_on(directory), *mounts_in(directory)]
-
-    wait_until_gone(left, "nothing of the run is left")
+    wait_until_gone(lambda: alive(processes) + loops_on(directory) + mounts_in(directory), "nothing of the run is left")
 
 
 def names_in(directory: Path) -> list[str]:

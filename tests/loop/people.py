@@ -32,6 +32,16 @@ PASSWORD = "correct horse"
 SYSTEM_PYTHON = "/usr/bin/python3"
 """The one of the tests may stand where nobody else can reach it."""
 
+EXPLAIN = """
+from fswizard.targets import privilege
+from fswizard.errors import Missing
+try:
+    privilege.authorise()
+except Missing as error:
+    print(privilege.state(), "|", error.message, "|", error.hint, "|", error.details)
+"""
+"""Says why there are no rights of root's, and what to do."""
+
 
 @dataclass
 class User:

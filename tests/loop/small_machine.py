@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fswizard.engines.fio import FioJob
-from fswizard.model.metrics import IOPS
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
+from tests.loop.runs import RANDOM_WRITE, WRITES
 
-JOB = FioJob("randwrite", 4096, 8 << 20, seconds=0.1, depth=4)
-WRITES = Workload("random-write", "Random writes", "fio", JOB, IOPS, seconds=0.2, writes_bytes=8 << 20)
-
-
-QUICK = Recipe("quick", "Quick", "For tests.", (WRITES,), 64 << 20, 60.0, ("ext4", "ext2"))
-LASTING = replace(QUICK, workloads=(replace(WRITES, job=replace(JOB, seconds=600.0, fsync=64)),))
+QUICK = replace(WRITES, name="quick", title="Quick")
+LASTING = replace(
+    QUICK, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 8 << 20, seconds=600.0, depth=4, fsync=64)),)
+)
 """With fsync nothing is measured on the bare device."""
 
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
-import psutil
 import pytest
 import pytest_asyncio
 
@@ -19,16 +13,14 @@ from fswizard.advice import conclude
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidate
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import Array
 from fswizard.report import FORMATS, render
 from fswizard.targets.helper import Attached, Helper
 from tests.loop import devices
-from tests.loop.channel import make_image, nameless
 from tests.loop.devices import Bench, Case, run
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
-from tests.loop.test_run_command import wait_for
-from tests.loop.tiny_run import FSWIZARD
+from tests.loop.orders import attach, made_and_mounted, said, umount
+from tests.loop.tiny_run import fswizard, killed
 from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
@@ -36,12 +28,6 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.b
 MEMBERS = 4
 MEMBER_BYTES = 128 << 20
 RECIPE = writing("80M", "16M", 0.1, rw="write", minutes=3, candidates=("ext4", "btrfs"))
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with ExitStack() as undo:
-        yield Bench(tmp_path, undo)
 
 
 @pytest.fixture
@@ -59,13 +45,8 @@ def disks(bench: Bench, count: int = MEMBERS, size_bytes: int = MEMBER_BYTES) ->
     return [Case(bench.attach(file), file) for file in files]
 
 
-def command(verb: str, recipe: Path, target: str, candidates: str, *arguments: str) -> list[str]:
-    chosen = ["--target", target, "--candidates", candidates]
-    return [*FSWIZARD, verb, str(recipe), *chosen, *arguments]
-
-
-def fswizard(argv: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL)
+def given(recipe: Path, target: str, candidates: str, *arguments: str) -> list[str]:
+    return [str(recipe), "--target", target, "--candidates", candidates, *arguments]
 
 
 def named(cases: list[Case]) -> str:
@@ -95,8 +76,7 @@ def test_layouts_on_scratch_images_are_measured_whole(
     """On two of them, since their room is really taken."""
     output = tmp_path / "result.jsonl"
     target = f"images:{members}x128M@{tmp_path}"
-    done = fswizard(command("run", recipe, target, names, "--rounds", "1..1", "--output", str(output)))
-    assert done.returncode == 0, done.stderr
+    fswizard("run", *given(recipe, target, names, "--rounds", "1..1", "--output", str(output)), code=0)
     result = results.load(output)
     assert (result.outcome, result.failures) == ("finished", ())
     figures = {(s.candidate, s.metric): s.value for s in result.samples if s.workload == "write"}
@@ -121,48 +101,36 @@ def test_layouts_on_scratch_images_are_measured_whole(
 
 
 @pytest_asyncio.fixture
-async def helper() -> AsyncIterator[Helper]:
-    async with Helper.start() as helper:
-        yield helper
-
-
-@pytest_asyncio.fixture
 async def parts(helper: Helper, bench: Bench) -> list[Attached]:
-    files = [make_image(bench.directory, MEMBER_BYTES, f"image-{number}") for number in range(1, MEMBERS + 1)]
-    return [await helper.attach(nameless(file)) for file in files]
-
-
-def spread(name: str) -> tuple[Candidate, Array]:
-    candidate = parse_candidate(name).on(MEMBERS)
-    assert candidate.array is not None
-    return candidate, candidate.array
+    names = [f"image-{number}" for number in range(1, MEMBERS + 1)]
+    return [await attach(helper, bench.directory, MEMBER_BYTES, name) for name in names]
 
 
 async def build(helper: Helper, joined: Attached, name: str) -> Candidate:
-    candidate, array = spread(name)
+    candidate = parse_candidate(name).on(MEMBERS)
+    assert candidate.array is not None
     await helper.wipe(joined.handle)
-    arguments = candidate.mkfs_arguments(scratch=True)
-    made = await helper.build(joined.handle, candidate.filesystem.name, arguments, array)
+    made = await helper.build(joined.handle, "btrfs", candidate.mkfs_arguments(scratch=True), candidate.array)
     assert made.exit_code == 0, made.output
+    await remount(helper, joined, candidate)
+    return candidate
+
+
+async def remount(helper: Helper, joined: Attached, candidate: Candidate) -> None:
     mounted = await helper.mount(joined, "btrfs", candidate.mount_options)
     assert mounted.exit_code == 0, mounted.output
-    return candidate
 
 
 async def read_back(helper: Helper, joined: Attached, candidate: Candidate) -> None:
     """What is written is there after mounting again, and nothing counts an error."""
-    wrote = await (await helper.run(["sh", "-c", "head -c 8000000 /dev/zero > file"], cwd=joined.directory)).wait()
-    assert wrote.exit_code == 0, wrote.output
+    assert await said(helper, joined.directory, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
     await helper.sync(joined.handle)
     assert await helper.health(joined.handle, candidate.filesystem.error_counters) == {}
     for _ in range(2):
-        ended = await helper.umount(joined.handle)
-        assert ended.exit_code == 0, ended.output
-        again = await helper.mount(joined, "btrfs", candidate.mount_options)
-        assert again.exit_code == 0, again.output
-    size = await (await helper.run(["stat", "--format=%s", "file"], cwd=joined.directory)).wait()
-    assert size.output.strip() == "8000000"
-    assert (await helper.umount(joined.handle)).exit_code == 0
+        await umount(helper, joined)
+        await remount(helper, joined, candidate)
+    assert await said(helper, joined.directory, "stat", "--format=%s", "file") == "8000000"
+    await umount(helper, joined)
 
 
 @pytest.mark.parametrize(
@@ -186,12 +154,9 @@ async def test_what_has_no_layout_lies_on_the_first_member_alone(
 ) -> None:
     joined = await helper.joined(parts)
     await build(helper, joined, "btrfs:raid1")
-    assert (await helper.umount(joined.handle)).exit_code == 0
-    await helper.wipe(joined.handle)
-    assert (await helper.mkfs(joined.handle, "ext4", ("-q", "-F"))).exit_code == 0
-    assert (await helper.mount(joined, "ext4", ())).exit_code == 0
-    found = [run("blkid", "-p", "-o", "value", "-s", "TYPE", part.path) for part in parts[:1]]
-    assert found == ["ext4\n"]
+    await umount(helper, joined)
+    await made_and_mounted(helper, joined)
+    assert run("blkid", "-p", "-o", "value", "-s", "TYPE", parts[0].path) == "ext4\n"
     assert [run("wipefs", "--no-act", part.path) for part in parts[1:]] == ["", "", ""]
     await helper.umount(joined.handle)
 
@@ -239,8 +204,7 @@ def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, benc
     cases = disks(bench)
     run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
     run("mkfs.ext4", "-q", "-L", "third", cases[2].path)
-    done = fswizard(command("plan", recipe, named(cases), "btrfs:raid1; ext4"))
-    assert done.returncode == 0, done.stderr
+    done = fswizard("plan", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
     for words in ('ext4 "first"', 'ext4 "third"', f"--erase {serials(cases)}", "Nothing was found on"):
         assert words in done.stdout
     assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
@@ -252,8 +216,7 @@ def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, b
     confirmed = ("--erase", serials(cases[:2]), "--erase", serials(cases[2:]))
     names = "btrfs:raid1,degraded; ext4"
     arguments = (*confirmed, "--rounds", "1..1", "--output", str(output))
-    done = fswizard(command("run", recipe, named(cases), names, *arguments))
-    assert done.returncode == 0, done.stderr
+    done = fswizard("run", *given(recipe, named(cases), names, *arguments), code=0)
     assert "on 4 devices themselves" in done.stdout
     result = results.load(output)
     assert result.failures == ()
@@ -269,9 +232,7 @@ def test_every_disk_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -
     output = bench.directory / "result.jsonl"
     for erase in ("", serials(cases[:3]), f"{serials(cases)},WD-1234", f"{serials(cases[:3])},WD-1234"):
         confirmed = ("--erase", erase) if erase else ()
-        done = fswizard(command("run", recipe, named(cases), "btrfs:raid1", *confirmed, "--output", str(output)))
-        assert done.returncode == 3, done.stderr
-        assert "Traceback" not in done.stderr
+        fswizard("run", *given(recipe, named(cases), "btrfs:raid1", *confirmed, "--output", str(output)), code=3)
         assert not output.exists()
     assert [case.file.read_bytes() for case in cases] == before
 
@@ -281,8 +242,7 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
     run("mkfs.ext4", "-q", cases[2].path)
     point = bench.mount(cases[2].path)
     for verb, order in (("plan", cases), ("run", cases), ("run", [cases[2], *cases[:2], cases[3]])):
-        done = fswizard(command(verb, recipe, named(order), "btrfs:raid1", "--erase", serials(order)))
-        assert done.returncode == 3
+        done = fswizard(verb, *given(recipe, named(order), "btrfs:raid1", "--erase", serials(order)), code=3)
         assert f"is mounted on {point}" in done.stderr
     assert signatures([case for case in cases if case is not cases[2]]) == ""
 
@@ -290,22 +250,18 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
 def test_two_partitions_of_a_disk_are_no_two_disks(recipe: Path, bench: Bench) -> None:
     part, other = devices.partition(bench), disks(bench, 1)[0]
     whole = Case(part.path.removesuffix("p1"), part.file)
-    done = fswizard(command("plan", recipe, named([part, whole, other]), "btrfs:raid1"))
-    assert done.returncode == 3
+    done = fswizard("plan", *given(recipe, named([part, whole, other]), "btrfs:raid1"), code=3)
     assert "are on the same disk" in done.stderr
-    twice = fswizard(command("plan", recipe, named([other, other]), "btrfs:raid1"))
-    assert twice.returncode == 3
+    twice = fswizard("plan", *given(recipe, named([other, other]), "btrfs:raid1"), code=3)
     assert "was named twice" in twice.stderr
 
 
 def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench) -> None:
     others, file = disks(bench, MEMBERS - 1), bench.file("small", 72 << 20)
     small = Case(bench.attach(file), file)
-    done = fswizard(command("plan", recipe, named([small, *others]), "btrfs:raid1; ext4"))
-    assert done.returncode == 2
+    done = fswizard("plan", *given(recipe, named([small, *others]), "btrfs:raid1; ext4"), code=2)
     assert "ext4 has room for 72M on the target, and the recipe short needs 80M" in done.stderr
-    done = fswizard(command("plan", recipe, named([*others, small]), "btrfs:raid10"))
-    assert done.returncode == 0, done.stderr
+    done = fswizard("plan", *given(recipe, named([*others, small]), "btrfs:raid10"), code=0)
     assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
 
 
@@ -313,17 +269,11 @@ def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench)
 def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: Path, bench: Bench) -> None:
     cases = disks(bench)
     output = bench.directory / "result.jsonl"
-    arguments = ("--erase", serials(cases), "--rounds", "12..12", "--output", str(output))
-    argv = command("run", recipe, named(cases), "btrfs:raid1; btrfs:raid1,degraded", *arguments)
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(output, '"round": 2')
-    children = psutil.Process(process.pid).children(recursive=True)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert_nothing_lives(bench.directory, children)
-    assert fswizard([*FSWIZARD, "clean"]).returncode == 0
-    again = fswizard(command("run", recipe, named(cases), "btrfs:raid1", "--erase", serials(cases), "--rounds", "1..1"))
-    assert again.returncode == 0, again.stderr
+    arguments = ("--erase", serials(cases), "--rounds", "12..12")
+    below = killed(output, *given(recipe, named(cases), "btrfs:raid1; btrfs:raid1,degraded", *arguments))
+    assert_nothing_lives(bench.directory, below)
+    fswizard("clean", code=0)
+    fswizard("run", *given(recipe, named(cases), "btrfs:raid1", "--erase", serials(cases), "--rounds", "1..1"), code=0)
     assert signatures(cases) == ""
 
 
@@ -333,19 +283,12 @@ def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recip
     for place in places:
         place.mkdir()
     target = f"images:128M@{places[0]},{places[1]}"
-    argv = command("run", recipe, target, "btrfs:raid1; ext4", "--rounds", "2..2", "--output", str(output))
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(output, '"round": 2')
-    children = psutil.Process(process.pid).children(recursive=True)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    below = killed(output, *given(recipe, target, "btrfs:raid1; ext4", "--rounds", "2..2"))
     for place in places:
-        assert_nothing_lives(place, children)
+        assert_nothing_lives(place, below)
         assert not list(place.glob("fswizard-*/image*")), "what has no name goes with the run"
         assert list(place.glob("fswizard-*"))
-    cleaned = fswizard([*FSWIZARD, "clean"])
-    assert cleaned.returncode == 0, cleaned.stderr
+    fswizard("clean", code=0)
     assert not [left for place in places for left in place.iterdir()]
-    resumed = fswizard([*FSWIZARD, "run", "--resume", str(output)])
-    assert resumed.returncode == 0, resumed.stderr
+    fswizard("run", "--resume", str(output), code=0)
     assert results.load(output).outcome == "finished"

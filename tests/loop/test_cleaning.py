@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +11,11 @@ import pytest
 from fswizard.errors import ExitCode, RunFailed
 from fswizard.targets import journal
 from fswizard.targets.journal import Journal
-from tests.loop.devices import Bench
-from tests.loop.tiny_run import FSWIZARD
+from tests.loop.devices import Bench, run
+from tests.loop.machine_state import names_in
+from tests.loop.tiny_run import fswizard
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
-
-
-def run(*argv: object) -> None:
-    subprocess.run([str(word) for word in argv], check=True, capture_output=True)
 
 
 @dataclass(frozen=True)
@@ -30,20 +24,16 @@ class Disk:
     place: Path
 
     def mount(self) -> None:
-        run("mount", self.device, self.place)
+        run("mount", self.device, str(self.place))
 
     def umount(self) -> None:
-        run("umount", self.place)
+        run("umount", str(self.place))
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    with ExitStack() as undo:
-        disk = Disk(Bench(tmp_path, undo).made("mkfs.ext4", "-q").path, tmp_path / "there")
-        disk.place.mkdir()
-        disk.mount()
-        undo.callback(disk.umount)
-        yield disk
+def disk(bench: Bench) -> Disk:
+    device = bench.made("mkfs.ext4", "-q").path
+    return Disk(device, bench.mount(device))
 
 
 def left_behind(place: Path) -> Path:
@@ -54,18 +44,14 @@ def left_behind(place: Path) -> Path:
     return made
 
 
-def clean() -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*FSWIZARD, "clean"], capture_output=True, text=True, check=False)
-
-
 def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(disk: Disk, tmp_path: Path) -> None:
     away, here = left_behind(disk.place), left_behind(tmp_path)
     disk.umount()
-    done = clean()
+    done = fswizard("clean")
     assert done.returncode == ExitCode.RUN_FAILED
     assert f"The disk with {away} is not mounted." in done.stderr
     assert done.stdout.startswith(f"removed {here} (")
-    run("mount", "-t", "tmpfs", "none", disk.place)
+    run("mount", "-t", "tmpfs", "none", str(disk.place))
     with pytest.raises(RunFailed, match="is not mounted"):  # another one is
         journal.clean(journal.leftovers()[0])
     disk.umount()
@@ -78,30 +64,29 @@ def test_what_is_mounted_below_a_runs_directory_is_left_alone(disk: Disk, tmp_pa
     (disk.place / "precious").write_text("mine")
     made = left_behind(tmp_path)
     (made / "below").mkdir()
-    run("mount", "--bind", disk.place, made / "below")
+    run("mount", "--bind", str(disk.place), str(made / "below"))
     with pytest.raises(RunFailed, match=f"Something is mounted below {made}"):
         journal.clean(journal.leftovers()[0])
     assert (disk.place / "precious").read_text() == "mine"
-    run("umount", made / "below")
+    run("umount", str(made / "below"))
     assert journal.clean(journal.leftovers()[0]) == ()
 
 
-def test_where_a_filesystem_numbers_its_inodes_anew_the_name_is_enough(tmp_path: Path) -> None:
+def test_where_a_filesystem_numbers_its_inodes_anew_the_name_is_enough(bench: Bench, tmp_path: Path) -> None:
     """An overlay whose layers are two filesystems; on the second mount the other directory is read first."""
     place, lower = tmp_path / "place", tmp_path / "lower"
     layers = f"lowerdir={lower},upperdir={tmp_path}/upper,workdir={tmp_path}/work"
     for each in ("place", "lower", "upper", "work"):
         (tmp_path / each).mkdir()
-    with ExitStack() as undo:
-        run("mount", "-t", "tmpfs", "none", lower)
-        undo.callback(run, "umount", lower)
-        run("mount", "-t", "overlay", "-o", layers, "none", place)
-        made = left_behind(place)
-        numbered = made.stat().st_ino
-        (place / "other").mkdir()
-        run("umount", place)
-        run("mount", "-t", "overlay", "-o", layers, "none", place)
-        undo.callback(run, "umount", place)
-        assert (place / "other").stat().st_ino == numbered, "the kernel has come to keep them: take it off the list"
-        assert journal.clean(journal.leftovers()[0]) == ()
-        assert [each.name for each in place.iterdir()] == ["other"]
+    run("mount", "-t", "tmpfs", "none", str(lower))
+    bench.undo.callback(run, "umount", str(lower))
+    run("mount", "-t", "overlay", "-o", layers, "none", str(place))
+    made = left_behind(place)
+    numbered = made.stat().st_ino
+    (place / "other").mkdir()
+    run("umount", str(place))
+    run("mount", "-t", "overlay", "-o", layers, "none", str(place))
+    bench.undo.callback(run, "umount", str(place))
+    assert (place / "other").stat().st_ino == numbered, "the kernel has come to keep them: take it off the list"
+    assert journal.clean(journal.leftovers()[0]) == ()
+    assert names_in(place) == ["other"]

@@ -6,15 +6,11 @@ import asyncio
 import fcntl
 import hashlib
 import os
-import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import psutil
 import pytest
 
 from fswizard import results
@@ -22,46 +18,25 @@ from fswizard.advice import conclude
 from fswizard.drives.devices import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
-from fswizard.model.events import RunEnded, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.privileged import exclusive_claim, programs, volumes
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.volumes import Volume
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.session.session import Session
 from tests.loop.devices import Bench, Case, run
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, wait_until
-from tests.loop.runs import TINY, watch
-from tests.loop.test_run_command import RECIPE, wait_for
-from tests.loop.tiny_run import FSWIZARD, LIMIT_S, clean
+from tests.loop.runs import TINY, at, result_of, session_in, watch
+from tests.loop.tiny_run import LIMIT_S, clean, fswizard, killed
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 DISK_BYTES = 96 << 20
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with ExitStack() as undo:
-        yield Bench(tmp_path, undo)
-
-
-@pytest.fixture
-def recipe(tmp_path: Path) -> Path:
-    path = tmp_path / "short.toml"
-    path.write_text(RECIPE)
-    return path
-
-
-def command(verb: str, recipe: Path, case: Case, *arguments: str) -> list[str]:
-    return [*FSWIZARD, verb, str(recipe), "--target", f"device:{case.path}", *arguments]
-
-
-def fswizard(verb: str, recipe: Path, case: Case, *arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = command(verb, recipe, case, *arguments)
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+def asked(verb: str, recipe: Path, case: Case, *arguments: str, code: int) -> subprocess.CompletedProcess[str]:
+    return fswizard(verb, str(recipe), "--target", f"device:{case.path}", *arguments, code=code)
 
 
 def digest(case: Case) -> str:
@@ -81,8 +56,7 @@ def plan(case: Case) -> Plan:
 def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     output = bench.directory / "result.jsonl"
-    done = fswizard("run", recipe, case, "--erase", str(case.file), "--rounds", "1..1", "--output", str(output))
-    assert done.returncode == 0, done.stderr
+    done = asked("run", recipe, case, "--erase", str(case.file), "--rounds", "1..1", "--output", str(output), code=0)
     assert "on the device itself" in done.stdout
     assert '"outcome": "finished"' in output.read_text()
     assert signatures(case) == ""
@@ -93,12 +67,11 @@ def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: B
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
-    empty = fswizard("plan", recipe, case)
-    assert empty.returncode == 0, empty.stderr
+    empty = asked("plan", recipe, case, code=0)
     assert "Nothing was found on" in empty.stdout
     run("mkfs.ext4", "-q", "-L", "archive", case.path)
     before = digest(case)
-    full = fswizard("plan", recipe, case)
+    full = asked("plan", recipe, case, code=0)
     assert 'ext4 "archive"' in full.stdout
     assert "left wiped" in full.stdout
     assert f"--erase {case.file}" in full.stdout, "the plan says what to type"
@@ -111,28 +84,15 @@ def test_without_the_right_serial_number_nothing_begins(recipe: Path, bench: Ben
     before = digest(case)
     output = bench.directory / "result.jsonl"
     for typed in ((), ("--erase", "WD-1234"), ("--erase", "")):
-        done = fswizard("run", recipe, case, *typed, "--output", str(output))
-        assert done.returncode == 3
-        assert "Traceback" not in done.stderr
+        asked("run", recipe, case, *typed, "--output", str(output), code=3)
         assert not output.exists()
         assert digest(case) == before
 
 
-def test_a_mounted_device_is_refused_with_what_uses_it_and_what_to_do(recipe: Path, bench: Bench) -> None:
-    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
-    point = bench.mount(case.path)
-    for verb in ("plan", "run"):
-        done = fswizard(verb, recipe, case, "--erase", str(case.file))
-        assert done.returncode == 3
-        assert f"is mounted on {point}" in done.stderr
-        assert f"umount {point}" in done.stderr
-
-
 async def ends_refused(made: Plan, case: Case, words: str) -> None:
     before = digest(case)
-    session = Session(made, case.file.parent / "result.jsonl", idle_wait_s=0)
-    events = await watch(session)
-    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "failed"
+    session = session_in(case.file.parent, made)
+    assert (await result_of(session)).outcome == "failed"
     assert isinstance(session.error, Refused)
     assert words in session.error.message
     assert digest(case) == before
@@ -166,7 +126,7 @@ async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench)
 @fault("device", "mounted while a run waits", "mount of a loop device that a run has claimed")
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
-    session = Session(plan(case), bench.directory / "result.jsonl", idle_wait_s=0)
+    session = session_in(bench.directory, plan(case))
     before: list[str] = []
 
     class Going(asyncio.Event):
@@ -205,25 +165,19 @@ async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Benc
 )
 async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
-    session = Session(plan(case), bench.directory / "result.jsonl", idle_wait_s=0)
-    async for event in session.events():
-        if isinstance(event, StepStarted) and event.step.stage == stage:
-            session.stop()
+    session = session_in(bench.directory, plan(case))
+    await watch(session, at(stage, session.stop))
     assert signatures(case) == ""
 
 
 @fault("device", "it turns read-only under a run", "blockdev --setro on a loop device in the second round")
 async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
-    file = bench.directory / "result.jsonl"
-    session = Session(replace(plan(case), minimum_rounds=2), file, idle_wait_s=0)
+    session = session_in(bench.directory, replace(plan(case), minimum_rounds=2))
     bench.undo.callback(run, "blockdev", "--setrw", case.path)
-    async for event in session.events():
-        if isinstance(event, StepStarted) and event.step.stage == "workload" and event.step.round == 2:
-            run("blockdev", "--setro", case.path)
+    result = await result_of(session, at("workload", lambda: run("blockdev", "--setro", case.path), round=2))
     assert session.error is not None
     assert "read-only" in session.error.message
-    result = results.load(file)
     assert (result.outcome, result.failures) == ("failed", ())
     assert [doubt.code for doubt in result.doubts if doubt.code == "not-wiped"] == ["not-wiped"]
     assert "left wiped" not in " ".join(render(conclude(result), "text").split())
@@ -233,14 +187,8 @@ async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wipe
 def test_after_sigkill_nothing_is_mounted_and_the_device_is_free(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     output = bench.directory / "result.jsonl"
-    argv = command("run", recipe, case, "--erase", str(case.file), "--rounds", "12..12", "--output", str(output))
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(output, '"round": 2')
-    children = psutil.Process(process.pid).children(recursive=True)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert children
-    assert_nothing_lives(bench.directory, children)
+    arguments = ("--target", f"device:{case.path}", "--erase", str(case.file), "--rounds", "12..12")
+    assert_nothing_lives(bench.directory, killed(output, str(recipe), *arguments))
     wait_until(lambda: _free(case.path), LIMIT_S, "the device is free")
     assert results.load(output).outcome == "killed"
     clean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,10 @@ from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import errors_under
 from fswizard.targets.scratch_file import write_beside
 from tests.builders import make_plan
-from tests.loop.channel import make_image, nameless
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
 from tests.loop.failing_host import small_host
 from tests.loop.machine_state import names_in
+from tests.loop.orders import attach, make, mount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -30,16 +30,14 @@ pytestmark = [pytest.mark.root, pytest.mark.loop]
     ("mkfs", "size_bytes"),
     [("mkfs.ext4", SIZE), pytest.param("mkfs.btrfs", BTRFS_SIZE, marks=pytest.mark.btrfs)],
 )
-def test_the_disk_below_a_file_is_known(mkfs: str, size_bytes: int, tmp_path: Path) -> None:
+def test_the_disk_below_a_file_is_known(mkfs: str, size_bytes: int, bench: Bench) -> None:
     """btrfs has numbers of its own, which no block device has."""
-    with ExitStack() as undo:
-        bench = Bench(tmp_path, undo)
-        case = bench.made(mkfs, "-q", size_bytes=size_bytes)
-        directory = os.open(bench.mount(case.path), os.O_RDONLY)
-        try:
-            assert disk_errors.disks_of(directory) == (os.path.basename(case.path),)
-        finally:
-            os.close(directory)
+    case = bench.made(mkfs, "-q", size_bytes=size_bytes)
+    directory = os.open(bench.mount(case.path), os.O_RDONLY)
+    try:
+        assert disk_errors.disks_of(directory) == (os.path.basename(case.path),)
+    finally:
+        os.close(directory)
 
 
 def test_memory_is_no_disk() -> None:
@@ -66,18 +64,17 @@ async def test_a_disk_without_room_is_not_called_a_disk_that_fails(tmp_path: Pat
         assert names_in(host) == ["lost+found"]
 
 
-async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(tmp_path: Path) -> None:
-    async with Helper.start() as helper:
-        attached = await helper.attach(nameless(make_image(tmp_path)))
-        assert await helper.disk_errors(attached.handle) == ()
-        await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
-        assert await helper.disk_errors(attached.handle) == ()
-        await helper.mount(attached, "ext4", ())
-        trigger = Path("/sys/fs/ext4", attached.name, "trigger_fs_error")
-        trigger.write_text("made by a test")
-        assert await helper.disk_errors(attached.handle) == (), "it is the filesystem's own"
-        assert (await helper.health(attached.handle, ["ext4-sysfs"]))["errors_count"] == 1
-        assert "made by a test" in helper.kernel_log[0]
-        await helper.umount(attached.handle)
-        await helper.wipe(attached.handle)
-        assert await helper.health(attached.handle, []) == {}, "the next filesystem is not blamed for it"
+async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(helper: Helper, tmp_path: Path) -> None:
+    attached = await attach(helper, tmp_path)
+    assert await helper.disk_errors(attached.handle) == ()
+    await make(helper, attached)
+    assert await helper.disk_errors(attached.handle) == ()
+    await mount(helper, attached)
+    trigger = Path("/sys/fs/ext4", attached.name, "trigger_fs_error")
+    trigger.write_text("made by a test")
+    assert await helper.disk_errors(attached.handle) == (), "it is the filesystem's own"
+    assert (await helper.health(attached.handle, ["ext4-sysfs"]))["errors_count"] == 1
+    assert "made by a test" in helper.kernel_log[0]
+    await helper.umount(attached.handle)
+    await helper.wipe(attached.handle)
+    assert await helper.health(attached.handle, []) == {}, "the next filesystem is not blamed for it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from pathlib import Path
 
@@ -10,22 +9,14 @@ import pytest
 
 from fswizard.drives import drive_of, inventory, watch
 from fswizard.model.drive import Drive
+from tests.loop.devices import Bench, run
 from tests.loop.machine_state import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.loop
 
 
-def attach(image: Path) -> str:
-    image.write_bytes(bytes(16 << 20))
-    command = ["losetup", "--find", "--show", str(image)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def detach(device: str) -> None:
-    subprocess.run(["losetup", "--detach", device], check=True)
-
-
-def test_a_disk_that_comes_and_goes_is_noticed(tmp_path: Path) -> None:
+def test_a_disk_that_comes_and_goes_is_noticed(bench: Bench) -> None:
+    image = bench.file(size_bytes=16 << 20)
     seen: list[tuple[Drive, ...]] = []
     enough = threading.Event()
     watcher = threading.Thread(target=lambda: seen.extend(_until(enough, seen)), daemon=True)
@@ -34,15 +25,13 @@ def test_a_disk_that_comes_and_goes_is_noticed(tmp_path: Path) -> None:
         return {drive.model for drive in seen[-1]} if seen else set()
 
     def await_(present: bool) -> None:
-        wait_until(lambda: (str(tmp_path / "image") in names()) == present, LIMIT_S, "a disk is noticed")
+        wait_until(lambda: (str(image) in names()) == present, LIMIT_S, "a disk is noticed")
 
     watcher.start()
     await_(False)
-    device = attach(tmp_path / "image")
-    try:
-        await_(True)
-    finally:
-        detach(device)
+    device = bench.attach(image)
+    await_(True)
+    run("losetup", "--detach", device)
     await_(False)
     enough.set()
     watcher.join(LIMIT_S)
@@ -55,20 +44,11 @@ def _until(enough: threading.Event, seen: list[tuple[Drive, ...]]) -> list[tuple
     return []
 
 
-def test_a_mounted_loop_device_says_so_and_is_found_from_its_path(tmp_path: Path) -> None:
-    device = attach(tmp_path / "image")
-    point = tmp_path / "mounted"
-    point.mkdir()
-    try:
-        subprocess.run(["mkfs.ext4", "-q", "-L", "a label", device], check=True)
-        subprocess.run(["mount", device, str(point)], check=True)
-        try:
-            drive = next(drive for drive in inventory() if drive.name == Path(device).name)
-            found = drive_of(str(point / "somewhere"))
-        finally:
-            subprocess.run(["umount", str(point)], check=True)
-    finally:
-        detach(device)
+def test_a_mounted_loop_device_says_so_and_is_found_from_its_path(bench: Bench) -> None:
+    device = bench.made("mkfs.ext4", "-q", "-L", "a label", size_bytes=16 << 20).path
+    point = bench.mount(device)
+    drive = next(drive for drive in inventory() if drive.name == Path(device).name)
+    found = drive_of(str(point / "somewhere"))
     (part,) = drive.partitions
     assert (part.filesystem, part.mount_point) == ("ext4", str(point))
     assert part.free_bytes

@@ -8,8 +8,7 @@ import pytest
 
 from fswizard import recipes
 from fswizard.model.events import RoundFinished, RunEnded, StepProgressed
-from fswizard.session.session import Session
-from tests.loop.runs import short_plan, watch
+from tests.loop.runs import session_in, short_plan, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs, pytest.mark.btrfs]
 
@@ -21,8 +20,7 @@ FACTOR = 1.5
 async def test_a_run_takes_as_long_as_planned_and_its_outlook_gets_better(name: str, tmp_path: Path) -> None:
     recipe = recipes.find(name)
     plan = short_plan(tmp_path, "; ".join(recipe.candidates), recipe, maximum_rounds=3, time_limit_s=0.0)
-    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0.0)
-    events = await watch(session)
+    events = await watch(session_in(tmp_path, plan))
     took_s = next(event.at_s for event in reversed(events) if isinstance(event, RunEnded))
     assert sum(isinstance(event, RoundFinished) for event in events) == 3
     print(f"{name}: {plan.expected_s:.0f} s planned, {took_s:.0f} s taken")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.session.session import Session
 from fswizard.targets.channel import Channel, HelperProcess
 from fswizard.targets.helper_commands import LABEL, MOUNT
-from tests.loop.runs import RANDOM_WRITE, TINY, watch
+from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
 
@@ -98,10 +96,9 @@ async def test_what_is_planned_told_and_executed_is_the_same(
 ) -> None:
     """Two whole runs of 2 s, as the log is that of a run; with this seed in the order in which they are named."""
     target = TargetChoice("image", str(tmp_path), 128 << 20, others=(str(tmp_path),) * (images - 1))
-    recipe = replace(TINY, workloads=(RANDOM_WRITE,))
-    plan = make_plan(Choices(recipe, parse_candidates(candidates), target=target, rounds=(1, 1), seed=1))
+    plan = make_plan(Choices(WRITES, parse_candidates(candidates), target=target, rounds=(1, 1), seed=1))
     executed = Executed(monkeypatch)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
+    events = await watch(session_in(tmp_path, plan))
     assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished", events[-1]
     assert told(events) == executed.once
     end = ("umount", executed.commands[-1][-1])

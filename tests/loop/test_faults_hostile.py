@@ -5,45 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fswizard.__main__ import main
+from tests.fakes.command_line import fswizard
 from tests.loop.fault_table import fault
-from tests.loop.tiny_run import FSWIZARD, RECIPE
+from tests.loop.tiny_run import RECIPE
+from tests.loop.tiny_run import fswizard as real_fswizard
 from tests.recipe_texts import writing
 
 CONTROL = {chr(number) for number in range(32)} - {"\n"} | {"\x7f", "\u202e", "\u2066"}
-
-
-class Fswizard:
-    """The program as if it had been started, but in this process: most of what is asked here is refused at once."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys, self._monkeypatch = capsys, monkeypatch
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        self._monkeypatch.setattr(sys, "argv", ["fswizard", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        stdout, stderr = self._capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return subprocess.CompletedProcess(arguments, ended.value.code, stdout, stderr)
-
-
-@pytest.fixture
-def fswizard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Fswizard:
-    return Fswizard(capsys, monkeypatch)
-
-
-def started(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real program, which does not wait for a quiet machine."""
-    return subprocess.run(
-        [*FSWIZARD, *arguments], capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL
-    )
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -87,9 +60,7 @@ def canary(tmp_path: Path) -> Iterator[Path]:
     ids=lambda value: str(value)[:24],
 )
 @fault("hostile input", "recipes", "options outside the list, paths, shell text, huge numbers")
-def test_a_hostile_recipe_is_refused_by_file_and_key(
-    tmp_path: Path, canary: Path, fswizard: Fswizard, line: str, words: str
-) -> None:
+def test_a_hostile_recipe_is_refused_by_file_and_key(tmp_path: Path, canary: Path, line: str, words: str) -> None:
     key = line.partition(" =")[0]
     head, mark, workload = RECIPE.partition("[[workload]]")
     kept = [text for text in workload.splitlines() if not text.startswith(f"{key} =")]
@@ -102,13 +73,13 @@ def test_a_hostile_recipe_is_refused_by_file_and_key(
 def test_the_real_program_refuses_what_is_hostile_too(tmp_path: Path, canary: Path) -> None:
     recipe = tmp_path / "hostile.toml"
     recipe.write_text(f'{RECIPE}\nexec_prerun = "touch {canary}"')
-    assert_refused(started("run", str(recipe), "--target", f"dir:{tmp_path}"), "hostile.toml", "exec_prerun")
+    assert_refused(real_fswizard("run", str(recipe), "--target", f"dir:{tmp_path}"), "hostile.toml", "exec_prerun")
     recipe.write_text(RECIPE)
-    assert_refused(started("run", str(recipe), "--target", f"dir:/nowhere/\x1b]0;$(touch {canary})"))
+    assert_refused(real_fswizard("run", str(recipe), "--target", f"dir:/nowhere/\x1b]0;$(touch {canary})"))
 
 
 @fault("hostile input", "10 MB TOML", "a recipe of 10 MB, one nested 100,000 deep, one that is no text")
-def test_a_recipe_that_is_too_large_or_no_text_is_refused(tmp_path: Path, fswizard: Fswizard) -> None:
+def test_a_recipe_that_is_too_large_or_no_text_is_refused(tmp_path: Path) -> None:
     for name, data in {
         "large.toml": b"x = 1\n" * 1_700_000,
         "deep.toml": b"x = " + b"[" * 100_000,
@@ -155,9 +126,7 @@ def test_a_recipe_that_is_too_large_or_no_text_is_refused(tmp_path: Path, fswiza
     ids=lambda value: ascii(" ".join(value))[:40],
 )
 @fault("hostile input", "arguments", "shell text, options within values, paths, control characters, huge numbers")
-def test_hostile_arguments_are_refused(
-    tmp_path: Path, canary: Path, fswizard: Fswizard, arguments: tuple[str, str]
-) -> None:
+def test_hostile_arguments_are_refused(tmp_path: Path, canary: Path, arguments: tuple[str, str]) -> None:
     option, value = arguments
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(RECIPE)
@@ -170,12 +139,14 @@ def test_hostile_arguments_are_refused(
 
 
 @fault("text", "control characters in a path", "a directory called ESC ] 52 …, U+202E and [b]")
-def test_a_hostile_directory_is_shown_escaped(tmp_path: Path, fswizard: Fswizard) -> None:
+def test_a_hostile_directory_is_shown_escaped(tmp_path: Path) -> None:
     evil = tmp_path / "\x1b]52;c;eA==\x07\u202e[b] x"
     evil.mkdir()
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(writing("64M", "8M", 0.1))
-    done = started("run", str(recipe), "--target", f"dir:{evil}", "--rounds", "1..1", "--output", str(tmp_path / "r"))
+    done = real_fswizard(
+        "run", str(recipe), "--target", f"dir:{evil}", "--rounds", "1..1", "--output", str(tmp_path / "r")
+    )
     assert done.returncode == 0, done.stderr
     assert not CONTROL & set(done.stdout + done.stderr)
     assert list(evil.iterdir()) == []
@@ -185,7 +156,7 @@ def test_a_hostile_directory_is_shown_escaped(tmp_path: Path, fswizard: Fswizard
 
 
 @fault("hostile input", "a symlink in /tmp", "a link to a file where the result is to be made")
-def test_a_result_file_is_no_link(tmp_path: Path, fswizard: Fswizard) -> None:
+def test_a_result_file_is_no_link(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
     (tmp_path / "result.jsonl").symlink_to(precious)
@@ -203,9 +174,7 @@ def test_a_result_file_is_no_link(tmp_path: Path, fswizard: Fswizard) -> None:
     ids=["noise", "half an object", "crash", "20 MB", "control characters"],
 )  # fmt: skip
 @fault("tools", "lsblk, blkid, smartctl, udevadm, findmnt print nonsense", "programs of that name on PATH")
-def test_drives_are_listed_whatever_tools_say(
-    tmp_path: Path, fswizard: Fswizard, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
+def test_drives_are_listed_whatever_tools_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     for name in ("lsblk", "blkid", "smartctl", "udevadm", "findmnt", "wipefs", "zpool"):
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)

@@ -10,18 +10,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import psutil
 import pytest
 
-from fswizard import results
 from fswizard.targets import journal
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
-from tests.loop.tiny_run import LASTING, STANDS_STILL, Run, clean, helper_of, started, tiny_run
+from tests.loop.tiny_run import LASTING, Run, clean, helper_of, started, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -54,7 +52,7 @@ def kill(run: Run) -> None:
     run.process.kill()
     run.process.communicate()
     assert_nothing_lives(run.place, below)
-    assert results.load(run.file).outcome == "killed"
+    assert run.result.outcome == "killed"
     assert_cleaned(run.place)
 
 
@@ -62,7 +60,6 @@ def kill(run: Run) -> None:
 @pytest.mark.parametrize("stage", ALL_STAGES)
 def test_killing_the_run(tmp_path: Path, stage: str) -> None:
     with tiny_run(tmp_path, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES[stage]) as run:
-        run.await_words(STANDS_STILL)
         kill(run)
 
 
@@ -83,12 +80,8 @@ def test_killing_the_namespaces_of_the_helper(tmp_path: Path) -> None:
         below = [psutil.Process(unshare), *descendants(unshare)]
         os.kill(unshare, signal.SIGKILL)
         assert_nothing_lives(run.place, below)
-        said = run.end()
-        assert run.process.returncode == 1, said
-        assert "helper ended" in said
-        assert "Traceback" not in said
-        assert results.load(run.file).outcome == "failed"
-        assert results.load(run.file).failures == ()
+        assert "helper ended" in run.end(1)
+        assert (run.result.outcome, run.result.failures) == ("failed", ())
         assert names_in(run.place) == []
 
 
@@ -163,25 +156,18 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "place"
 
 
-def two_runs(place: Path) -> Iterator[Run]:
-    for name in ("first", "second"):
-        file = place.with_name(f"{name}.jsonl")
-        yield started(place, file, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES["formatting"])
-
-
 @fault("environment", "two instances", "both run at once; `clean` while they do")
 def test_two_runs_at_once_and_clean_beside_them(place: Path) -> None:
-    runs = list(two_runs(place))
-    for run in runs:
-        run.await_words(STANDS_STILL)
+    arguments = ("--rounds", "1..1", "--candidates", "ext4")
+    files = [place.with_name(f"{name}.jsonl") for name in ("first", "second")]
+    runs = [started(place, file, *arguments, still_at=STAGES["formatting"]) for file in files]
     assert clean() == 0
     assert len(names_in(place)) == 2
     for run in runs:
         run.go_on()
     for run in runs:
-        said = run.end()
-        assert run.process.returncode == 0, said
-        assert results.load(run.file).outcome == "finished"
+        run.end(0)
+        assert run.result.outcome == "finished"
     assert names_in(place) == []
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard import results
 from fswizard.errors import ExitCode
+from fswizard.model.result import Result
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, names_in
 from tests.loop.tiny_run import LASTING, QUICK, started
@@ -97,22 +97,10 @@ for owner, name in ((journal, "_new_entry"), (Journal, "_write"), (Journal, "not
 """
 
 ORDERS = (
-    "hello",
-    "attach",
-    "wipe",
-    "mkfs",
-    "mount",
-    "umount",
-    "mount",
-    "run",
-    "sync",
-    "sync",
-    "health",
-    "umount",
-)
+    "hello", "attach", "wipe", "mkfs", "mount", "umount", "mount", "run", "sync", "sync", "health", "umount",
+)  # fmt: skip
 PROGRAMS = (
-    "fallocate", "dd", "fio", "wipefs", "mkfs.ext4", "mount", "umount", "mount", "fio", "sync", "sync",
-    "umount",
+    "fallocate", "dd", "fio", "wipefs", "mkfs.ext4", "mount", "umount", "mount", "fio", "sync", "sync", "umount",
 )  # fmt: skip
 """What a round with one candidate orders of the helper, and the programs it starts, in that order."""
 
@@ -124,7 +112,7 @@ class Ended:
     code: int
     said: str
     told: list[list[Any]]
-    file: Path
+    result: Result
 
     def named(self, kind: str) -> tuple[str, ...]:
         return tuple(what[1] for what in self.told if what[0] == kind)
@@ -142,9 +130,8 @@ def ended(
     run = started(place, directory / "result.jsonl", *arguments, recipe=recipe, script=script)
     said = run.end()
     assert_nothing_lives(place, [each for each in psutil.process_iter() if _mentions(each, place)])
-    assert "Traceback" not in said
     assert names_in(place) == []
-    return Ended(run.process.returncode, said, json.loads(report.read_text()), run.file)
+    return Ended(run.process.returncode, said, json.loads(report.read_text()), run.result)
 
 
 def _mentions(process: psutil.Process, place: Path) -> bool:
@@ -166,15 +153,14 @@ def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
     run = ended(tmp_path, order=number)
     assert run.named("order")[:number] == ORDERS[:number]
     if number == len(ORDERS) and run.code == ExitCode.OK:  # it had done all that was left to do before it was killed
-        assert results.load(run.file).outcome == "finished"
+        assert run.result.outcome == "finished"
         return
     if number == 1:
         assert run.code == ExitCode.MISSING, run.said
     else:
         assert run.code == ExitCode.RUN_FAILED, run.said
         assert "helper ended" in run.said
-    assert results.load(run.file).outcome == "failed"
-    assert results.load(run.file).failures == (), "no filesystem is to blame"
+    assert (run.result.outcome, run.result.failures) == ("failed", ()), "no filesystem is to blame"
 
 
 @fault("signals", "a program of a run is killed", "SIGKILL of each program as soon as it was started")
@@ -184,7 +170,7 @@ def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> 
     run = ended(tmp_path, victims=[(name, PROGRAMS[:number].count(name))])
     assert run.named("program")[:number] == PROGRAMS[:number]
     assert run.code in (ExitCode.OK, ExitCode.RUN_FAILED), run.said
-    assert results.load(run.file).outcome in ("finished", "failed")
+    assert run.result.outcome in ("finished", "failed")
 
 
 @fault("signals", "a workload is killed", "SIGKILL of fio, once and twice")
@@ -194,12 +180,10 @@ def test_a_workload_that_is_killed_is_tried_once_more(tmp_path: Path) -> None:
     run = ended(tmp_path, candidates="ext4; ext4:noatime", victims=[("fio", 2), ("fio", 6), ("fio", 8)], recipe=recipe)
     assert run.code == ExitCode.OK, run.said
     assert run.said.count("tried once more") == 2
-    result = results.load(run.file)
-    (failure,) = result.failures
+    (failure,) = run.result.failures
     assert failure.kind == "program"
-    assert {sample.candidate for sample in result.samples if sample.primary} == {"ext4", "ext4:noatime"} - {
-        failure.candidate
-    }
+    primary = {sample.candidate for sample in run.result.samples if sample.primary}
+    assert primary == {"ext4", "ext4:noatime"} - {failure.candidate}
 
 
 @fault("signals", "the helper is killed at a step of the journal", "SIGKILL where a pool's name is written down")
@@ -212,4 +196,4 @@ def test_at_the_steps_of_the_journal_nobody_else_lives_but_where_a_pool_is_noted
     assert alive[5] in [("_write", True), ("_write", False)], "it was killed, and may take a moment to be gone"
     assert alive[6:] == [("_remove", False)]
     assert run.code == ExitCode.RUN_FAILED, run.said
-    assert results.load(run.file).failures == ()
+    assert run.result.failures == ()

@@ -11,9 +11,9 @@ import pytest
 
 from fswizard import results
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import assert_nothing_lives, descendants, lives, names_in, wait_until
+from tests.loop.machine_state import alive, assert_nothing_lives, descendants, names_in, wait_until_gone
 from tests.loop.terminals import terminal
-from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, STANDS_STILL, clean, standing_still, tiny_run
+from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, clean, standing_still, tiny_run, wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -33,7 +33,7 @@ def run_arguments(directory: Path, *more: str, recipe: str = QUICK) -> list[str]
 def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, recipe=LASTING)) as shown:
         file = tmp_path / "result.jsonl"
-        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), LIMIT_S, "the first round has begun")
+        wait_for(file, '"round": 1')
         below = descendants(shown.process.pid)
         shown.cut()
         assert shown.process.wait(LIMIT_S) == 130
@@ -47,7 +47,7 @@ def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     file, gate = tmp_path / "result.jsonl", tmp_path / "gate"
     still = standing_still("^Writes$", gate)
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup", script=still) as shown:
-        wait_until(lambda: file.exists() and '"round": 1' in file.read_text(), LIMIT_S, "the first round has begun")
+        wait_for(file, '"round": 1')
         shown.cut()
         gate.write_text("")
         shown.process.wait(LIMIT_S)
@@ -59,14 +59,13 @@ def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
 @fault("terminal", "connection dropped", "standard error closed by its reader; the run goes on to its end")
 def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> None:
     with tiny_run(tmp_path, "--rounds", "1..1", still_at="^Writes$") as run:
-        run.await_words(STANDS_STILL)
         assert run.process.stderr and run.process.stdout
         run.process.stderr.close()
         run.go_on()
         stdout = run.process.stdout.read()
         assert run.process.wait(LIMIT_S) == 0
         assert "ext4" in stdout
-        assert results.load(run.file).outcome == "finished"
+        assert run.result.outcome == "finished"
         assert names_in(run.place) == []
 
 
@@ -142,7 +141,7 @@ def test_when_its_terminal_is_closed_the_wizard_is_gone() -> None:
         below = descendants(shown.process.pid)
         shown.cut()
         shown.process.wait(LIMIT_S)
-        wait_until(lambda: not any(map(lives, below)), LIMIT_S, "what it started is gone")
+        wait_until_gone(lambda: alive(below), "what it started is gone")
     assert clean() == 0
 
 

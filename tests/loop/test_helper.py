@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,9 +19,11 @@ from fswizard.filesystems import catalogue
 from fswizard.targets import privilege
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
-from tests.loop.channel import children, make_image, nameless
+from tests.loop.channel import children, helper_pid, make_image, nameless
+from tests.loop.devices import run
 from tests.loop.failing_host import failing_host
-from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
+from tests.loop.machine_state import LIMIT_S, descendants, loops_below, wait_until
+from tests.loop.orders import attach, made_and_mounted, said, umount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -31,13 +33,7 @@ MKFS = {
     "btrfs": ("-q", "-f", "-K", "--csum", "xxhash", "-m", "single"),
 }
 OPTIONS = {"ext4": ("noatime", "commit=30"), "xfs": ("logbsize=256k",), "btrfs": ("noatime", "compress=zstd:1")}
-FILESYSTEMS = [
-    "ext4",
-    pytest.param("xfs", marks=pytest.mark.xfs),
-    pytest.param("btrfs", marks=pytest.mark.btrfs),
-]
-
-
+FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param("btrfs", marks=pytest.mark.btrfs)]
 SIZE = 64 << 20
 
 
@@ -53,29 +49,15 @@ async def helper() -> AsyncIterator[Helper]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def mounted(helper: Helper, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Where an ext4 is mounted that all tests share."""
-    return await mount_ext4(helper, await helper.attach(nameless(make_image(tmp_path_factory.mktemp("mounted")))))
+    return await made_and_mounted(helper, await attach(helper, tmp_path_factory.mktemp("mounted")))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def attached(helper: Helper, tmp_path: Path) -> AsyncIterator[Attached]:
     """An empty image of a test's own."""
-    attached = await helper.attach(nameless(make_image(tmp_path)))
+    attached = await attach(helper, tmp_path)
     yield attached
     await helper.detach(attached.handle)
-
-
-async def mount_ext4(helper: Helper, attached: Attached) -> str:
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
-    assert (await helper.mount(attached, "ext4", ())).exit_code == 0
-    return attached.directory
-
-
-def done(*argv: str) -> None:
-    subprocess.run(argv, check=True)
-
-
-async def output_of(helper: Helper, *argv: str, cwd: str, **env: str) -> str:
-    return (await (await helper.run(argv, cwd=cwd, env=env)).wait()).output
 
 
 async def until(reached: Callable[[], bool]) -> None:
@@ -86,17 +68,12 @@ async def until(reached: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def helper_pid(helper: Helper) -> int:
-    """Below `unshare`, which is our own child."""
-    return children(helper._process.pid)[0]
-
-
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
     filesystem: str, helper: Helper, tmp_path: Path
 ) -> None:
     known = catalogue()[filesystem]
-    attached = await helper.attach(nameless(make_image(tmp_path, max(SIZE, known.minimum_bytes))))
+    attached = await attach(helper, tmp_path, max(SIZE, known.minimum_bytes))
     directory = attached.directory
     assert loops_below(tmp_path) == [f"{attached.name} on {tmp_path}/image (deleted)"]
     for _ in range(2):  # a second time over the first
@@ -104,19 +81,18 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
         assert (await helper.mkfs(attached.handle, filesystem, MKFS[filesystem])).exit_code == 0
         mounted = await helper.mount(attached, filesystem, OPTIONS[filesystem])
         assert mounted.exit_code == 0, mounted.output
-        table = await output_of(helper, "findmnt", "-no", "FSTYPE,OPTIONS", directory, cwd=directory)
+        table = await said(helper, directory, "findmnt", "-no", "FSTYPE,OPTIONS", directory)
         assert table.startswith(filesystem)
         assert {"nosuid", "nodev"} <= set(table.split()[1].split(","))
         assert "noatime" in table or filesystem == "xfs"
-        wrote = await (await helper.run(["sh", "-c", "echo hello > file"], cwd=directory)).wait()
-        assert wrote.exit_code == 0, wrote.output
+        assert await said(helper, directory, "sh", "-c", "echo hello > file && echo done") == "done"
         assert not Path(directory).exists(), "the host sees the mount"
         await helper.sync(attached.handle)
         assert await helper.health(attached.handle, known.error_counters) == {}
-        assert (await helper.umount(attached.handle)).exit_code == 0
+        await umount(helper, attached)
     assert (await helper.mount(attached, filesystem, ())).exit_code == 0
-    assert await output_of(helper, "cat", "file", cwd=directory) == "hello"
-    assert (await helper.umount(attached.handle)).exit_code == 0
+    assert await said(helper, directory, "cat", "file") == "hello"
+    await umount(helper, attached)
     await helper.detach(attached.handle)
     await until(lambda: not loops_below(tmp_path))
 
@@ -152,7 +128,7 @@ async def test_a_workload_of_root_cannot_use_roots_rights(helper: Helper, mounte
 
 
 async def test_a_workload_gets_a_clean_environment(helper: Helper, mounted: str, tmp_path: Path) -> None:
-    given = await output_of(helper, "env", cwd=mounted, TMPDIR=str(tmp_path))
+    given = await said(helper, mounted, "env", TMPDIR=str(tmp_path))
     names = {line.partition("=")[0] for line in given.splitlines()}
     assert names == {"PATH", "HOME", "LC_ALL", "TMPDIR"}
     assert f"TMPDIR={tmp_path}" in given
@@ -164,7 +140,7 @@ async def test_arguments_reach_the_program_as_they_are(helper: Helper, mounted: 
     hostile = ("$(touch evil)", "`id`", "; rm -rf .", "--help", "a\nb", "ü\u202e")
     process = await helper.run(["printf", "%s\\0", *hostile], cwd=mounted)
     assert (await process.wait()).stdout.decode().split("\0")[:-1] == list(hostile)
-    assert "evil" not in await output_of(helper, "ls", cwd=mounted)
+    assert "evil" not in await said(helper, mounted, "ls")
 
 
 async def test_a_program_is_no_option_of_the_one_that_takes_the_rights_away(helper: Helper, mounted: str) -> None:
@@ -202,7 +178,7 @@ async def test_the_signal_that_ends_a_program_is_told(helper: Helper, mounted: s
 
 
 async def test_nothing_that_a_program_started_outlives_it(helper: Helper, attached: Attached) -> None:
-    mounted = await mount_ext4(helper, attached)
+    mounted = await made_and_mounted(helper, attached)
     escape = "setsid sh -c 'setsid sleep 61 & echo started; exec sleep 62' & exec sleep 63"
     process = await helper.run(["sh", "-c", escape], cwd=mounted)
     assert await anext(process.chunks()) == b"started\n"
@@ -210,19 +186,16 @@ async def test_nothing_that_a_program_started_outlives_it(helper: Helper, attach
     assert (await process.wait()).exit_code == -9
     left = await (await helper.run(["sh", "-c", "setsid sleep 61 & exit 0"], cwd=mounted)).wait()
     assert left.exit_code == 0
-    assert (await helper.umount(attached.handle)).exit_code == 0
+    await umount(helper, attached)
 
 
 async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_its_user_is_named(
     helper: Helper, attached: Attached
 ) -> None:
-    mounted = await mount_ext4(helper, attached)
-    for order in (
-        helper.wipe(attached.handle),
-        helper.mkfs(attached.handle, "ext4", ()),
-        helper.detach(attached.handle),
-        helper.mount(attached, "ext4", ()),
-    ):
+    mounted = await made_and_mounted(helper, attached)
+    handle = attached.handle
+    orders = helper.wipe(handle), helper.mkfs(handle, "ext4", ()), helper.detach(handle)
+    for order in (*orders, helper.mount(attached, "ext4", ())):
         with pytest.raises(Refused, match="is mounted"):
             await order
     process = await helper.run(["sleep", "60"], cwd=mounted)
@@ -231,7 +204,7 @@ async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_
     assert f"(process {process.pid}): {mounted}" in failed.output
     await process.kill()
     await helper.sync(attached.handle)
-    assert (await helper.umount(attached.handle)).exit_code == 0
+    await umount(helper, attached)
 
 
 async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, attached: Attached) -> None:
@@ -243,13 +216,13 @@ async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, atta
 async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: Helper, tmp_path: Path) -> None:
     """A superblock of somebody else's could tell the kernel to panic, or hold what another user wrote."""
     image = make_image(tmp_path)
-    done("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", str(image))
+    run("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", str(image))
     attached = await helper.attach(nameless(image))
     for _ in range(2):
         with pytest.raises(Refused, match="no filesystem that was made in this run"):
             await helper.mount(attached, "ext4", ())
-        await mount_ext4(helper, attached)
-        assert (await helper.umount(attached.handle)).exit_code == 0
+        await made_and_mounted(helper, attached)
+        await umount(helper, attached)
         with pytest.raises(Refused, match="'xfs' is not what was made: ext4"):
             await helper.mount(attached, "xfs", ())
         await helper.wipe(attached.handle)
@@ -274,9 +247,9 @@ def small_host(tmp_path: Path) -> Iterator[Path]:
     """In memory, with room for an image and next to nothing else."""
     directory = tmp_path / "host"
     directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs", directory], check=True)
+    run("mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs", str(directory))
     yield directory
-    subprocess.run(["umount", directory], check=True)
+    run("umount", str(directory))
 
 
 async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path, tmp_path: Path) -> None:
@@ -288,7 +261,7 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
         image = make_image(small_host)
         kept = os.open(image, os.O_PATH)
         attached = await helper.attach(nameless(image))
-        done("fallocate", "--punch-hole", "--length", str(SIZE), f"/proc/{os.getpid()}/fd/{kept}")
+        run("fallocate", "--punch-hole", "--length", str(SIZE), f"/proc/{os.getpid()}/fd/{kept}")
         os.close(kept)
         with (small_host / "ballast").open("wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, 50 << 20)
@@ -342,7 +315,7 @@ def installed() -> Iterator[Path]:
 async def test_an_installed_copy_runs_by_itself(installed: Path, tmp_path: Path) -> None:
     async with Helper.start() as helper:
         assert f"{installed}/__main__.py" in Path(f"/proc/{helper_pid(helper)}/cmdline").read_text()
-        assert await output_of(helper, "echo", "hello", cwd=str(tmp_path)) == "hello"
+        assert await said(helper, str(tmp_path), "echo", "hello") == "hello"
     assert not list(installed.rglob("__pycache__"))
 
 
@@ -353,7 +326,7 @@ async def test_whoever_stops_waiting_for_a_program_of_the_helper_ends_it(helper:
     order.cancel()
     with pytest.raises(asyncio.CancelledError):
         await order
-    await output_of(helper, "true", cwd="/")  # it was taken up by then
+    await said(helper, "/", "true")  # it was taken up by then
     await until(lambda: children(helper_pid(helper)) == before)
     assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
 
@@ -363,12 +336,12 @@ def stick(tmp_path: Path) -> Iterator[Path]:
     """Something that is mounted before the helper starts, on a host that shares its mounts as systemd does."""
     outer, inner = tmp_path / "outer", tmp_path / "outer" / "stick"
     outer.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", outer], check=True)
-    subprocess.run(["mount", "--make-rshared", outer], check=True)
+    run("mount", "-t", "tmpfs", "tmpfs", str(outer))
+    run("mount", "--make-rshared", str(outer))
     inner.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", inner], check=True)
+    run("mount", "-t", "tmpfs", "tmpfs", str(inner))
     yield inner
-    subprocess.run(["umount", "--recursive", outer], check=True)
+    run("umount", "--recursive", str(outer))
 
 
 async def test_a_host_that_shares_its_mounts_sees_none_of_the_helpers_which_sees_what_the_user_unmounts(
@@ -378,11 +351,11 @@ async def test_a_host_that_shares_its_mounts_sees_none_of_the_helpers_which_sees
     image = make_image(stick.parent)
     async with Helper.start() as helper:
         table = Path(f"/proc/{helper_pid(helper)}/mountinfo")
-        directory = await mount_ext4(helper, await helper.attach(nameless(image)))
+        directory = await made_and_mounted(helper, await helper.attach(nameless(image)))
         assert directory in table.read_text()
         assert directory not in Path("/proc/self/mountinfo").read_text()
         assert str(stick) in table.read_text()
-        await asyncio.to_thread(lambda: subprocess.run(["umount", stick], check=True))
+        await asyncio.to_thread(run, "umount", str(stick))
         assert str(stick) not in table.read_text()
     await until(lambda: not loops_below(stick.parent))
 
@@ -406,7 +379,7 @@ async def test_a_job_that_was_killed_lasts_as_long_as_the_kernel_keeps_a_program
     """A mount(8) that it keeps still mounts afterwards, below whatever comes next. Starts a disk that can hang."""
     with failing_host(tmp_path, "--filter=delay") as host:
         async with Helper.start() as helper:
-            attached = await helper.attach(nameless(make_image(host.directory)))
+            attached = await attach(helper, host.directory)
             host.hang()
             try:
                 job = await helper.ask("wipe", handle=attached.handle)
@@ -426,10 +399,10 @@ def waiting_for_its_device(helper: Helper, program: str) -> psutil.Process:
     found: list[psutil.Process] = []
 
     def waits() -> bool:
-        below = psutil.Process(helper_pid(helper)).children(recursive=True)
-        found[:] = [
-            each for each in below if each.name() == program and "flush" in Path(f"/proc/{each.pid}/stack").read_text()
-        ]
+        for each in descendants(helper_pid(helper)):
+            with suppress(psutil.NoSuchProcess, OSError):  # it may end while it is looked at
+                if each.name() == program and "flush" in Path(f"/proc/{each.pid}/stack").read_text():
+                    found.append(each)
         return bool(found)
 
     wait_until(waits, LIMIT_S, f"{program} waits for its disk")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.loop import channel
-from tests.loop.people import SYSTEM_PYTHON, USERS, User
+from tests.loop.people import EXPLAIN, SYSTEM_PYTHON, USERS, User
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
 
@@ -22,15 +22,6 @@ import subprocess
 sys.exit(subprocess.run(sys.argv[1:], input={HELLO!r}).returncode)
 """
 SUDO = ["sudo", "-n", "env", *(f"--unset=SUDO_{name}" for name in ("UID", "GID", "USER", "COMMAND"))]
-
-EXPLAIN = """
-from fswizard.targets import privilege
-from fswizard.errors import Missing
-try:
-    privilege.authorise()
-except Missing as error:
-    print(privilege.state(), "|", error.message, "|", error.hint, "|", error.details)
-"""
 
 START = """
 import asyncio

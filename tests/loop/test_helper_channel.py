@@ -1,21 +1,26 @@
-"""The channel takes whatever comes: what is no request is answered with an error and changes nothing."""
+"""The channel takes whatever comes: what is no request is an error and changes nothing, nor is the helper's own."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import shutil
+import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from fswizard import privileged
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import Channel, attached, children
-from tests.loop.machine_state import LIMIT_S, device_of, process_named, wait_until
+from tests.loop.channel import HELPER, Channel, attached, children, make_image
+from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -182,9 +187,8 @@ def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read() -> None:
 def test_a_client_that_does_not_read_delays_no_program(tmp_path: Path) -> None:
     """How long a program took is measured rightly although its output waits."""
     with Channel() as channel:
-        argv = ["sh", "-c", "head -c 5000000 /dev/zero; touch done"]
         began = time.monotonic()
-        channel.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(tmp_path), "env": {}}).encode())
+        channel.run(tmp_path, "sh", "-c", "head -c 5000000 /dev/zero; touch done")
         wait_until((tmp_path / "done").exists, LIMIT_S, "a program ends although nobody reads")
         wait_until(lambda: not children(channel.helper_pid), LIMIT_S, "the helper notices the end of a program")
         ended_s = time.monotonic() - began
@@ -197,8 +201,7 @@ def test_a_client_that_never_reads_is_not_listened_to_for_ever(tmp_path: Path) -
     """What waits for it is bounded, and all comes once it reads."""
     whole = 24_000_000
     with Channel() as channel:
-        argv = ["head", "-c", str(whole), "/dev/zero"]
-        channel.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(tmp_path), "env": {}}).encode())
+        channel.run(tmp_path, "head", "-c", str(whole), "/dev/zero")
         program = Path(f"/proc/{process_named('head', channel.process.pid)}/io")
         seen = [0]
 
@@ -213,3 +216,58 @@ def test_a_client_that_never_reads_is_not_listened_to_for_ever(tmp_path: Path) -
         while "ended" not in (message := channel.receive()):
             received += len(message.get("data", "")) * 3 // 4
         assert received >= whole
+
+
+def test_the_helper_leaves_it_to_the_client_what_a_signal_means(tmp_path: Path) -> None:
+    with Channel() as channel:
+        channel.run(tmp_path, "sleep", "1000")
+        program = channel.receive()["ok"]["pid"]
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            os.kill(channel.helper_pid, number)
+            assert "ok" in channel.ask("hello")
+        assert len(alive(map(psutil.Process, (channel.helper_pid, program)))) == 2
+
+
+FAULTS = {
+    "self._jobs.kill(job)": "self._jobs.kill(job / 0)",
+    "volume.made = filesystem": "volume.made = made_of_nothing",
+}
+"""In an answer, and at the end of a job."""
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    """The helper, with faults."""
+    copy = tmp_path / "fswizard" / "privileged"
+    shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    texts = {path: path.read_text() for path in copy.glob("*.py")}
+    for right, wrong in FAULTS.items():
+        (path,) = (path for path, text in texts.items() if right in text)
+        path.write_text(path.read_text().replace(right, wrong))
+    return copy / "__main__.py"
+
+
+def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Path, tmp_path: Path) -> None:
+    with Channel(program=faulty) as channel:
+        handle = channel.attach(make_image(tmp_path))
+        pid = channel.helper_pid
+        error = channel.ask("kill", job=1)["error"]
+        assert error["code"] == "failed"
+        assert "unexpected error: ZeroDivisionError" in error["text"]
+        ended = channel.ask("mkfs", handle=handle, filesystem="ext4", arguments=["-q"])["ended"]
+        assert ended["exit_code"] != 0
+        assert "unexpected error: NameError" in ended["error"]
+        assert channel.ask("mount", handle=handle, filesystem="ext4", options=[])["error"]["code"] == "refused"
+        assert "ok" in channel.ask("detach", handle=handle)
+        assert channel.helper_pid == pid
+
+
+def test_without_a_socket_no_image_comes_and_that_is_said() -> None:
+    """As where sudo records what is typed, and stands between with pipes."""
+    orders = [{"id": 1, "verb": "attach"}, {"id": 2, "verb": "hello"}]
+    lines = "".join(json.dumps(order) + "\n" for order in orders)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
+    done = subprocess.run([*HELPER, "images"], input=lines, capture_output=True, text=True, check=True, env=environment)
+    attach, hello = map(json.loads, done.stdout.splitlines())
+    assert attach["error"] == {"code": "invalid", "text": "attach: no descriptor came with it"}
+    assert hello["ok"]["uid"] == 0

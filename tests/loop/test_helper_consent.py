@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fswizard.drives.devices import find_device
 from fswizard.privileged import block_device, consent, rights
 from fswizard.privileged.protocol import Refusal
-from tests.loop.channel import HELPER, Channel
+from tests.loop.channel import HELPER, Channel, about
 from tests.loop.devices import Bench, Case, run
 from tests.loop.people import USERS, User
 from tests.loop.terminals import talk
@@ -31,29 +28,14 @@ UNCONFIRMED = "nobody confirmed on a terminal within the last 15 minutes"
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with ExitStack() as undo:
-        yield Bench(tmp_path, undo)
-
-
-@pytest.fixture
 def disk(bench: Bench) -> Case:
     return bench.made("mkfs.ext4", "-q", "-L", "archive")
-
-
-def claim(channel: Channel, case: Case) -> dict[str, Any]:
-    """With all that every user can read: the serial number is no secret."""
-    found = find_device(case.path)
-    return channel.ask(
-        "claim", number=found.number, diskseq=found.diskseq, size_bytes=found.size_bytes,
-        serial=found.identifiers[0], shown=found.properties[found.name].get("ID_FS_TYPE", ""),
-    )  # fmt: skip
 
 
 def claim_as(made: User, right: str, case: Case) -> str:
     """What the helper says to a claim after this user started it through sudo; empty for yes."""
     with Channel(right, before=[*made.become, "sudo", "-n", "--"]) as channel:
-        text: str = claim(channel, case).get("error", {}).get("text", "")
+        text: str = channel.ask("claim", **about(case.path)).get("error", {}).get("text", "")
         return text
 
 
@@ -147,10 +129,10 @@ def test_what_polkit_allowed_is_not_asked_again_and_what_sudo_allowed_is(trusted
     """A stand-in for pkexec, which clears the environment and becomes the program."""
     as_pkexec = ["sudo", "-n", "env", "-i", f"PKEXEC_UID={trusted.uid}"]
     with Channel(rights.ERASE, before=[*trusted.become, *as_pkexec]) as channel:
-        assert "ok" in claim(channel, disk)
+        assert "ok" in channel.ask("claim", **about(disk.path))
     with_both = ["sudo", "-n", "env", f"PKEXEC_UID={trusted.uid}"]
     with Channel(rights.ERASE, before=[*trusted.become, *with_both]) as channel:
-        assert UNCONFIRMED in claim(channel, disk)["error"]["text"]
+        assert UNCONFIRMED in channel.ask("claim", **about(disk.path))["error"]["text"]
 
 
 ERASE = """
@@ -160,12 +142,12 @@ from fswizard.targets import privilege
 from fswizard.targets.helper import Helper
 from fswizard.errors import FswizardError
 
-async def main(number, diskseq, size_bytes, identifier):
+async def main(number, diskseq, size_bytes, identifier, shown):
     needed = replace(privilege.ERASE, devices=(number,))
     try:
         print("authorised:", privilege.authorise(needed))
         async with Helper.start(needed) as helper:
-            await helper.claim(number, int(diskseq), int(size_bytes), identifier, "ext4")
+            await helper.claim(number, int(diskseq), int(size_bytes), identifier, shown)
             print("claimed")
     except FswizardError as error:
         print(type(error).__name__, "|", error.message, "|", error.hint)
@@ -187,10 +169,9 @@ asyncio.run(main(*sys.argv[1:]))
     ids=["yes", "no", "wrong password"],
 )
 def test_password_and_yes_are_asked_for_in_one_go(answers: dict[str, str], said: str, asked: User, disk: Case) -> None:
-    found = find_device(disk.path)
-    about = (found.number, found.diskseq, found.size_bytes, found.identifiers[0])
+    fields = [str(field) for field in about(disk.path).values()]
     below_a_shell = ["sh", "-c", '"$@"; true', "sh"]  # sudo treats who leads no process group in another way
-    shown = talk([*below_a_shell, *asked.command(ERASE, *map(str, about))], asked.home, answers)
+    shown = talk([*below_a_shell, *asked.command(ERASE, *fields)], asked.home, answers)
     assert said in shown
     assert answers[ASKED] not in shown
 

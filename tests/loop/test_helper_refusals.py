@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import pytest
 from fswizard.privileged import loop_device
 from fswizard.privileged.identity import User
 from fswizard.privileged.protocol import Refusal
-from tests.loop.channel import HELPER, Channel, attached, make_image, nameless
+from tests.loop.channel import HELPER, Channel, attached, make_image, nameless, refused, sparse
 from tests.loop.machine_state import device_of, loops_below
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -25,71 +26,31 @@ NOBODY = 65534
 ROOT = Path(__file__).parents[2]
 
 
-def refused(answer: dict[str, Any], *words: str) -> None:
-    assert "error" in answer, f"not refused: {answer}"
-    assert answer["error"]["code"] in ("refused", "invalid", "missing"), answer
-    assert all(word in answer["error"]["text"] for word in words), answer
-
-
-def named(directory: Path) -> int:
-    return os.open(make_image(directory), os.O_RDWR)
-
-
 def foreign(directory: Path) -> int:
     image = make_image(directory)
     os.chown(image, NOBODY, NOBODY)
     return nameless(image)
 
 
-def sparse(directory: Path) -> int:
-    image = directory / "image"
-    image.touch()
-    os.truncate(image, SIZE)
-    return nameless(image)
-
-
-def too_small(directory: Path) -> int:
-    return nameless(make_image(directory, SIZE - 1))
-
-
-def only_read(directory: Path) -> int:
-    image = make_image(directory)
-    descriptor = os.open(image, os.O_RDONLY)
-    image.unlink()
-    return descriptor
-
-
-def directory_itself(directory: Path) -> int:
-    return os.open(directory, os.O_RDONLY)
-
-
-def pipe(directory: Path) -> int:
-    os.mkfifo(directory / "pipe")
-    return os.open(directory / "pipe", os.O_RDWR)
-
-
-def unix_socket(directory: Path) -> int:
-    return socket.socket(socket.AF_UNIX).detach()
-
-
-def block_device(directory: Path) -> int:
-    os.mknod(directory / "disk", 0o060600, os.makedev(7, 0))
-    return os.open(directory / "disk", os.O_PATH)
+def special(directory: Path, mode: int, flags: int) -> int:
+    os.mknod(directory / "node", mode | 0o600, os.makedev(7, 0))
+    return os.open(directory / "node", flags)
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (named, "still has a name"),
+        (lambda directory: os.open(make_image(directory), os.O_RDWR), "still has a name"),
         (foreign, "belongs to user 65534"),
-        (sparse, "sparse"),
-        (too_small, "smaller than 64 MiB"),
-        (only_read, "not open for reading and writing"),
-        (directory_itself, "no regular file"),
-        (pipe, "no regular file"),
-        (unix_socket, "no regular file"),
-        (block_device, "no regular file"),
+        (lambda directory: nameless(sparse(make_image(directory))), "sparse"),
+        (lambda directory: nameless(make_image(directory, SIZE - 1)), "smaller than 64 MiB"),
+        (lambda directory: nameless(make_image(directory), os.O_RDONLY), "not open for reading and writing"),
+        (lambda directory: os.open(directory, os.O_RDONLY), "no regular file"),
+        (lambda directory: special(directory, stat.S_IFIFO, os.O_RDWR), "no regular file"),
+        (lambda directory: special(directory, stat.S_IFBLK, os.O_PATH), "no regular file"),
+        (lambda directory: socket.socket(socket.AF_UNIX).detach(), "no regular file"),
     ],
+    ids=["named", "foreign", "sparse", "too small", "only read", "a directory", "a pipe", "a device", "a socket"],
 )
 def test_an_image_is_a_whole_file_of_the_users_own_without_a_name(
     make: Callable[[Path], int], words: str, shared: tuple[Channel, int, Path, bytes], tmp_path: Path
@@ -241,3 +202,47 @@ except Exception as error:
     assert said.startswith("Missing The privileged helper could not be started.")
     assert "--target dir:" in said
     assert "Operation not permitted" in said
+
+
+# Orders of verbs that once went wrong: each was found by reading or by `test_helper_sequences`
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Iterator[tuple[Channel, int]]:
+    """A helper, and the handle of two images that are one."""
+    with Channel() as channel:
+        yield channel, channel.join(tmp_path, 128 << 20)["handle"]
+
+
+def test_a_group_is_no_part_of_another_one(joined: tuple[Channel, int], tmp_path: Path) -> None:
+    """Else its devices took orders again once the other one was detached."""
+    channel, group = joined
+    other = channel.attach(make_image(tmp_path))
+    refused(channel.ask("join", handles=[group, other]), "no part of another")
+    assert "ok" in channel.ask("detach", handle=group)
+
+
+@pytest.mark.btrfs
+def test_after_a_btrfs_that_failed_another_filesystem_is_made_and_mounted(joined: tuple[Channel, int]) -> None:
+    """Without the options that say where a btrfs has its further devices."""
+    channel, group = joined
+
+    def exit_code(verb: str, **fields: Any) -> int:
+        return int(channel.ask(verb, handle=group, **fields)["ended"]["exit_code"])
+
+    assert exit_code("build", filesystem="btrfs", arguments=["-f", "-n", "3"], level="raid1", missing=1)
+    assert exit_code("mkfs", filesystem="ext4", arguments=["-q"]) == 0
+    assert exit_code("mount", filesystem="ext4", options=[]) == 0
+
+
+def test_two_helpers_never_make_two_devices_of_one_image(tmp_path: Path) -> None:
+    """Nor does one alone, of what root finds again."""
+    image = make_image(tmp_path)
+    kept = os.open(image, os.O_PATH)
+    with Channel() as first, Channel() as second:
+        assert "ok" in first.ask("attach", given=nameless(image))
+        for channel in (first, second):
+            again = os.open(f"/proc/self/fd/{kept}", os.O_RDWR)
+            assert channel.ask("attach", given=again)["error"]["text"] == "the image is attached already"
+        assert len(loops_below(tmp_path)) == 1
+    os.close(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,9 @@ import pytest_asyncio
 from fswizard.errors import Refused
 from fswizard.privileged import system_calls
 from fswizard.targets.helper import Attached, Helper
-from tests.loop.channel import children, make_image, nameless
+from tests.loop.channel import helper_pid
 from tests.loop.devices import run
+from tests.loop.orders import attach, make, mount, umount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio]
 
@@ -44,18 +45,8 @@ def before_the_start(stand_in: Path) -> Iterator[None]:
 
 
 @pytest_asyncio.fixture
-async def helper() -> AsyncIterator[Helper]:
-    async with Helper.start() as helper:
-        yield helper
-
-
-@pytest_asyncio.fixture
 async def attached(helper: Helper, tmp_path: Path) -> Attached:
-    return await helper.attach(nameless(make_image(tmp_path)))
-
-
-def helper_pid(helper: Helper) -> int:
-    return children(helper._process.pid)[0]
+    return await attach(helper, tmp_path)
 
 
 async def test_the_helper_and_what_it_starts_keep_only_the_rights_that_are_listed(
@@ -81,14 +72,14 @@ async def test_a_program_that_was_covered_since_the_start_is_not_run(
     with pytest.raises(Refused, match="/usr/sbin was mounted after the helper started"):
         await helper.mkfs(attached.handle, "ext4", ())
     run(*enter, "umount", str(MKE2FS.parent))
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    await make(helper, attached)
 
 
 async def test_a_superblock_that_asks_for_a_panic_is_not_heard(helper: Helper, attached: Attached) -> None:
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    await make(helper, attached)
     run("tune2fs", "-e", "panic", attached.path)
-    assert (await helper.mount(attached, "ext4", ())).exit_code == 0
+    await mount(helper, attached)
     lines = Path(f"/proc/{helper_pid(helper)}/mounts").read_text().splitlines()
     options = next(line.split()[3] for line in lines if line.split()[1] == attached.directory)
     assert "errors=remount-ro" in options.split(",")
-    assert (await helper.umount(attached.handle)).exit_code == 0
+    await umount(helper, attached)

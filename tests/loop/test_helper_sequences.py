@@ -32,7 +32,7 @@ from fswizard.privileged.loop_device import MINIMUM_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import Channel, children, make_image, nameless
+from tests.loop.channel import Channel, children, make_image, nameless, refused, sparse
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -166,11 +166,6 @@ class Side(Channel):
         return message
 
 
-def refused(answer: Answer, *codes: str) -> None:
-    assert "error" in answer, f"not refused: {answer}"
-    assert answer["error"]["code"] in (codes or ("refused", "invalid", "missing")), answer
-
-
 def succeeded(answer: Answer) -> bool:
     """Of a job."""
     assert "ended" in answer, f"refused: {answer}"
@@ -256,6 +251,18 @@ class Sequences(RuleBasedStateMachine):
         volume = side.volumes.get(handle)
         return volume if volume and not volume.joined and volume.state in ALLOWED[verb] else None
 
+    def ordered(
+        self, side: int, verb: str, pick: int, *, wrong: bool = False, **fields: Any
+    ) -> tuple[Volume | None, Answer]:
+        """What an order comes to; the volume, where it takes it and nothing is wrong with it, else it was refused."""
+        at = self.sides[side]
+        handle = self.choose(at, verb, pick)
+        answer = self.ask(at, verb, handle=handle, **fields)
+        volume = None if wrong else self.allowed(at, verb, handle)
+        if volume is None:
+            refused(answer)
+        return volume, answer
+
     # ---------------------------------------------------------------- images
 
     @rule(side=sides, kind=kinds, size=st.sampled_from([64, 128, 128, 320]))
@@ -268,7 +275,7 @@ class Sequences(RuleBasedStateMachine):
         while at.lent:
             os.close(at.lent.pop())
         if kind not in ("whole", "planted"):
-            refused(answer, "refused", "invalid", "failed", "busy")
+            assert answer.get("error", {}).get("code") in ("refused", "invalid", "failed", "busy"), answer
             return
         self.hold(at, answer, size)
         at.kept[answer["ok"]["handle"]] = at.kept.pop(UNKNOWN)
@@ -289,8 +296,7 @@ class Sequences(RuleBasedStateMachine):
         self.images += 1
         image = make_image(side.images, MINIMUM_BYTES - 1 if kind == "small" else size << 20, f"image-{self.images}")
         if kind == "sparse":
-            os.truncate(image, 0)
-            os.truncate(image, size << 20)
+            sparse(image)
         if kind == "planted":
             with image.open("r+b") as file:
                 file.write(self.planted)
@@ -313,17 +319,15 @@ class Sequences(RuleBasedStateMachine):
     @rule(side=sides, pick=picks)
     def detach(self, side: int, pick: int) -> None:
         at = self.sides[side]
-        handle = self.choose(at, "detach", pick)
-        answer = self.ask(at, "detach", handle=handle)
-        if not (volume := self.allowed(at, "detach", handle)):
-            refused(answer)
+        volume, answer = self.ordered(side, "detach", pick)
+        if volume is None:
             return
         assert "ok" in answer, answer
         for member in volume.members:
             member.joined = False
-        del at.volumes[handle]
+        del at.volumes[volume.handle]
         if not volume.members:
-            os.close(at.kept.pop(handle))
+            os.close(at.kept.pop(volume.handle))
 
     @rule(side=sides, chosen=st.lists(picks, min_size=1, max_size=4, unique=True))
     def join(self, side: int, chosen: list[int]) -> None:
@@ -344,19 +348,16 @@ class Sequences(RuleBasedStateMachine):
     @rule(side=sides, extra=nonsense)
     def talk_nonsense(self, side: int, extra: bytes) -> None:
         self.sides[side].send(extra)
-        refused(self.sides[side].next_answer(), "invalid")
+        refused(self.sides[side].next_answer(), code="invalid")
 
     # ------------------------------------------------------------ filesystems
 
     @rule(side=sides, pick=picks, what=filesystems)
     def mkfs(self, side: int, pick: int, what: tuple[str, list[str], bool | None]) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "mkfs", pick)
         filesystem, arguments, works = what
-        answer = self.ask(at, "mkfs", handle=handle, filesystem=filesystem, arguments=arguments)
-        volume = self.allowed(at, "mkfs", handle)
-        if works is None or not volume:
-            refused(answer)
+        fields = {"filesystem": filesystem, "arguments": arguments}
+        volume, answer = self.ordered(side, "mkfs", pick, wrong=works is None, **fields)
+        if volume is None:
             return
         fits = works and volume.size_mib >= SIZES_MIB[filesystem]
         assert succeeded(answer) == fits or volume.state == "array", (answer, volume)
@@ -369,13 +370,10 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(side=sides, pick=picks, level=levels, missing=st.integers(0, 2), arguments=build_arguments)
     def build(self, side: int, pick: int, level: str, missing: int, arguments: list[str]) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "build", pick)
-        answer = self.ask(
-            at, "build", handle=handle, filesystem="btrfs", arguments=arguments, level=level, missing=missing
-        )
-        volume = self.allowed(at, "build", handle)
-        if not volume or not volume.members or missing > 1 or level == "raid5" or "-r" in arguments:
+        wrong = missing > 1 or level == "raid5" or "-r" in arguments
+        fields = {"filesystem": "btrfs", "arguments": arguments, "level": level, "missing": missing}
+        volume, answer = self.ordered(side, "build", pick, wrong=wrong, **fields)
+        if volume is None or not volume.members:
             refused(answer)
             return
         roomy = all(member.size_mib >= SIZES_MIB["btrfs"] for member in volume.members)
@@ -387,13 +385,10 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(side=sides, pick=picks, level=st.sampled_from(["1", "5", "0"]), missing=st.integers(0, 2))
     def array(self, side: int, pick: int, level: str, missing: int) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "array", pick)
-        chunk = 64 if level == "5" else 0
-        answer = self.ask(at, "array", handle=handle, level=level, chunk_kib=chunk, bitmap="none", missing=missing)
-        volume = self.allowed(at, "array", handle)
+        fields = {"level": level, "chunk_kib": 64 if level == "5" else 0, "bitmap": "none", "missing": missing}
+        volume, answer = self.ordered(side, "array", pick, wrong=missing > 1, **fields)
         enough = volume and len(volume.members) >= {"1": 2, "5": 3, "0": UNKNOWN}[level]
-        if not volume or not enough or missing > 1 or "error" in answer:
+        if volume is None or not enough or "error" in answer:
             refused(answer)
             return
         if succeeded(answer):  # where the kernel has md
@@ -401,14 +396,10 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(side=sides, pick=picks)
     def wipe(self, side: int, pick: int) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "wipe", pick)
-        answer = self.ask(at, "wipe", handle=handle)
-        if not (volume := self.allowed(at, "wipe", handle)):
-            refused(answer)
-            return
-        assert succeeded(answer), answer
-        volume.state, volume.made = "bare", ""
+        volume, answer = self.ordered(side, "wipe", pick)
+        if volume is not None:
+            assert succeeded(answer), answer
+            volume.state, volume.made = "bare", ""
 
     @rule(side=sides, pick=picks, kind=mount_types, options=mount_options)
     def mount(self, side: int, pick: int, kind: str, options: tuple[list[str], bool]) -> None:
@@ -425,11 +416,8 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(side=sides, pick=picks)
     def umount(self, side: int, pick: int) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "umount", pick)
-        answer = self.ask(at, "umount", handle=handle)
-        if not (volume := self.allowed(at, "umount", handle)):
-            refused(answer)
+        volume, answer = self.ordered(side, "umount", pick)
+        if volume is None:
             return
         assert succeeded(answer) == (not volume.programs), (answer, volume)
         if not volume.programs:
@@ -437,23 +425,13 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(side=sides, pick=picks, verb=st.sampled_from(["sync", "inspect"]), reading=st.booleans())
     def look_after(self, side: int, pick: int, verb: str, reading: bool) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, verb, pick)
-        answer = self.ask(at, verb, handle=handle, **({"reading": reading} if verb == "inspect" else {}))
-        if not self.allowed(at, verb, handle):
-            refused(answer)
-            return
-        assert succeeded(answer), answer
+        volume, answer = self.ordered(side, verb, pick, **({"reading": reading} if verb == "inspect" else {}))
+        assert volume is None or succeeded(answer), answer
 
     @rule(side=sides, pick=picks, kinds=st.sampled_from([["ext4-sysfs"], ["btrfs-sysfs"], [], ["../../etc"]]))
     def health(self, side: int, pick: int, kinds: list[str]) -> None:
-        at = self.sides[side]
-        handle = self.choose(at, "health", pick)
-        answer = self.ask(at, "health", handle=handle, counted=kinds)
-        if not self.allowed(at, "health", handle) or kinds == ["../../etc"]:
-            refused(answer)
-            return
-        assert not any(answer["ok"]["counters"].values()), answer
+        volume, answer = self.ordered(side, "health", pick, wrong=kinds == ["../../etc"], counted=kinds)
+        assert volume is None or not any(answer["ok"]["counters"].values()), answer
 
     # ---------------------------------------------------------- two at a time
 
@@ -471,7 +449,7 @@ class Sequences(RuleBasedStateMachine):
             "join": {"handles": [handle, handle]},
         }
         done, busy = at.order(*((verb, whole.get(verb, {"handle": handle})) for verb in (first, second)))
-        refused(busy, "busy")
+        refused(busy, code="busy")
         assert succeeded(done), done
         if first == "wipe":
             volume.state, volume.made = "bare", ""
@@ -598,21 +576,15 @@ class Sequences(RuleBasedStateMachine):
 
     @invariant()
     def all_is_well(self) -> None:
-        self.both_helpers_answer()
-        self.what_is_anothers_is_unchanged()
-        self.nothing_is_mounted_but_on_the_stage()
-        self.what_somebody_else_made_is_never_seen()
-        self.there_are_no_other_loop_devices()
-        self.nothing_runs_but_the_programs_that_stay()
-
-    def both_helpers_answer(self) -> None:
         Sequences.steps += 1
         for side, pid in zip(self.sides, self.pids):
             ok = self.ask(side, "hello")["ok"]
             assert (ok["protocol"], ok["uid"], side.helper_pid) == (VERSION, side.uid, pid)
-
-    def what_is_anothers_is_unchanged(self) -> None:
-        assert digest(self.victim) == self.seen
+        assert digest(self.victim) == self.seen, "what is another's is unchanged"
+        self.nothing_is_mounted_but_on_the_stage()
+        self.what_somebody_else_made_is_never_seen()
+        self.there_are_no_other_loop_devices()
+        self.nothing_runs_but_the_programs_that_stay()
 
     def nothing_is_mounted_but_on_the_stage(self) -> None:
         everything, made_here = mounts_of("self")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.loop.channel import children
-from tests.loop.machine_state import loops_below, wait_until_gone
-from tests.loop.people import PASSWORD, USERS, User
+from tests.loop.machine_state import alive, descendants, loops_below, process_named, wait_until_gone
+from tests.loop.people import EXPLAIN, PASSWORD, USERS, User
 from tests.loop.terminals import talk
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
@@ -77,15 +77,6 @@ async def main(home):
 asyncio.run(main(sys.argv[1]))
 """
 
-EXPLAIN = """
-from fswizard.targets import privilege
-from fswizard.errors import Missing
-try:
-    privilege.authorise()
-except Missing as error:
-    print(privilege.state(), "|", error.message, "|", error.hint)
-"""
-
 
 @pytest.fixture
 def place(trusted: User) -> Iterator[Path]:
@@ -132,27 +123,21 @@ def test_images_of_others_are_refused(trusted: User, place: Path) -> None:
     assert "belongs to user 0" in trusted.run(cycle(attach), str(place))
 
 
-@pytest.mark.parametrize(
-    "victim", ["client", "sudo", *(pytest.param(victim, marks=pytest.mark.slow) for victim in ("namespaces", "helper"))]
-)
+@pytest.mark.parametrize("victim", ["client", "sudo", "namespaces", "helper"])
 def test_whatever_is_killed_nothing_is_left(trusted: User, place: Path, victim: str) -> None:
     command = trusted.command(cycle(WAIT), str(place))
     client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert client.stdout
     while not (line := client.stdout.readline()).strip().isdigit():
         assert line, "the client ended"
-    found, new = set[int](), {client.pid}
-    while new:
-        found |= new
-        new = {child for pid in new for child in children(pid)}
-    named = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in sorted(found, reverse=True)}
-    pids = {"client": client.pid, "sudo": named["sudo"], "namespaces": named["unshare"]}
-    pids["helper"] = children(named["unshare"])[0]
-    pids["program"] = children(children(pids["helper"])[0])[0]
-    gone = set(pids.values()) - {client.pid}
+    assert "/run/fswizard" not in Path("/proc/mounts").read_text(), "the host sees the mount"
+    below = descendants(client.pid)
+    pids = {"client": client.pid, "sudo": process_named("sudo", client.pid)}
+    pids["namespaces"] = process_named("unshare", client.pid)
+    pids["helper"] = children(pids["namespaces"])[0]
     os.kill(pids[victim], signal.SIGKILL)
     try:
-        wait_until_gone(lambda: [*map(str, _alive(gone)), *loops_below(place)], "nothing of the helper is left")
+        wait_until_gone(lambda: alive(below) + loops_below(place), "nothing of the helper is left")
     finally:
         client.kill()
         client.communicate()
@@ -187,12 +172,3 @@ def test_who_may_not_use_sudo_is_told_what_works_without(nobody: User) -> None:
     said = nobody.run(EXPLAIN)
     assert "needs root" in said
     assert "--target dir:" in said
-
-
-def _alive(pids: set[int]) -> list[int]:
-    return [
-        pid
-        for pid in pids
-        if Path(f"/proc/{pid}/stat").exists()
-        and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    ]

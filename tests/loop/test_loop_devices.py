@@ -15,16 +15,16 @@ from fswizard.privileged import loop_device
 from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import make_image, nameless
-from tests.loop.devices import run
+from tests.loop.devices import Bench, run
 from tests.loop.machine_state import wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 SIZE = 64 << 20
 HOSTS = [
-    pytest.param(("ext4", "-Fq", "160M"), id="ext4"),
-    pytest.param(("xfs", "-fq", "320M"), id="xfs", marks=pytest.mark.xfs),
-    pytest.param(("btrfs", "-fq", "320M"), id="btrfs", marks=pytest.mark.btrfs),
+    pytest.param(("ext4", "-Fq", 160), id="ext4"),
+    pytest.param(("xfs", "-fq", 320), id="xfs", marks=pytest.mark.xfs),
+    pytest.param(("btrfs", "-fq", 320), id="btrfs", marks=pytest.mark.btrfs),
 ]
 BLKDISCARD, BLKZEROOUT = 0x1277, 0x127F
 
@@ -48,16 +48,10 @@ def test_loop_devices_are_had_from_old_kernels_and_for_disks_of_large_sectors(
 
 
 @pytest.fixture
-def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+def host(request: pytest.FixtureRequest, bench: Bench) -> Path:
     """A filesystem below an image."""
-    kind, flags, size = request.param
-    disk, directory = tmp_path / "disk", tmp_path / "host"
-    directory.mkdir()
-    run("truncate", "--size", size, str(disk))
-    run(f"mkfs.{kind}", flags, str(disk))
-    run("mount", "-o", "loop", str(disk), str(directory))
-    yield directory
-    run("umount", str(directory))
+    kind, flags, mib = request.param
+    return bench.mount(bench.made(f"mkfs.{kind}", flags, size_bytes=mib << 20).path)
 
 
 @pytest.fixture

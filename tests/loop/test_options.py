@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.system import commands, host
+from tests.loop.devices import Bench, run
 
 pytestmark = pytest.mark.loop
 
@@ -42,37 +43,29 @@ EVERY_OPTION = [
 ]
 
 
-@contextmanager
-def loop_device(image: Path, size_bytes: int) -> Iterator[str]:
-    with image.open("wb") as file:
-        file.truncate(size_bytes)
-    device = run(["losetup", "--find", "--show", str(image)]).stdout.strip()
-    try:
-        yield device
-    finally:
-        run(["losetup", "--detach", device])
-        image.unlink()
-
-
-def run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
-
-
 def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:
     """Format, mount, write, mount again, read; returns the options that the kernel says it mounted with."""
     directory.mkdir()
-    run(candidate.mkfs_command(device, scratch=True))
-    run(candidate.mount_command(device, str(directory)))
-    try:
+    checked(*candidate.mkfs_command(device, scratch=True))
+    with mounted(candidate, device, directory):
         (directory / "file").write_bytes(b"kept" * 5000)
-    finally:
-        run(["umount", str(directory)])
-    run(candidate.mount_command(device, str(directory)))
-    try:
+    with mounted(candidate, device, directory):
         assert (directory / "file").read_bytes() == b"kept" * 5000
-        return run(["findmnt", "--noheadings", "--output", "OPTIONS", str(directory)]).stdout.strip()
+        return run("findmnt", "--noheadings", "--output", "OPTIONS", str(directory)).strip()
+
+
+@contextmanager
+def mounted(candidate: Candidate, device: str, directory: Path) -> Iterator[None]:
+    checked(*candidate.mount_command(device, str(directory)))
+    try:
+        yield
     finally:
-        run(["umount", str(directory)])
+        run("umount", str(directory))
+
+
+def checked(*argv: str) -> None:
+    """Raises CalledProcessError where a program fails; nobody answers its questions."""
+    subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
 
 
 def require(filesystem: Filesystem) -> None:
@@ -82,41 +75,38 @@ def require(filesystem: Filesystem) -> None:
 
 
 @pytest.mark.parametrize(("name", "needs"), EVERY_OPTION)
-def test_an_option_works(name: str, needs: str, tmp_path: Path) -> None:
+def test_an_option_works(name: str, needs: str, bench: Bench, tmp_path: Path) -> None:
     candidate = parse_candidate(name)
     require(candidate.filesystem)
-    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
-        try:
-            make_and_use(candidate, device, tmp_path / "mount")
-        except subprocess.CalledProcessError as error:
-            if not needs:
-                raise AssertionError(f"{error}\n{error.stdout}{error.stderr}") from error
-            said = " ".join(error.stderr.split())
-            pytest.xfail(f"{name} needs {needs}: {said}")
+    try:
+        make_and_use(candidate, bench.disk(IMAGE_BYTES).path, tmp_path / "mount")
+    except subprocess.CalledProcessError as error:
+        if not needs:
+            raise AssertionError(f"{error}\n{error.stdout}{error.stderr}") from error
+        pytest.xfail(f"{name} needs {needs}: {' '.join(error.stderr.split())}")
 
 
 @pytest.mark.parametrize("filesystem", MOUNTABLE, ids=lambda filesystem: filesystem.name)
-def test_the_smallest_size_works(filesystem: Filesystem, tmp_path: Path) -> None:
+def test_the_smallest_size_works(filesystem: Filesystem, bench: Bench, tmp_path: Path) -> None:
     require(filesystem)
-    with loop_device(tmp_path / "image", filesystem.minimum_bytes) as device:
-        make_and_use(parse_candidate(filesystem.name), device, tmp_path / "mount")
+    device = bench.disk(filesystem.minimum_bytes).path
+    make_and_use(parse_candidate(filesystem.name), device, tmp_path / "mount")
 
 
 @pytest.mark.parametrize(
     "filesystem", [fs for fs in PLAIN if fs not in MOUNTABLE], ids=lambda filesystem: filesystem.name
 )
-def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesystem, tmp_path: Path) -> None:
+def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesystem, bench: Bench) -> None:
     if commands.find(filesystem.mkfs_program) is None:
         lack = pytest.xfail if filesystem.name in NOT_IN_DEBIAN else pytest.skip
         lack(f"{filesystem.mkfs_program} is not installed: {filesystem.packages}")
     names = [filesystem.name, *(f"{filesystem.name}:{option.name}" for option in filesystem.mkfs_options)]
-    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
-        for name in names:
-            run(parse_candidate(name).mkfs_command(device, scratch=True))
-            kind = run(["blkid", "--probe", "--output", "value", "--match-tag", "TYPE", device]).stdout.strip()
-            assert kind == filesystem.name
-    with loop_device(tmp_path / "small", filesystem.minimum_bytes) as device:
-        run(parse_candidate(filesystem.name).mkfs_command(device, scratch=True))
+    device = bench.disk(IMAGE_BYTES).path
+    for name in names:
+        run(*parse_candidate(name).mkfs_command(device, scratch=True))
+        assert run("blkid", "--probe", "--output", "value", "--match-tag", "TYPE", device).strip() == filesystem.name
+    small = bench.attach(bench.file("small", filesystem.minimum_bytes))
+    run(*parse_candidate(filesystem.name).mkfs_command(small, scratch=True))
     pytest.xfail(f"this kernel cannot mount it; not mounted: {', '.join(token for token, _ in tokens(filesystem))}")
 
 
@@ -129,27 +119,24 @@ def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesys
         ("btrfs:compress=zstd:1,autodefrag", {"compress=zstd:1", "autodefrag"}),
     ],
 )
-def test_the_kernel_says_that_it_took_the_options(name: str, shown: set[str], tmp_path: Path) -> None:
+def test_the_kernel_says_that_it_took_the_options(name: str, shown: set[str], bench: Bench, tmp_path: Path) -> None:
     candidate = parse_candidate(name)
     require(candidate.filesystem)
-    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
-        assert shown <= set(make_and_use(candidate, device, tmp_path / "mount").split(","))
+    told = make_and_use(candidate, bench.disk(IMAGE_BYTES).path, tmp_path / "mount")
+    assert shown <= set(told.split(","))
 
 
 @pytest.mark.parametrize("filesystem", ASKING, ids=lambda filesystem: filesystem.name)
-def test_a_command_to_be_copied_leaves_an_existing_filesystem_alone(filesystem: Filesystem, tmp_path: Path) -> None:
+def test_a_command_to_be_copied_leaves_an_existing_filesystem_alone(filesystem: Filesystem, bench: Bench) -> None:
+    """On a terminal, where its question is answered with no."""
     require(filesystem)
-    command = parse_candidate(filesystem.name).mkfs_command
-    with loop_device(tmp_path / "image", IMAGE_BYTES) as device:
-        run(parse_candidate("btrfs" if filesystem.name == "ext4" else "ext4").mkfs_command(device, scratch=True))
-        before = run(["blkid", "--probe", device]).stdout
-        on_a_terminal_answered_no(command(device, scratch=False))
-        assert run(["blkid", "--probe", device]).stdout == before
-
-
-def on_a_terminal_answered_no(argv: Sequence[str]) -> None:
+    device = bench.disk(IMAGE_BYTES).path
+    run(*parse_candidate("btrfs" if filesystem.name == "ext4" else "ext4").mkfs_command(device, scratch=True))
+    before = run("blkid", "--probe", device)
     leader, follower = os.openpty()
     os.write(leader, b"n\n")
-    subprocess.run(argv, stdin=follower, stdout=follower, stderr=follower, timeout=60, check=False)
+    command = parse_candidate(filesystem.name).mkfs_command(device, scratch=False)
+    subprocess.run(command, stdin=follower, stdout=follower, stderr=follower, timeout=60, check=False)
     os.close(follower)
     os.close(leader)
+    assert run("blkid", "--probe", device) == before

@@ -26,7 +26,8 @@ from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
 from fswizard.system import block_stats
 from tests.fakes.local_context import figures_of
-from tests.loop.loop_context import LoopContext, loop_context, run
+from tests.loop.devices import run
+from tests.loop.loop_context import LoopContext, loop_context
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -41,9 +42,8 @@ FILESYSTEMS = ["ext4", pytest.param("xfs", marks=pytest.mark.xfs), pytest.param(
 
 @pytest.fixture
 def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoopContext]:
-    with loop_context(
-        tmp_path, getattr(request, "param", "ext4"), "512M" if request.node.get_closest_marker("slow") else "96M"
-    ) as opened:
+    size_bytes = 512 * MIB if request.node.get_closest_marker("slow") else 96 * MIB
+    with loop_context(tmp_path, getattr(request, "param", "ext4"), size_bytes) as opened:
         yield opened
 
 

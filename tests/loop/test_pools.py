@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from fswizard.errors import Refused
 from fswizard.results import state_directory
 from fswizard.targets import journal
 from fswizard.targets.helper import Helper
-from tests.loop.channel import Channel, make_image, nameless
+from tests.loop.channel import Channel
+from tests.loop.orders import attach, make
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
-
-
-@pytest_asyncio.fixture
-async def helper() -> AsyncIterator[Helper]:
-    async with Helper.start() as helper:
-        yield helper
 
 
 @pytest.mark.parametrize("pool", ["fswizard-0123456789abcdef", "tank"])
@@ -53,12 +46,9 @@ async def test_a_pool_that_is_nobodys_of_ours_is_not_reclaimed(helper: Helper) -
 def test_what_a_helper_holds_is_reclaimed_only_once_it_is_dead(tmp_path: Path) -> None:
     """Whether an array comes of it or not: this kernel may make none."""
     with Channel() as other, Channel() as owner:
-        images = [nameless(make_image(tmp_path, name=f"image-{number}")) for number in range(2)]
-        handles = [owner.ask("attach", image)["ok"]["handle"] for image in images]
-        joined = owner.ask("join", handles=handles)["ok"]
+        joined = owner.join(tmp_path)
         assert "ok" in other.ask("reclaim", pool=joined["pool"]), "nothing was made of it yet"
-        how = {"level": "1", "chunk_kib": 0, "bitmap": "none", "missing": 0}
-        owner.ask("array", handle=joined["handle"], **how)
+        owner.ask("array", handle=joined["handle"], level="1", chunk_kib=0, bitmap="none", missing=0)
         for channel in (other, owner):
             answer = channel.ask("reclaim", pool=joined["pool"])
             assert answer["error"]["code"] == "busy"
@@ -71,9 +61,7 @@ def test_what_a_helper_holds_is_reclaimed_only_once_it_is_dead(tmp_path: Path) -
 
 def test_names_of_what_was_detached_are_nobodys(tmp_path: Path) -> None:
     with Channel() as other, Channel() as owner:
-        images = [nameless(make_image(tmp_path, name=f"image-{number}")) for number in range(2)]
-        handles = [owner.ask("attach", image)["ok"]["handle"] for image in images]
-        joined = owner.ask("join", handles=handles)["ok"]
+        joined = owner.join(tmp_path)
         owner.ask("array", handle=joined["handle"], level="1", chunk_kib=0, bitmap="none", missing=0)
         owner.ask("wipe", handle=joined["handle"])
         assert "ok" in owner.ask("detach", handle=joined["handle"])
@@ -81,7 +69,7 @@ def test_names_of_what_was_detached_are_nobodys(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_pool_is_not_mounted_as_one(helper: Helper, tmp_path: Path) -> None:
-    attached = await helper.attach(nameless(make_image(tmp_path)))
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    attached = await attach(helper, tmp_path)
+    await make(helper, attached)
     with pytest.raises(Refused, match="is not what was made"):
         await helper.mount(attached, "zfs", ())

@@ -9,11 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,8 +22,10 @@ from fswizard.system.host import Host
 from fswizard.targets.device_probe import run_probe
 from tests.builders import make_drive
 from tests.fakes.host import use
-from tests.loop.channel import Channel, attached, make_image
+from tests.loop.channel import Channel, about, attached, make_image, refused
+from tests.loop.devices import Bench, run
 from tests.loop.failing_host import failing_disk, small_host
+from tests.loop.machine_state import LIMIT_S, names_in, wait_until
 
 BLOCKS = 128
 TABLE = "printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc,fsync"
@@ -36,68 +34,32 @@ TABLE = "printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc,fsync"
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 
-@contextmanager
-def disk(directory: Path, size_bytes: int) -> Iterator[str]:
-    image = directory / "image"
-    image.touch()
-    os.truncate(image, size_bytes)
-    command = ["losetup", "--find", "--show", str(image)]
-    name = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    yield name
-    subprocess.run(["losetup", "--detach", name], check=True)
-
-
 @pytest.fixture
-def device(tmp_path: Path) -> Iterator[str]:
-    with disk(tmp_path, BLOCKS * BLOCK_BYTES) as name:
-        yield name
+def device(bench: Bench) -> str:
+    return bench.disk(BLOCKS * BLOCK_BYTES).path
 
 
-@pytest.fixture
-def larger(tmp_path: Path) -> Iterator[str]:
-    with disk(tmp_path, 600 << 20) as name:
-        yield name
-
-
-def test_a_device_with_a_filesystem_is_refused(device: str) -> None:
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+def test_a_device_is_refused_without_its_serial_number_with_a_filesystem_and_mounted(device: str, bench: Bench) -> None:
+    with pytest.raises(Refused, match="would be overwritten"):
+        find_target(device, serial="")
+    run("mkfs.ext4", "-q", device)
     with pytest.raises(Refused, match="not empty"):
+        find_target(device, serial="whatever")
+    bench.mount(device)
+    with pytest.raises(Refused, match="mounted on"):
         find_target(device, serial="whatever")
 
 
-def test_a_mounted_device_is_refused(device: str, tmp_path: Path) -> None:
-    point = tmp_path / "mounted"
-    point.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
-    subprocess.run(["mount", device, str(point)], check=True)
-    try:
-        with pytest.raises(Refused, match="mounted on"):
-            find_target(device, serial="whatever")
-    finally:
-        subprocess.run(["umount", str(point)], check=True)
-
-
-def test_an_empty_device_still_needs_its_serial_number(device: str) -> None:
-    with pytest.raises(Refused, match="would be overwritten"):
-        find_target(device, serial="")
-
-
-def test_a_directory_gives_a_plan_within_what_is_free(larger: str, tmp_path: Path) -> None:
-    point = tmp_path / "mounted"
-    point.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", larger], check=True)
-    subprocess.run(["mount", larger, str(point)], check=True)
-    try:
-        with use(Host()):
-            target = find_target(str(point), time_limit_s=10.0)
-        with target.scratch_file():
-            names = sorted(path.name for path in point.iterdir())
-    finally:
-        subprocess.run(["umount", str(point)], check=True)
-    assert target.drive.name == Path(larger).name
+def test_a_directory_gives_a_plan_within_what_is_free(bench: Bench) -> None:
+    device = bench.made("mkfs.ext4", "-q", size_bytes=600 << 20).path
+    point = bench.mount(device)
+    with use(Host()):
+        target = find_target(str(point), time_limit_s=10.0)
+    with target.scratch_file():
+        assert names_in(point) == ["lost+found"], "the scratch file has no name"
+    assert target.drive.name == Path(device).name
     assert 0 < target.plan.listen_bytes <= target.plan.press_bytes <= 150 << 20
     assert target.plan.maximum_bytes <= 10 * 200_000_000
-    assert names == ["lost+found"], "the scratch file has no name"
 
 
 def test_a_filesystem_in_memory_tells_nothing() -> None:
@@ -155,7 +117,7 @@ def test_a_device_is_written_by_the_helper_alone_and_locked_meanwhile(device: st
 
 def test_a_filesystem_made_after_the_confirmation_is_not_written_over(device: str) -> None:
     target = confirmed(device)
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    run("mkfs.ext4", "-q", device)
     before = digest(device)
     with pytest.raises(Refused, match="holds ext4"):
         list(run_probe(target))
@@ -198,37 +160,17 @@ def test_leaving_a_probe_of_a_device_frees_it(device: str) -> None:
     told = run_probe(confirmed(device, time_limit_s=600.0))
     next(told)
     told.close()  # type: ignore[attr-defined]
-    await_that(lambda: not openers(device))
+    wait_until(lambda: not openers(device), LIMIT_S, "nobody has the device open")
 
 
 def test_a_killed_probe_leaves_nobody_at_the_device(device: str) -> None:
     serial = find_device(device).identifiers[0]
     command = [sys.executable, "-m", "fswizard", "smr", "--probe", device, "--erase", serial, "--time", "10m"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    await_that(lambda: bool(openers(device)))
+    wait_until(lambda: openers(device), LIMIT_S, "the helper has the device open")
     process.send_signal(signal.SIGKILL)
     process.wait()
-    await_that(lambda: not openers(device))
-
-
-def await_that(condition: object, seconds: float = 300.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def claim(channel: Channel, device: str, shown: str = "") -> dict[str, Any]:
-    found = find_device(device)
-    return channel.ask(
-        "claim", number=found.number, diskseq=found.diskseq, size_bytes=found.size_bytes,
-        serial=found.identifiers[0], shown=shown,
-    )  # fmt: skip
-
-
-def refused(channel: Channel, handle: int, blocks: list[int], pause_us: int = 0) -> str:
-    text: str = channel.ask("write", handle=handle, blocks=blocks, pause_us=pause_us)["error"]["text"]
-    return text
+    wait_until(lambda: not openers(device), LIMIT_S, "nobody has the device open")
 
 
 @pytest.mark.parametrize(
@@ -237,19 +179,20 @@ def refused(channel: Channel, handle: int, blocks: list[int], pause_us: int = 0)
     ids=["a filesystem", "swap", "a partition table without partitions"],
 )
 def test_root_writes_over_nothing_that_it_finds(device: str, make: list[str], shown: str) -> None:
-    subprocess.run([*make, device], check=True, capture_output=True)
+    run(*make, device)
     before = digest(device)
     with Channel(rights.PROBE) as channel:
-        assert "is not empty" in claim(channel, device, shown)["error"]["text"]
+        refused(channel.ask("claim", **{**about(device), "shown": shown}), "is not empty")
     assert digest(device) == before
 
 
 def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
     with Channel(rights.PROBE) as channel:
-        handle = claim(channel, device)["ok"]["handle"]
-        assert "ends before that" in refused(channel, handle, [0, BLOCKS])
-        assert "at a time" in refused(channel, handle, [0] * 1025)
-        assert "at a time" in refused(channel, handle, [0], pause_us=60_000_001)
+        handle = channel.ask("claim", **about(device))["ok"]["handle"]
+        for blocks, pause_us, words in (
+            ([0, BLOCKS], 0, "ends before that"), ([0] * 1025, 0, "at a time"), ([0], 60_000_001, "at a time"),
+        ):  # fmt: skip
+            refused(channel.ask("write", handle=handle, blocks=blocks, pause_us=pause_us), words)
         assert written_blocks(device) == []
         assert channel.ask("write", handle=handle, blocks=[BLOCKS - 1, 3], pause_us=0)["ended"]["exit_code"] == 0
     assert written_blocks(device) == [3, BLOCKS - 1]
@@ -257,4 +200,4 @@ def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
 
 def test_noise_is_not_written_by_who_was_started_for_images(tmp_path: Path) -> None:
     with attached(make_image(tmp_path)) as (channel, handle):
-        assert "started for 'images'" in refused(channel, handle, [0])
+        refused(channel.ask("write", handle=handle, blocks=[0], pause_us=0), "started for 'images'")

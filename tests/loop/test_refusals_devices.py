@@ -17,7 +17,7 @@ from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.errors import FswizardError
 from fswizard.privileged import rights
 from tests.loop import devices
-from tests.loop.channel import Channel
+from tests.loop.channel import Channel, about
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, lvm_label, raid_superblock, run, write, zfs_label
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -44,22 +44,15 @@ def mounted(bench: Bench, *options: str) -> Case:
 def bound(bench: Bench) -> Case:
     """Mounted, and then unmounted where people look: a directory of it stays bound elsewhere."""
     case = bench.made("mkfs.ext4", "-q")
-    point, bind = bench.directory / "mnt", bench.directory / "bind"
-    point.mkdir()
-    bind.mkdir()
-    run("mount", "-o", "ro", case.path, str(point))  # as above
-    run("mount", "--bind", str(point / "lost+found"), str(bind))
-    bench.undo.callback(run, "umount", str(bind))
-    run("umount", str(point))
+    with ExitStack() as undo:
+        point = Bench(bench.directory, undo).mount(case.path, "-o", "ro")  # as above
+        bench.mount(str(point / "lost+found"), "--bind", name="bind")
     return case
 
 
 def deleted_mount_point(bench: Bench) -> Case:
     case = bench.made("mkfs.ext4", "-q")
-    point = bench.directory / "with blank"
-    point.mkdir()
-    run("mount", "-o", "ro", case.path, str(point))
-    bench.undo.callback(run, "umount", str(point))
+    bench.mount(case.path, "-o", "ro", name="with blank")
     return case
 
 
@@ -250,33 +243,9 @@ def helper() -> Iterator[Channel]:
         yield channel
 
 
-@pytest.fixture(scope="module")
-def table(request: pytest.FixtureRequest) -> Iterator[list[tuple[str, str, str]]]:
-    """What was refused and why, printed after the last row."""
-    rows: list[tuple[str, str, str]] = []
-    yield rows
-    plugins = request.config.pluginmanager
-    reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-    if reporter is None:  # as in a worker, whose output nobody sees
-        return
-    assert capture is not None
-    with capture.global_and_fixture_disabled():
-        reporter.section("devices that are refused: by the plan, which sees less; by root")
-        for what, planned, rooted in rows:
-            reporter.write_line(f"{what:38} {planned or '-':28} {rooted}")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with ExitStack() as undo:
-        yield Bench(tmp_path, undo)
-
-
 @pytest.mark.parametrize("row", MATRIX, ids=[row[0] for row in MATRIX])
-def test_it_is_refused_and_stays_as_it_was(
-    row: Row, bench: Bench, helper: Channel, table: list[tuple[str, str, str]]
-) -> None:
-    what, make, code, words = row
+def test_it_is_refused_and_stays_as_it_was(row: Row, bench: Bench, helper: Channel) -> None:
+    _, make, code, words = row
     case = make(bench)
     ours = 4096 if make is swap else -1  # behind its first page the kernel may swap meanwhile
     before = digest(case.file, ours)
@@ -288,7 +257,6 @@ def test_it_is_refused_and_stays_as_it_was(
     assert answer.get("error", {}).get("code") == "refused", answer
     assert words in answer["error"]["text"], answer
     assert code in planned or not code, planned
-    table.append((what, ", ".join(planned), answer["error"]["text"].replace(str(bench.directory), "…")))
 
 
 def plan_side(case: Case) -> list[str]:
@@ -301,18 +269,11 @@ def plan_side(case: Case) -> list[str]:
 
 
 def claim(helper: Channel, case: Case) -> dict[str, Any]:
-    return helper.ask("claim", **wanted(case))
-
-
-def wanted(case: Case) -> dict[str, Any]:
     fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "serial": "x", "shown": ""}
     if "number" not in case.claimed:
-        found = find_device(case.path)
-        serial = found.identifiers[0] if case.typed is None else case.typed
-        shown = found.properties[found.name].get("ID_FS_TYPE", "")
-        fields = {"number": found.number, "diskseq": found.diskseq, "size_bytes": found.size_bytes}
-        fields |= {"serial": serial, "shown": shown}
-    return {**fields, **case.claimed}
+        fields = about(case.path)
+    typed = {} if case.typed is None else {"serial": case.typed}
+    return helper.ask("claim", **{**fields, **typed, **case.claimed})
 
 
 def digest(file: Path, length: int = -1) -> str:

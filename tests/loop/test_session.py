@@ -26,8 +26,8 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
-from fswizard.session.session import Session
-from tests.loop.runs import COPY_TREE, RANDOM_WRITE, TINY, short_plan, watch
+from tests.loop.machine_state import names_in
+from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, at, begins, short_session, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -45,9 +45,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path]:
     directory = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(directory / "state"))
-        plan = short_plan(directory, "; ".join(CANDIDATES), minimum_rounds=3, maximum_rounds=3)
-        events = asyncio.run(watch(Session(plan, directory / "result.jsonl", idle_wait_s=0)))
-    return events, directory / "result.jsonl"
+        session = short_session(directory, "; ".join(CANDIDATES), rounds=3)
+        return asyncio.run(watch(session)), session.path
 
 
 @pytest.mark.xdist_group("session")
@@ -106,13 +105,13 @@ class TestAWholeRun:
 async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
     """The run takes two seconds: fio tells how far it is four times in each."""
     recipe = replace(TINY, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.9)),))
-    plan = short_plan(tmp_path, "ext4", recipe, minimum_rounds=1, maximum_rounds=1)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
+    session = short_session(tmp_path, "ext4", recipe)
+    events = await watch(session)
     shares = [event.run_fraction for event in of_kind(events, StepProgressed) if isinstance(event, StepProgressed)]
     assert len(shares) >= 5
     assert shares == sorted(shares)
     assert any(event.rate for event in events if isinstance(event, StepProgressed))
-    throughput_series = results.load(tmp_path / "result.jsonl").throughput_series
+    throughput_series = results.load(session.path).throughput_series
     assert throughput_series == tuple(e.series for e in events if isinstance(e, SeriesRecorded))
     assert {(series.candidate, series.workload) for series in throughput_series} >= {("ext4", "random-write")}
 
@@ -120,27 +119,25 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
 async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_path: Path) -> None:
     """What fits into an ext2 does not into an ext4, which has a journal beside it."""
     too_much = replace(RANDOM_WRITE, name="big", job=FioJob("write", 1 << 20, TOO_MUCH_BYTES))
-    recipe = replace(TINY, workloads=(too_much,))
-    plan = short_plan(tmp_path, "ext4; ext2", recipe, minimum_rounds=1, maximum_rounds=1)
-    events = await watch(Session(plan, tmp_path / "result.jsonl", idle_wait_s=0))
+    session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(too_much,)))
+    events = await watch(session)
     (failed,) = (event for event in events if isinstance(event, StepFailed))
     assert (failed.failure.candidate, failed.failure.workload, failed.failure.kind) == ("ext4", "big", "ENOSPC")
     assert len(of_kind(events, StepSkipped)) == 1, "it is tried once more on a fresh filesystem"
-    result = results.load(tmp_path / "result.jsonl")
+    result = results.load(session.path)
     assert [s.candidate for s in result.samples if s.primary and s.round] == ["ext2"]
     verdicts = {ratio.candidate: ratio.verdict for ratio in conclude(result).judgement.overall}
     assert "failed" in verdicts.values()
 
 
 async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
-    plan = short_plan(tmp_path)
-    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
+    session = short_session(tmp_path, "ext4; ext2")
     async with aclosing(session.events()) as events:
         async for event in events:
-            if isinstance(event, StepStarted) and event.step.stage == "workload":
+            if begins(event, "workload"):
                 break
-    assert [path.name for path in tmp_path.iterdir()] == ["result.jsonl"]
-    assert results.load(tmp_path / "result.jsonl").outcome == "cancelled"
+    assert names_in(tmp_path) == ["result.jsonl"]
+    assert results.load(session.path).outcome == "cancelled"
 
 
 @pytest.mark.parametrize(
@@ -151,36 +148,24 @@ async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
     ],
 )
 async def test_stopping_at_any_stage_ends_with_what_was_measured(tmp_path: Path, stage: str) -> None:
-    session = Session(short_plan(tmp_path), tmp_path / "result.jsonl", idle_wait_s=0)
-    told = []
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            told.append(event)
-            if isinstance(event, StepStarted) and event.step.stage == stage:
-                session.stop()
-    assert isinstance(told[-1], RunEnded)
-    assert told[-1].outcome == "stopped"
-    assert [path.name for path in tmp_path.iterdir()] == ["result.jsonl"]
+    session = short_session(tmp_path, "ext4; ext2")
+    *_, ended = await watch(session, at(stage, session.stop))
+    assert isinstance(ended, RunEnded)
+    assert ended.outcome == "stopped"
+    assert names_in(tmp_path) == ["result.jsonl"]
 
 
 async def test_a_skipped_candidate_is_out_and_the_run_goes_on(tmp_path: Path) -> None:
-    recipe = replace(TINY, workloads=(COPY_TREE,))
-    plan = short_plan(tmp_path, "; ".join(CANDIDATES), recipe, minimum_rounds=2, maximum_rounds=2)
-    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
-    tried = []
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            if isinstance(event, StepStarted) and event.step.stage == "workload":
-                tried.append((event.step.round, event.step.candidate))
-                if event.step.candidate == "ext2":
-                    session.skip()
+    session = short_session(tmp_path, "; ".join(CANDIDATES), COPIES, 2)
+    events = await watch(session, at("workload", session.skip, candidate="ext2"))
+    started = [event.step for event in events if isinstance(event, StepStarted) and event.step.stage == "workload"]
+    tried = [(step.round, step.candidate) for step in started]
     assert (1, "ext2") in tried
     assert {candidate for number, candidate in tried if number == 2} == {"ext4", "ext4:noatime"}
 
 
 async def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
-    plan = short_plan(tmp_path, "ext4", minimum_rounds=1, maximum_rounds=1)
-    session = Session(plan, tmp_path / "result.jsonl", idle_wait_s=0)
+    session = short_session(tmp_path, "ext4")
     told: list[object] = []
 
     class Going(asyncio.Event):
@@ -198,8 +183,5 @@ async def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
 
     session._going = Going()
     session.pause()
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            if isinstance(event, StepStarted) and event.step.stage == "format":
-                told.append("trial")
+    await watch(session, at("format", lambda: told.append("trial")))
     assert told == ["waits", "resumed", "trial"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +26,6 @@ PROBED_BYTES = 640 << 20
 """Less is not enough for a probe; it stays sparse but for what is written until the probe is stopped."""
 TIMEOUT_S = 120.0
 """A last resort: each of these waits ends with what it waits for."""
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with ExitStack() as undo:
-        yield Bench(tmp_path, undo)
 
 
 async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:

@@ -11,8 +11,7 @@ import pytest
 
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import wait_until
-from tests.loop.people import PASSWORD, User, user
-from tests.loop.test_unprivileged import with_packages
+from tests.loop.people import PASSWORD, User, user, with_packages
 from tests.loop.tiny_run import RECIPE
 from tests.tui.test_terminal import Tmux
 

@@ -26,9 +26,8 @@ from fswizard.engines.tree import TreeJob, TreeShape
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
 from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.recipe import Job, Recipe, Workload
-from fswizard.session.session import Session
 from tests.conftest import NEEDS
-from tests.loop.runs import short_plan, watch
+from tests.loop.runs import short_session, watch
 
 pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "git", "rsync", "sqlite3")]
 
@@ -140,11 +139,8 @@ class Matrix:
 
 def measured(filesystem: str, which: str, directory: Path) -> Matrix:
     recipe = Recipe("matrix", "Matrix", "For tests.", workloads_of(which), IMAGE_BYTES[filesystem], 60.0)
-    plan = replace(short_plan(directory, filesystem, recipe), minimum_rounds=1, maximum_rounds=1)
-    found = Matrix()
-    session = Session(plan, directory / "result.jsonl", idle_wait_s=0.0)
-    for event in asyncio.run(watch(session)):
-        found.take(event)
+    found, session = Matrix(), short_session(directory, filesystem, recipe)
+    asyncio.run(watch(session, found.take))
     assert session.error is None, session.error
     return found
 

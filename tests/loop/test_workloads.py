@@ -23,7 +23,8 @@ from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
 from tests.conftest import NEEDS
 from tests.fakes.local_context import figures_of
-from tests.loop.loop_context import LoopContext, loop_context, run
+from tests.loop.devices import run
+from tests.loop.loop_context import LoopContext, loop_context
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -47,7 +48,7 @@ def open_site(tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as undo:
 
         def open_(filesystem: str, size_bytes: int) -> LoopContext:
-            return undo.enter_context(loop_context(tmp_path, filesystem, str(size_bytes)))
+            return undo.enter_context(loop_context(tmp_path, filesystem, size_bytes))
 
         yield open_
 

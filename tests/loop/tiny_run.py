@@ -14,15 +14,18 @@ from typing import IO, Any
 
 import psutil
 
+from fswizard import results
+from fswizard.model.result import Result
 from fswizard.targets import journal
 from tests.fakes.host import ROOMY
-from tests.loop.machine_state import process_named, wait_until
+from tests.loop.machine_state import descendants, process_named, wait_until
 from tests.recipe_texts import writing
 
 CANDIDATES = ("ext4", "ext4:noatime")
 RECIPE = writing("64M", "4M", 0.1, minutes=60, candidates=CANDIDATES)
 QUICK = writing("64M", "4M", 0.0, rw="write", minutes=60, candidates=CANDIDATES)
 """Over with one fio for each candidate, and one before."""
+TWO_KINDS = writing("64M", "4M", 0.0, rw="write", candidates=("ext4", "ext2"))
 LASTING = writing("64M", "4M", 600.0, rw="write", minutes=60, candidates=CANDIDATES) + "fsync = 64\n"
 """Measures its first candidate until somebody ends it; with fsync nothing is measured before."""
 
@@ -58,11 +61,18 @@ class Run:
                 return
         raise AssertionError(f"never said {pattern}: {''.join(self.said)}")
 
-    def end(self, limit_s: float = LIMIT_S) -> str:
-        """Wait for the end; all that it said on standard error."""
-        _, rest = self.process.communicate(timeout=limit_s)
-        self.said.append(rest)
-        return "".join(self.said)
+    def end(self, code: int | None = None) -> str:
+        """Wait for the end, with that exit code; all that it said on standard error, which is no traceback."""
+        _, rest = self.process.communicate(timeout=LIMIT_S)
+        said = "".join([*self.said, rest])
+        assert code in (None, self.process.returncode), said
+        assert "Traceback" not in said
+        return said
+
+    @property
+    def result(self) -> Result:
+        """What its file holds."""
+        return results.load(self.file)
 
 
 def started(
@@ -79,7 +89,7 @@ def started(
     """`fswizard run` with an image in `place`.
 
     `script` is Python that runs before, `under` is a command that starts it, `env` comes on top of the environment.
-    At the first step whose title matches `still_at` the run stands still until `go_on`.
+    At the first step whose title matches `still_at` the run stands still until `go_on`; it does so already.
     """
     written = file.with_suffix(".toml")
     written.write_text(recipe)
@@ -90,7 +100,36 @@ def started(
         [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, **(env or {})},
     )  # fmt: skip
-    return Run(process, place, file)
+    run = Run(process, place, file)
+    if still_at:
+        run.await_words(STANDS_STILL)
+    return run
+
+
+def fswizard(*arguments: str, code: int | None = None) -> subprocess.CompletedProcess[str]:
+    """`fswizard` to its end, with that exit code and no traceback, as a script calls it."""
+    argv = [*FSWIZARD, *arguments]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    assert code in (None, done.returncode), done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def wait_for(result: Path, words: str) -> None:
+    """Until the result file says `words`."""
+    wait_until(lambda: result.exists() and words in result.read_text(), LIMIT_S, f"the result says {words}")
+
+
+def killed(result: Path, *arguments: str) -> list[psutil.Process]:
+    """`fswizard run` with this result, killed with SIGKILL in its second round; the processes that were below it."""
+    argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(result, '"round": 2')
+    below = descendants(process.pid)
+    process.kill()
+    process.communicate()
+    assert below
+    return below
 
 
 def gate_of(file: Path) -> Path:

@@ -1,0 +1,45 @@
+"""Orders to the helper that have to succeed, for tests that need what they bring about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fswizard.filesystems import parse_candidate
+from fswizard.targets.helper import Attached, Helper
+from tests.loop.channel import make_image, nameless
+
+
+async def attach(helper: Helper, directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Attached:
+    """An image whose name is gone from the directory."""
+    return await helper.attach(nameless(make_image(directory, size_bytes, name)))
+
+
+async def make(helper: Helper, attached: Attached, name: str = "ext4") -> None:
+    """The filesystem of a candidate."""
+    candidate = parse_candidate(name)
+    await helper.wipe(attached.handle)
+    made = await helper.mkfs(attached.handle, candidate.filesystem.name, candidate.mkfs_arguments(scratch=True))
+    assert made.exit_code == 0, f"{name}: {made.output}"
+
+
+async def mount(helper: Helper, attached: Attached, name: str = "ext4") -> None:
+    candidate = parse_candidate(name)
+    mounted = await helper.mount(attached, candidate.filesystem.name, candidate.mount_options)
+    assert mounted.exit_code == 0, f"{name}: {mounted.output}"
+
+
+async def made_and_mounted(helper: Helper, attached: Attached, name: str = "ext4") -> str:
+    """The directory in which it is mounted."""
+    await make(helper, attached, name)
+    await mount(helper, attached, name)
+    return attached.directory
+
+
+async def umount(helper: Helper, attached: Attached) -> None:
+    ended = await helper.umount(attached.handle)
+    assert ended.exit_code == 0, ended.output
+
+
+async def said(helper: Helper, directory: str, *argv: str, **env: str) -> str:
+    """What a program says, run as the user."""
+    return (await (await helper.run(argv, cwd=directory, env=env)).wait()).output
