@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.loop.devices import Bench, run
 from tests.loop.machine_state import wait_until
 
 WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
@@ -52,54 +53,51 @@ class FailingHost(FailingDisk):
 @contextmanager
 def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingDisk]:
     """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
-    point, inject, socket = (directory / name for name in ("disk", "inject", "socket"))
-    point.mkdir()
+    inject, socket = directory / "inject", directory / "socket"
     given = [setting.replace("INJECT", str(inject)) for setting in settings]
+    command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
     with ExitStack() as undo:
-        command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.callback(_end, server)
         wait_until(socket.exists, 60, "nbdkit listens")
-        fuse = subprocess.Popen([*WITH_US, "nbdfuse", str(point), "--unix", str(socket)], stderr=subprocess.DEVNULL)
-        undo.callback(_end, fuse)
-        undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
-        wait_until((point / "nbd").exists, 60, "nbdfuse has mounted")
         # Direct, so that nothing below is answered from memory.
-        loop = _output("losetup", "--find", "--show", "--direct-io=on", str(point / "nbd"))
-        undo.callback(subprocess.run, ["losetup", "--detach", loop], check=False)
-        disk = FailingDisk(loop, server, inject, point / "nbd")
+        path, file = undo.enter_context(nbd_device(directory / "disk", socket, WITH_US, direct=True))
+        disk = FailingDisk(path, server, inject, file)
         undo.callback(disk.recover)
         yield disk
 
 
 @contextmanager
+def nbd_device(point: Path, socket: Path, before: Sequence[str], *, direct: bool) -> Iterator[tuple[str, Path]]:
+    """A loop device on what a server of NBD offers at a socket, and the file below it; `before` starts nbdfuse."""
+    point.mkdir()
+    with ExitStack() as undo:
+        command = [*before, "nbdfuse", str(point), "--unix", str(socket)]
+        undo.callback(_end, subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
+        wait_until((point / "nbd").exists, 60, "nbdfuse has mounted")
+        direct_io = f"--direct-io={'on' if direct else 'off'}"
+        yield Bench(point.parent, undo).attach(point / "nbd", direct_io), point / "nbd"
+
+
+@contextmanager
 def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
     """As `failing_disk`."""
-    host = directory / "host"
-    host.mkdir()
-    with failing_disk(directory, *settings, size=size) as disk:
-        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", disk.path], check=True)
-        subprocess.run(["mount", disk.path, str(host)], check=True)
-        try:
-            yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
-        finally:
-            disk.recover()
-            subprocess.run(["umount", str(host)], check=False)
+    with failing_disk(directory, *settings, size=size) as disk, ExitStack() as undo:
+        run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", disk.path)
+        host = Bench(directory, undo).mount(disk.path, name="host")
+        undo.callback(disk.recover)
+        yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
 
 
 @contextmanager
 def small_host(directory: Path, size_bytes: int) -> Iterator[Path]:
     """A filesystem that is quickly full."""
-    host, image = directory / "host", directory / "host.image"
-    host.mkdir()
-    with image.open("wb") as file:
-        file.truncate(size_bytes)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(host)], check=True)
-    try:
-        yield host
-    finally:
-        subprocess.run(["umount", str(host)], check=True)
+    with ExitStack() as undo:
+        bench = Bench(directory, undo)
+        disk = bench.attach(bench.file("host.image", size_bytes))
+        run("mkfs.ext4", "-q", "-F", "-m", "0", disk)
+        yield bench.mount(disk, name="host")
 
 
 def fill(directory: Path) -> None:
@@ -117,7 +115,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     os.kill(process.pid, signal.SIGCONT)
     process.terminate()
     process.wait(60)
-
-
-def _output(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout.strip()

@@ -38,8 +38,24 @@ class Streams:
         return known
 
 
+class Disk:
+    """What a disk costs: nothing, unless a model says otherwise."""
+
+    size_bytes: int = 8 << 30
+
+    def write_s(self, offset: int, length: int) -> float:
+        """Seconds that a write takes; the model takes note of it."""
+        return 0.0
+
+    def read_s(self, offset: int, length: int) -> float:
+        return 0.0
+
+    def flush_s(self) -> float:
+        return 0.0
+
+
 @dataclass
-class ShingledDisk:
+class ShingledDisk(Disk):
     """Drive-managed: a log as cache, cleaned band by band when it is full."""
 
     size_bytes: int = 8 << 30
@@ -72,19 +88,13 @@ class ShingledDisk:
                 seconds += self.clean_band_s
         return seconds
 
-    def read_s(self, offset: int, length: int) -> float:
-        return 0.0
-
-    def flush_s(self) -> float:
-        return 0.0
-
 
 def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB) -> ShingledDisk:
     return ShingledDisk(cache_bytes=cache_bytes, write_mib_s=0.021, stall_s=stall_s, clean_band_s=0.6)
 
 
 @dataclass
-class PlainDisk:
+class PlainDisk(Disk):
     """Conventional: a seek and part of a turn before each write, now and then a retry, and the host's own flushes."""
 
     size_bytes: int = 8 << 30
@@ -102,12 +112,6 @@ class PlainDisk:
         if self._random.random() < 1 / 150:  # a write that is retried, or a calibration
             seconds += self._random.uniform(0.1, 0.4) / SPEED
         return seconds
-
-    def read_s(self, offset: int, length: int) -> float:
-        return 0.0
-
-    def flush_s(self) -> float:
-        return 0.0
 
 
 ThroughputSeries = Callable[[float], float]
@@ -129,7 +133,7 @@ def moody(seed: int) -> ThroughputSeries:
 
 
 @dataclass
-class SeekingDisk:
+class SeekingDisk(Disk):
     """Conventional: seeks before a write that does not go on where the last one ended, and takes long for a flush.
 
     A write and an fsync of ext4 are one seek, to the data, as the journal goes on where it ended, and two flushes,
@@ -146,9 +150,6 @@ class SeekingDisk:
     def write_s(self, offset: int, length: int) -> float:
         return 0.0 if self._streams.goes_on(offset, length) else self.seek_s * self._slower()
 
-    def read_s(self, offset: int, length: int) -> float:
-        return 0.0
-
     def flush_s(self) -> float:
         return self.flush_costs_s * self._slower()
 
@@ -164,7 +165,7 @@ class SeekingDisk:
 
 
 @dataclass
-class CachedSsd:
+class CachedSsd(Disk):
     """Quick until its cache of single-level cells is full, which it empties with every flush."""
 
     size_bytes: int = 192 * _MIB
@@ -179,9 +180,6 @@ class CachedSsd:
             return 0.0
         self._cached += length
         return self.uncached_s if self._cached > self.cache_bytes else self.cached_s
-
-    def read_s(self, offset: int, length: int) -> float:
-        return 0.0
 
     def flush_s(self) -> float:
         self._cached = 0

@@ -16,7 +16,9 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+
+from tests.loop.failing_host import nbd_device
+from tests.simulated.disks import Disk
 
 _MAGIC, _OPTION_MAGIC, _REPLY_MAGIC = 0x4E42444D41474943, 0x49484156454F5054, 0x3E889045565A9
 _REQUEST_MAGIC, _SIMPLE_REPLY_MAGIC = 0x25609513, 0x67446698
@@ -36,20 +38,6 @@ SLACK_S = 0.01
 """Between two requests the host may take so long, and the disk works on as if it had the second one in its queue."""
 
 
-class Model(Protocol):
-    """What a disk costs."""
-
-    size_bytes: int
-
-    def write_s(self, offset: int, length: int) -> float:
-        """Seconds that a write takes; the model takes note of it."""
-        ...
-
-    def read_s(self, offset: int, length: int) -> float: ...
-
-    def flush_s(self) -> float: ...
-
-
 class _Clock:
     """Lets the disk take as long as its model says, however long the host takes to hand it the next request.
 
@@ -67,7 +55,7 @@ class _Clock:
 
 
 @contextlib.contextmanager
-def attached(model: Model, directory: Path, *, direct: bool = True, timed: bool = True) -> Iterator[str]:
+def attached(model: Disk, directory: Path, *, direct: bool = True, timed: bool = True) -> Iterator[str]:
     """A loop device that behaves like the model; gone afterwards.
 
     Without `direct` the kernel hands on what it writes in order and in larger pieces than a page. Unless `timed`,
@@ -82,15 +70,8 @@ def attached(model: Model, directory: Path, *, direct: bool = True, timed: bool 
         listener.listen()
         undo.callback(listener.shutdown, socket.SHUT_RDWR)  # else whoever waits for a connection goes on waiting
         threading.Thread(target=_serve, args=(listener, model), daemon=True).start()
-        point = directory / "disk"
-        point.mkdir()
-        command = ["nice", "-n", str(PRIORITY), "nbdfuse", str(point), "--unix", str(path)]
-        fuse = subprocess.Popen(command, stderr=subprocess.PIPE)
-        undo.callback(_unmount, point, fuse)
-        backing = point / "nbd"
-        _await(backing.exists)
-        device = _run("losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", str(backing)).strip()
-        undo.callback(_run, "losetup", "--detach", device)
+        before = ("nice", "-n", str(PRIORITY))
+        device, _ = undo.enter_context(nbd_device(directory / "disk", path, before, direct=direct))
         yield device
 
 
@@ -109,32 +90,14 @@ def _awake() -> Iterator[None]:
             process.wait()
 
 
-def _unmount(point: Path, fuse: subprocess.Popen[bytes]) -> None:
-    subprocess.run(["fusermount3", "-u", "-z", str(point)], check=False, stderr=subprocess.DEVNULL)
-    fuse.terminate()
-    fuse.wait(10)
-
-
-def _run(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout
-
-
-def _await(condition: object, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        if time.monotonic() > deadline:
-            raise TimeoutError("nbdfuse did not come up")
-        time.sleep(0.02)
-
-
-def _serve(listener: socket.socket, model: Model) -> None:
+def _serve(listener: socket.socket, model: Disk) -> None:
     with contextlib.suppress(OSError):
         while True:
             connection, _ = listener.accept()
             threading.Thread(target=_talk, args=(connection, model), daemon=True).start()
 
 
-def _talk(connection: socket.socket, model: Model) -> None:
+def _talk(connection: socket.socket, model: Disk) -> None:
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
     with connection, contextlib.suppress(ConnectionError, OSError):
         if _handshake(connection, model.size_bytes):
@@ -161,7 +124,7 @@ def _handshake(connection: socket.socket, size_bytes: int) -> bool:
             return False
 
 
-def _transmit(connection: socket.socket, model: Model) -> None:
+def _transmit(connection: socket.socket, model: Disk) -> None:
     content: dict[int, bytes] = {}
     same: dict[bytes, bytes] = {}
     clock = _Clock()

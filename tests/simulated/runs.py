@@ -17,7 +17,8 @@ from fswizard.model.result import Result
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.session.session import Session
 from tests.loop.runs import watch
-from tests.simulated.nbd import Model, attached
+from tests.simulated.disks import Disk
+from tests.simulated.nbd import attached
 
 IMAGE_BYTES = 128 << 20
 
@@ -37,7 +38,7 @@ def overflow(working_set_bytes: int, seconds: float) -> Recipe:
     return recipe(Workload("overflow", "Overflow", "overflow", job, IOPS, seconds=seconds, writes_bytes=64 << 20))
 
 
-def run(disk: Model, directory: Path, recipe: Recipe, candidates: str, *, drive: Any = None, **fields: Any) -> Result:
+def run(disk: Disk, directory: Path, recipe: Recipe, candidates: str, *, drive: Any = None, **fields: Any) -> Result:
     """Carry out a run on the disk as a whole; `fields` replace those of the plan."""
     with attached(disk, directory, direct=False) as device:
         target = TargetChoice("device", device, serial=find_device(device).identifiers[0])

@@ -16,8 +16,7 @@ from fswizard.system import clock
 from tests.bench import recordings
 from tests.builders import make_drive, make_result
 from tests.fakes.clock import SimulatedClock
-from tests.simulated.disks import CachedSsd, SeekingDisk, ShingledDisk, moody, slowing
-from tests.simulated.nbd import Model
+from tests.simulated.disks import CachedSsd, Disk, SeekingDisk, ShingledDisk, moody, slowing
 from tests.simulated.runs import overflow, random_writes, run
 
 
@@ -40,7 +39,7 @@ def _simulated_time() -> Iterator[None]:
         yield
 
 
-def rate(disk: Model, seconds: float, flushes: int = 0) -> float:
+def rate(disk: Disk, seconds: float, flushes: int = 0) -> float:
     """Single random writes of 4 KiB, each followed by that many flushes, in a second of simulated time."""
     began_s, count = clock.monotonic(), 0
     while (took_s := clock.monotonic() - began_s) < seconds:
@@ -50,7 +49,7 @@ def rate(disk: Model, seconds: float, flushes: int = 0) -> float:
     return count / took_s
 
 
-def measured(disk: Model, rounds: int, seconds: float = 2.0, **flushes: int) -> Findings:
+def measured(disk: Disk, rounds: int, seconds: float = 2.0, **flushes: int) -> Findings:
     """Every candidate in each round, and what the program concludes."""
     taken: dict[str, list[float]] = {name: [] for name in flushes}
     for _ in range(rounds):

@@ -11,8 +11,7 @@ import pytest
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
-from tests.simulated.disks import PlainDisk, ShingledDisk, as_published
-from tests.simulated.nbd import Model
+from tests.simulated.disks import Disk, PlainDisk, ShingledDisk, as_published
 from tests.simulated.writer import ModelWriter
 
 MAXIMUM_BYTES = 8 << 30
@@ -27,12 +26,12 @@ def seed(request: pytest.FixtureRequest) -> Iterator[int]:
         yield request.param
 
 
-def plan_for(model: Model, listen_s: float, time_limit_s: float) -> ProbePlan:
+def plan_for(model: Disk, listen_s: float, time_limit_s: float) -> ProbePlan:
     return ProbePlan("/dev/x", 256 << 20, listen_s, False, model.size_bytes, time_limit_s, MAXIMUM_BYTES)
 
 
 def probed(
-    model: Model, listen_s: float, time_limit_s: float, disturbed: Callable[[int], str] = lambda written_bytes: ""
+    model: Disk, listen_s: float, time_limit_s: float, disturbed: Callable[[int], str] = lambda written_bytes: ""
 ) -> ProbeResult:
     opened = contextlib.nullcontext(ModelWriter(model))
     *_, result = probe(plan_for(model, listen_s, time_limit_s), opened, disturbed=disturbed)

@@ -17,8 +17,10 @@ from fswizard.drives.devices import find_device
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan, ProbeResult, probe
 from fswizard.drives.probe_target import find_target
 from fswizard.targets.device_probe import FileWriter, run_probe
-from tests.simulated.disks import PlainDisk, as_published
-from tests.simulated.nbd import Model, attached
+from tests.loop.devices import Bench
+from tests.loop.machine_state import names_in
+from tests.simulated.disks import Disk, PlainDisk, as_published
+from tests.simulated.nbd import attached
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -61,18 +63,13 @@ def test_every_write_through_the_helper_reaches_the_disk_in_as_many_pieces_and_n
 
 def test_the_command_probes_a_scratch_file_and_leaves_nothing(tmp_path: Path) -> None:
     """Two seconds of probing are the shortest that fill the least scratch file."""
-    image, point = tmp_path / "image", tmp_path / "mounted"
-    image.touch()
-    os.truncate(image, 320 << 20)
-    point.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=1,lazy_journal_init=1", image], check=True, timeout=120)
-    subprocess.run(["mount", "-o", "loop,noinit_itable", image, point], check=True, timeout=60)
-    try:
+    with contextlib.ExitStack() as undo:
+        bench = Bench(tmp_path, undo)
+        disk = bench.made("mkfs.ext4", "-q", "-E", "lazy_itable_init=1,lazy_journal_init=1", size_bytes=320 << 20)
+        point = bench.mount(disk.path, "-o", "noinit_itable")
         command = [sys.executable, "-m", "fswizard", "smr", "--probe", str(point), "--time", "2s"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-        left = sorted(path.name for path in point.iterdir())
-    finally:
-        subprocess.run(["umount", str(point)], check=True, timeout=60)
+        left = names_in(point)
     assert done.returncode == 0, done.stderr
     assert "Writes up to" in done.stderr
     assert "drive-managed" in done.stdout or "inconclusive" in done.stdout, "whatever this machine makes of its disk"
@@ -94,7 +91,7 @@ def writer(device: str) -> Iterator[FileWriter]:
 def test_ten_times_out_of_ten(tmp_path: Path, attempt: int) -> None:
     """In real time; test_probe.py asks the same of the models alone."""
 
-    def probed(name: str, model: Model, time_limit_s: float) -> ProbeResult:
+    def probed(name: str, model: Disk, time_limit_s: float) -> ProbeResult:
         (tmp_path / name).mkdir()
         with attached(model, tmp_path / name) as device:
             plan = ProbePlan(device, 256 << 20, 10.0, False, model.size_bytes, time_limit_s, 8 << 30)

@@ -6,13 +6,13 @@ from collections.abc import Generator, Sequence
 
 from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S
 from fswizard.system import clock
-from tests.simulated.nbd import Model
+from tests.simulated.disks import Disk
 
 
 class ModelWriter:
     """Charges the clock what the model says that a write costs."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Disk) -> None:
         self._model = model
         self.offsets: list[int] = []
 
