@@ -14,8 +14,7 @@ from pathlib import Path
 
 from fswizard.engines.shared import fileserver_worker, running, tree_worker
 from tests.bench.fio_jobs import MEMORY
-from tests.bench.pairs import Pairs
-from tests.bench.screens import children_cpu_s
+from tests.bench.pairs import Pairs, children_cpu_s
 from tests.bench.table import Line, Size, at_least, not_measured, told
 from tests.loop.loop_context import loop_context
 
@@ -58,7 +57,7 @@ def _mounted(place: str, folder: Path) -> Iterator[Path]:
         if place == "tmpfs":
             yield Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir=MEMORY)))
         else:
-            yield Path(undo.enter_context(loop_context(folder, place, "1G")).directory)
+            yield Path(undo.enter_context(loop_context(folder, place, 1 << 30)).directory)
 
 
 def _compiled(name: str, folder: Path) -> str:

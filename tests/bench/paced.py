@@ -14,6 +14,8 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psutil
+
 from fswizard.cli.narration import Narration
 from fswizard.errors import FswizardError
 from fswizard.model.events import Event, RunEnded, RunStarted
@@ -25,7 +27,6 @@ from fswizard.progress.workload_events import Progress
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
 from fswizard.tui.runstate import RunMonitor
-from tests.bench.screens import resident_bytes
 from tests.builders import make_plan, make_result, make_workload
 
 STEP_EVENTS = 1000
@@ -80,7 +81,7 @@ class Run:
             for event in told:
                 yield event
             if number + 1 in looks:
-                self.resident_bytes.append(resident_bytes())
+                self.resident_bytes.append(psutil.Process().memory_info().rss)
             if self._pause_s:
                 await asyncio.sleep(self._pause_s)
         yield RunEnded(emitter.now_s, "finished", "All is told.")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import resource
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import psutil
 
 Side = Literal["ours", "theirs"]
 
@@ -60,3 +63,15 @@ class Pairs:
     def inverse(self, name: str) -> Spread:
         """Theirs over ours: above 1 is better where less is."""
         return spread([theirs / ours for ours, theirs in zip(self.values("ours", name), self.values("theirs", name))])
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """Processor time of all its threads so far."""
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def children_cpu_s() -> float:
+    """Processor time of all programs that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -21,20 +21,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.tree import TreeJob
 from fswizard.model.judgement import Judgement, Ratio
-from fswizard.model.metrics import DURATION, IOPS
-from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
-from fswizard.session.session import Session
 from fswizard.stats import Decision, decide, judge
 from tests.builders import make_plan, make_result, make_samples
-from tests.loop.runs import short_plan, watch
+from tests.loop.runs import COPY_TREE, RANDOM_WRITE, SHORT, short_session, watch
 from tests.simulated.disks import SeekingDisk
 from tests.simulated.runs import random_writes, run
 
@@ -49,17 +45,12 @@ GAIN = 1.15
 """Of `nobarrier` on the simulated disk."""
 SEEK_S = 0.020
 
-RANDOM_WRITE = Workload(
-    "random-write", "Random writes", "fio", FioJob("randwrite", 4096, 8 << 20, seconds=0.3, depth=4), IOPS,
-    seconds=0.7, writes_bytes=64 << 20,
-)  # fmt: skip
-COPY_TREE = Workload(
-    "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 100, 1 << 20), DURATION, seconds=0.3,
-    writes_bytes=2 << 20,
-)  # fmt: skip
+LONGER = FioJob("randwrite", 4096, 8 << 20, seconds=0.3, depth=4)
+TINY = replace(
+    SHORT, workloads=(replace(RANDOM_WRITE, job=LONGER, seconds=0.7, writes_bytes=64 << 20), COPY_TREE), minutes=5.0
+)
 SYNCED = random_writes(1.0, fsync=1)
-WORKLOADS = (RANDOM_WRITE, COPY_TREE, *SYNCED.workloads)
-TINY = Recipe("tiny", "Tiny", "For tests.", (RANDOM_WRITE, COPY_TREE), 128 << 20, 5.0)
+WORKLOADS = (*TINY.workloads, *SYNCED.workloads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +116,7 @@ def load(path: Path) -> list[Recording]:
 
 def same(directory: Path, seed: int) -> Recording:
     """`relatime` is the kernel's default, so that `ext4:relatime` is `ext4`."""
-    plan = short_plan(directory, "ext4; ext4:relatime", TINY, seed=seed, **fixed(ROUNDS))
-    session = Session(plan, directory / "result.jsonl", idle_wait_s=0)
+    session = short_session(directory, "ext4; ext4:relatime", TINY, seed=seed, **fixed(ROUNDS))
     asyncio.run(watch(session))
     if session.error is not None:
         raise session.error

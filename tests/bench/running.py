@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Iterator
 
-from tests.bench.pairs import spread
-from tests.bench.screens import on_a_screen
+import psutil
+
+from tests.bench.pairs import cpu_s, spread
 from tests.bench.table import Line, Size, at_most
+from tests.loop.terminals import on_a_terminal
 
 TITLE = "While a run goes on"
 RATES = {"wizard": (10, 4), "run": (10,)}
@@ -23,6 +25,7 @@ MOST_PERCENT = 3.0
 DRAWING = "each picture takes 3 to 4 ms, two thirds of them in Textual"
 GROWTH = 1.02
 """From a tenth of the events on, memory may become so many times as large."""
+SIZE = (120, 36)
 WHO = {"wizard": "the wizard, 120 × 36", "run": "`fswizard run` on a terminal"}
 PACED = (sys.executable, "-m", "tests.bench.paced")
 
@@ -30,18 +33,19 @@ PACED = (sys.executable, "-m", "tests.bench.paced")
 def measure(size: Size) -> Iterator[Line]:
     windows, window_s, warm_s, events = SIZES[size]
     for what, rate in ((what, rate) for what, rates in RATES.items() for rate in rates):
-        with on_a_screen((*PACED, what, str(rate)), {}) as screen:
+        with on_a_terminal((*PACED, what, str(rate)), SIZE) as screen:
+            process = psutil.Process(screen.process.pid)
             if what == "wizard":
-                screen.read_until(b"Nothing has happened yet")
-                screen.press(b"\r")
-            screen.read_until(b" left")
-            screen.read_for(warm_s)
+                screen.await_text("Nothing has happened yet")
+                screen.type("\r")
+            screen.await_text(" left")
+            screen.read(warm_s)
             shares = []
             for _ in range(windows):
-                before, began = screen.cpu_s(), time.monotonic()
-                screen.read_for(window_s)
-                shares.append((screen.cpu_s() - before) / (time.monotonic() - began) * 100)
-            resident = f"{screen.resident_bytes() / 1e6:.0f} MB resident"
+                before, began = cpu_s(process), time.monotonic()
+                screen.read(window_s)
+                shares.append((cpu_s(process) - before) / (time.monotonic() - began) * 100)
+            resident = f"{process.memory_info().rss / 1e6:.0f} MB resident"
         figure = f"Share of a processor at {rate} events a second: {WHO[what]}"
         yield at_most(figure, spread(shares), MOST_PERCENT, "%", resident, why=DRAWING)
     yield from _growth(events)

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+import psutil
+
 from fswizard.tui.screens.purpose import PurposeScreen
-from tests.bench.pairs import Pairs, Side, spread
-from tests.bench.screens import on_a_screen
+from tests.bench.pairs import Pairs, Side, cpu_s, spread
+from tests.bench.running import SIZE
 from tests.bench.table import Line, Size, at_least, at_most
+from tests.loop.terminals import on_a_terminal
 
 TITLE = "Start-up"
 COUNTS: dict[Size, tuple[int, int, int]] = {"full": (21, 11, 5000), "short": (9, 5, 5000), "tiny": (1, 1, 100)}
@@ -69,9 +72,9 @@ def _pictures(env: Mapping[str, str], pairs: int) -> Pairs:
 def _picture(env: Mapping[str, str]) -> Mapping[str, float]:
     """The wizard from its start until its first question stands on the terminal."""
     began = time.perf_counter()
-    with on_a_screen(FSWIZARD, env) as screen:
-        screen.read_until(PurposeScreen.QUESTION.encode())
-        return {"wall": time.perf_counter() - began, "cpu": screen.cpu_s()}
+    with on_a_terminal(FSWIZARD, SIZE, env) as screen:
+        screen.await_text(PurposeScreen.QUESTION)
+        return {"wall": time.perf_counter() - began, "cpu": cpu_s(psutil.Process(screen.process.pid))}
 
 
 def _dumps(folder: Path, count: int) -> Line:

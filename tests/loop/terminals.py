@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,25 +28,29 @@ class Terminal:
     master: int
     shown: bytearray = field(default_factory=bytearray)
 
+    def take(self, limit_s: float) -> bool:
+        """Read what comes within some time; False when no more can come."""
+        if not select.select([self.master], [], [], limit_s)[0]:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.shown += data
+        return bool(data)
+
     def read(self, seconds: float = LIMIT_S) -> str:
         """Everything shown so far, after some time or at its end."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([self.master], [], [], left)[0]:
-                try:
-                    data = os.read(self.master, 65536)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.shown += data
+        while (left := deadline - time.monotonic()) > 0 and self.take(left):
+            pass
         return self.shown.decode("utf-8", "replace")
 
     def await_text(self, text: str, limit_s: float = LIMIT_S) -> None:
         deadline = time.monotonic() + limit_s
-        while text not in self.read(0.1):
+        while text.encode() not in self.shown:
             assert time.monotonic() < deadline, f"never showed {text!r}: {self.read(0)[-2000:]}"
-            assert self.process.poll() is None, self.read(0.2)[-2000:]
+            assert self.take(0.1), self.read(0)[-2000:]
 
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())
@@ -72,9 +76,18 @@ def terminal(
 
     `before` is a shell command line that starts it, such as nohup; `script` is Python that runs before.
     """
+    command = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}", *arguments]
+    with on_a_terminal(command, size, env) as made:
+        yield made
+
+
+@contextmanager
+def on_a_terminal(
+    argv: Sequence[str], size: tuple[int, int] = (80, 24), env: Mapping[str, str] | None = None
+) -> Iterator[Terminal]:
+    """Any program; it is killed at the end of the block."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    argv = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}", *arguments]
     process = subprocess.Popen(
         argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", **(env or {})},
