@@ -14,9 +14,9 @@ import socket
 import subprocess
 import sysconfig
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fswizard.system.process import Finished
 from tests.vm.disks import SLOT, Disk
@@ -45,6 +45,16 @@ _POLL_S, _POLL_LATER_S = 0.2, 2.0
 """Each question costs the machine some milliseconds of its processor."""
 _AGENT_PORT = "org.qemu.guest_agent.0"
 _NOTHING: Mapping[str, Any] = {}
+T = TypeVar("T")
+
+
+def awaited(look: Callable[[], T], good: Callable[[T], object], limit_s: float = TIMEOUT_S, pause_s: float = 1.0) -> T:
+    """What is there to be seen once it is as it has to be."""
+    deadline = time.monotonic() + limit_s
+    while not good(found := look()):
+        assert time.monotonic() < deadline, found
+        time.sleep(pause_s)
+    return found
 
 
 class Channel:
@@ -173,11 +183,18 @@ class Machine:
         """Runs a program to its end, as root; `fswizard` is the checkout's."""
         return self.start(*argv, timeout_s=timeout_s).wait()
 
+    def ok(self, *argv: str, timeout_s: float = TIMEOUT_S) -> str:
+        """What a program says that has to end well."""
+        done = self.run(*argv, timeout_s=timeout_s)
+        assert done.exit_code == 0, (argv, done.output)
+        return done.stdout.decode()
+
+    def sh(self, script: str) -> str:
+        return self.ok("sh", "-c", script)
+
     def write(self, path: str, text: str) -> None:
         """Makes a file inside."""
-        done = self.run("sh", "-c", 'printf %s "$2" > "$1"', "sh", path, text)
-        if done.exit_code:
-            raise OSError(done.output)
+        self.ok("sh", "-c", 'printf %s "$2" > "$1"', "sh", path, text)
 
     @property
     def terminal(self) -> str:

@@ -14,10 +14,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 from fswizard.errors import Refused
-from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.filesystems import catalogue
 from fswizard.model.filesystem import Filesystem
 from fswizard.targets.helper import Attached, Helper
-from tests.loop.channel import children, make_image, nameless
+from tests.loop.channel import helper_pid
+from tests.loop.orders import attach, made_and_mounted, make, mount, said, umount
 
 ROOM = Path("/srv/pools")
 IMAGE_BYTES = 128 << 20
@@ -29,7 +30,7 @@ READ, WRITTEN = 2, 6
 async def every_option_is_set(helper: Helper, attached: Attached) -> None:
     for together in all_tokens(catalogue()["zfs"]):
         await make(helper, attached, f"zfs:{','.join(together)}")
-        await mount(helper, attached)
+        await mount(helper, attached, "zfs")
         for name, _, value in (token.partition("=") for token in together):
             program = "zpool" if name == "ashift" else "zfs"
             assert output(program, "get", "-H", "-o", "value", name, attached.pool).lower() == value, (name, value)
@@ -37,16 +38,16 @@ async def every_option_is_set(helper: Helper, attached: Attached) -> None:
 
 
 async def it_is_the_users_and_the_host_neither_sees_nor_keeps_it(helper: Helper, attached: Attached) -> None:
-    await make(helper, attached)
+    await make(helper, attached, "zfs")
     assert output("blkid", "-p", "-s", "LABEL", "-o", "value", attached.paths[0]) == attached.pool
     assert output("zpool", "list", "-H") == ""
-    await mount(helper, attached)
+    await mount(helper, attached, "zfs")
     source, options = (
-        await said(helper, attached, "findmnt", "-no", "SOURCE,OPTIONS", "--target", attached.directory)
+        await said(helper, attached.directory, "findmnt", "-no", "SOURCE,OPTIONS", "--target", attached.directory)
     ).split()
     assert source == attached.pool
     assert {"nosuid", "nodev"} <= set(options.split(",")), options
-    owner = await said(helper, attached, "stat", "--format=%u:%g:%a", ".")
+    owner = await said(helper, attached.directory, "stat", "--format=%u:%g:%a", ".")
     assert owner.strip() == "0:0:700", owner
     assert not os.path.exists(attached.directory), "the host sees the mount"
     await umount(helper, attached)
@@ -55,63 +56,60 @@ async def it_is_the_users_and_the_host_neither_sees_nor_keeps_it(helper: Helper,
 
 
 async def a_dataset_that_somebody_put_in_is_never_mounted(helper: Helper, attached: Attached) -> None:
-    await make(helper, attached)
-    await mount(helper, attached)
+    await made_and_mounted(helper, attached, "zfs")
     child = f"{attached.pool}/child"
     run("zfs", "create", "-u", "-o", "canmount=on", "-o", "mountpoint=/usr/local/sbin", child)
     await umount(helper, attached)
-    await mount(helper, attached)
+    await mount(helper, attached, "zfs")
     assert output("zfs", "get", "-H", "-o", "value", "mountpoint", child) == "/run/fswizard/usr/local/sbin"
-    assert child not in await said(helper, attached, "cat", "/proc/self/mountinfo")
+    assert child not in await said(helper, attached.directory, "cat", "/proc/self/mountinfo")
     assert child not in Path("/proc/self/mountinfo").read_text()
     await umount(helper, attached)
 
 
 async def sync_reaches_the_disk_and_mounting_again_reads_from_it(helper: Helper, attached: Attached) -> None:
-    await make(helper, attached)
-    await mount(helper, attached)
+    await made_and_mounted(helper, attached, "zfs")
     before = counted(attached, WRITTEN)
-    await said(helper, attached, "dd", "if=/dev/urandom", "of=file", "bs=1M", "count=32")
-    await said(helper, attached, "sync", "--file-system", attached.directory)
+    await said(helper, attached.directory, "dd", "if=/dev/urandom", "of=file", "bs=1M", "count=32")
+    await said(helper, attached.directory, "sync", "--file-system", attached.directory)
     assert counted(attached, WRITTEN) - before >= 32 << 20
     await umount(helper, attached)
-    await mount(helper, attached)
+    await mount(helper, attached, "zfs")
     before = counted(attached, READ)
-    await said(helper, attached, "dd", "if=file", "of=/dev/null", "bs=1M")
+    await said(helper, attached.directory, "dd", "if=file", "of=/dev/null", "bs=1M")
     assert counted(attached, READ) - before >= 32 << 20
     await umount(helper, attached)
 
 
 async def errors_are_told_also_after_the_mount_that_saw_them(helper: Helper, attached: Attached) -> None:
     await make(helper, attached, "zfs:compression=off")
-    await mount(helper, attached)
+    await mount(helper, attached, "zfs")
     assert await health(helper, attached) == {}
-    await said(helper, attached, "sh", "-c", "yes fswizard was here | head -c 8M > file")
+    await said(helper, attached.directory, "sh", "-c", "yes fswizard was here | head -c 8M > file")
     await umount(helper, attached)
     damage(Path(attached.paths[0]), b"fswizard was here\n" * 100)
-    await mount(helper, attached)
-    await said(helper, attached, "sh", "-c", "cat file > /dev/null")
+    await mount(helper, attached, "zfs")
+    await said(helper, attached.directory, "sh", "-c", "cat file > /dev/null")
     assert (await health(helper, attached)).get("checksum_errors", 0) > 0
     await umount(helper, attached)
-    await mount(helper, attached)
+    await mount(helper, attached, "zfs")
     assert (await health(helper, attached)).get("checksum_errors", 0) > 0
     await umount(helper, attached)
 
 
 async def one_that_a_program_uses_stays_and_the_program_is_named(helper: Helper, attached: Attached) -> None:
-    await make(helper, attached)
-    await mount(helper, attached)
+    await made_and_mounted(helper, attached, "zfs")
     process = await helper.run(["sleep", "600"], cwd=attached.directory)
     busy = await helper.umount(attached.handle)
     assert busy.exit_code != 0
     assert "sleep" in busy.output
     await process.kill()
-    assert await said(helper, attached, "ls") == ""
+    assert await said(helper, attached.directory, "ls") == ""
     await umount(helper, attached)
 
 
 async def only_a_pool_is_mounted_as_one(helper: Helper, attached: Attached) -> None:
-    await make(helper, attached)
+    await make(helper, attached, "zfs")
     try:
         await helper.mount(attached, "ext4", ())
     except Refused as refused:
@@ -121,12 +119,10 @@ async def only_a_pool_is_mounted_as_one(helper: Helper, attached: Attached) -> N
 
 
 async def what_a_killed_helper_left_is_reclaimed() -> None:
-    image = make_image(ROOM, IMAGE_BYTES)
     async with Helper.start() as helper:
-        attached = await helper.attach(nameless(image))
-        await make(helper, attached)
-        await mount(helper, attached)
-        os.kill(children(helper._process.pid)[0], signal.SIGKILL)
+        attached = await attach(helper, ROOM, IMAGE_BYTES)
+        await made_and_mounted(helper, attached, "zfs")
+        os.kill(helper_pid(helper), signal.SIGKILL)
     assert output("zpool", "list", "-H", "-o", "name") == attached.pool
     async with Helper.start() as helper:
         await helper.reclaim(attached.pool)
@@ -143,29 +139,8 @@ def all_tokens(filesystem: Filesystem) -> list[list[str]]:
     return [[token for token in row if token] for row in zip_longest(*values.values())]
 
 
-async def make(helper: Helper, attached: Attached, name: str = "zfs") -> None:
-    await helper.wipe(attached.handle)
-    made = await helper.mkfs(attached.handle, "zfs", parse_candidate(name).mkfs_arguments(scratch=True))
-    assert made.exit_code == 0, (name, made.output)
-
-
-async def mount(helper: Helper, attached: Attached) -> None:
-    mounted = await helper.mount(attached, "zfs", ())
-    assert mounted.exit_code == 0, mounted.output
-
-
-async def umount(helper: Helper, attached: Attached) -> None:
-    ended = await helper.umount(attached.handle)
-    assert ended.exit_code == 0, ended.output
-
-
 async def health(helper: Helper, attached: Attached) -> dict[str, int]:
     return await helper.health(attached.handle, catalogue()["zfs"].error_counters)
-
-
-async def said(helper: Helper, attached: Attached, *argv: str) -> str:
-    done = await (await helper.run(argv, cwd=attached.directory)).wait()
-    return done.output
 
 
 def damage(device: Path, words: bytes) -> None:
@@ -203,7 +178,7 @@ CHECKS = (
 async def main() -> None:
     ROOM.mkdir()
     async with Helper.start() as helper:
-        attached = await helper.attach(nameless(make_image(ROOM, IMAGE_BYTES)))
+        attached = await attach(helper, ROOM, IMAGE_BYTES)
         for check in CHECKS:
             await check(helper, attached)
             print(check.__name__, flush=True)

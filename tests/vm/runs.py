@@ -6,17 +6,15 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fswizard.system.process import Finished
 from tests.recipe_texts import writing
-from tests.vm.disks import Disk
-from tests.vm.machine import Machine, Running
+from tests.vm.disks import MEMBERS, Disk
+from tests.vm.machine import Machine, Running, awaited
 
 RUN_S = 1800.0
 """Far more than a run takes, since other work may go on beside it."""
@@ -34,13 +32,17 @@ shape = "small-files"
 files = 60
 total = "1M"
 """
+LINKS = [f"/dev/disk/by-id/virtio-{member.serial}" for member in MEMBERS]
+TARGET = f"devices:{','.join(LINKS)}"
+"""The disks of which arrays are made."""
+ERASE = ("--erase", ",".join(member.serial for member in MEMBERS))
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended."""
+    """A run that has ended well."""
 
-    finished: Finished
+    said: str
     report: dict[str, Any]
     """What `fswizard report --format json` says of its result, here, where the processor is not emulated."""
 
@@ -53,6 +55,11 @@ class Run:
         found = [sample["round"] for sample in self._primary(candidate)]
         workloads = len(self.report["plan"]["workloads"])
         return {number for number in found if found.count(number) == workloads}
+
+    def assert_whole(self, rounds: int, *candidates: str) -> None:
+        for name in candidates:
+            assert self.rounds(name) == set(range(1, rounds + 1)), (name, self.said)
+            assert all(sample["value"] > 0 for sample in self._primary(name))
 
     def ratio(self, candidate: str) -> float:
         """To the baseline, all in all."""
@@ -89,17 +96,18 @@ def on_disk(machine: Machine, disk: Disk, candidates: str, *more: str, recipe: s
 
 def on_target(machine: Machine, target: str, candidates: str, *more: str, recipe: str = RECIPE) -> Run:
     """A run to its end."""
-    done = machine.run(*prepared(machine, target, candidates, *more, recipe=recipe), timeout_s=RUN_S)
-    return Run(done, report(machine))
+    said = machine.ok(*prepared(machine, target, candidates, *more, recipe=recipe), timeout_s=RUN_S)
+    return Run(said, report(machine))
 
 
 def await_words(machine: Machine, running: Running, words: str) -> None:
     """Until the result of a run that goes on says `words`."""
-    deadline = time.monotonic() + RUN_S
-    while words.encode() not in (told := machine.run("cat", RESULT_PATH).stdout):
-        assert time.monotonic() < deadline, told[-2000:]
+
+    def look() -> bytes:
         assert running.alive, running.wait().output
-        time.sleep(3)
+        return machine.run("cat", RESULT_PATH).stdout
+
+    awaited(look, lambda told: words.encode() in told, RUN_S, 3.0)
 
 
 @contextmanager
@@ -128,3 +136,14 @@ def report(machine: Machine) -> dict[str, Any]:
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def await_arrays(machine: Machine, *, there: bool) -> None:
+    """Waits until an array of md is active, or none is."""
+    awaited(lambda: machine.run("cat", "/proc/mdstat").stdout, lambda arrays: (b"active" in arrays) == there)
+
+
+def forget_members(machine: Machine) -> None:
+    """Wipes what a run that was killed could not wipe."""
+    for link in LINKS:
+        machine.run("wipefs", "--all", link)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from tests.vm.machine import TIMEOUT_S, Machine
+from rich.console import Console
+from rich.terminal_theme import SVG_EXPORT_THEME
+from rich.text import Text
+
+from tests.tui.screenshots import WEB_FONT, draw
+from tests.vm.machine import TIMEOUT_S, Machine, awaited
 
 USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
 SIZE = (80, 24)
+PICTURE_SIZE = (110, 40)
+FOLDER = Path(__file__).parents[2] / "build" / "test-machine"
 KEY_S = 30.0
 """After so long without an answer a key is pressed again."""
 
@@ -45,7 +54,7 @@ class Terminal:
 
     def shows(self, words: str, limit_s: float = TIMEOUT_S) -> str:
         """Waits until `words` stand on the screen, and returns all of it."""
-        return self._await(lambda found: words in found, f"“{words}”", limit_s)
+        return awaited(self.text, lambda found: words in found, limit_s, 0.5)
 
     def _leaves(self, row: int) -> None:
         """Waits until another row is marked; not for long, as a list that is just filled anew may miss a key."""
@@ -54,14 +63,7 @@ class Terminal:
             time.sleep(0.5)
 
     def no_longer_shows(self, words: str) -> str:
-        return self._await(lambda found: words not in found, f"the end of “{words}”", TIMEOUT_S)
-
-    def _await(self, condition: Callable[[str], bool], what: str, limit_s: float) -> str:
-        deadline = time.monotonic() + limit_s
-        while not condition(found := self.text()):
-            assert time.monotonic() < deadline, f"in vain waited for {what}:\n{found}"
-            time.sleep(0.5)
-        return found
+        return awaited(self.text, lambda found: words not in found, pause_s=0.5)
 
     def highlight(self, words: str) -> None:
         """Moves to the row with these words, in a list that is shown and has the focus."""
@@ -92,12 +94,11 @@ def _row(shown: str, words: str) -> int:
 def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
     """A user without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
     if machine.run("id", USER).exit_code:
-        made = machine.run("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
-        assert made.exit_code == 0, made.output
-        assert machine.run("sh", "-c", f"echo '{USER}:{PASSWORD}' | chpasswd").exit_code == 0
+        machine.ok("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
+        machine.sh(f"echo '{USER}:{PASSWORD}' | chpasswd")
     terminal = Terminal(machine.terminal)
     try:
-        assert machine.run("systemctl", "restart", "serial-getty@ttyS1").exit_code == 0
+        machine.ok("systemctl", "restart", "serial-getty@ttyS1")
         terminal.shows("login:")
         terminal.enter(USER)
         terminal.shows("Password:")
@@ -121,3 +122,16 @@ def left(terminal: Terminal) -> None:
     """The wizard is gone."""
     terminal.press("C-q")
     terminal.shows(PROMPT)
+
+
+def keep_picture(terminal: Terminal, name: str) -> None:
+    """As text, as SVG and, where there is a browser, as PNG in `FOLDER`, in place of those of an earlier run."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{name}.txt").write_text(terminal.text(), "utf-8")
+    width, height = PICTURE_SIZE
+    console = Console(record=True, width=width, height=height, file=io.StringIO())
+    console.print(Text.from_ansi(terminal.text(coloured=True)), end="")
+    picture = FOLDER / f"{name}.svg"
+    svg = console.export_svg(title="fswizard").replace(SVG_EXPORT_THEME.background_color.hex, "#000000")
+    picture.write_text(WEB_FONT.sub("", svg), "utf-8")
+    draw(picture)

@@ -6,9 +6,18 @@ import pytest
 
 from tests.recipe_texts import writing
 from tests.vm import table
-from tests.vm.arrays import ERASE, LINKS, TARGET, await_arrays, forget_members
 from tests.vm.machine import Machine
-from tests.vm.runs import RUN_S, await_words, on_target, prepared
+from tests.vm.runs import (
+    ERASE,
+    LINKS,
+    RUN_S,
+    TARGET,
+    await_arrays,
+    await_words,
+    forget_members,
+    on_target,
+    prepared,
+)  # fmt: skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 
@@ -30,10 +39,8 @@ RECIPE = writing("512M", "16M", 1)
 def test_every_layout_is_measured_also_without_a_disk_and_taken_apart_again(zfs_machine: Machine) -> None:
     layouts = (*WHOLE, *DEGRADED)
     run = on_target(zfs_machine, TARGET, "; ".join(layouts), *ERASE, "--rounds", "1..1", recipe=RECIPE)
-    assert run.finished.exit_code == 0, run.finished.output
+    run.assert_whole(1, *layouts)
     for name in layouts:
-        assert run.rounds(name) == {1}, (name, run.finished.output)
-        assert min(run.rates(name)) > 0
         table.note(name, "whole run", f"1 round, {run.ratio(name):.2f} times {run.report['plan']['baseline']}")
     assert b"active" not in zfs_machine.run("cat", "/proc/mdstat").stdout
     for link in LINKS:

@@ -32,9 +32,7 @@ def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_
     names = ["ntfs", *(f"ntfs:{option}" for option in mounted), "ntfs:cluster=64k"]
     candidates = "; ".join(["ext4", *names, COMPRESSED])
     run = on_disk(newer_machine, MEASURED, candidates, "--rounds", "1..1", recipe=writing("512M", "16M", 1))
-    assert run.finished.exit_code == 0, run.finished.output
-    for name in names:
-        assert run.rounds(name) == {1}, (name, run.finished.output)
+    run.assert_whole(1, *names)
     assert run.failures(COMPRESSED), "a workload that it refuses is its failure"
     table.note("ntfs (ntfs3)", "whole run", f"1 round, {run.ratio('ntfs'):.2f} times ext4")
     table.note("ntfs (ntfs3)", "mount options", ",".join(mounted))

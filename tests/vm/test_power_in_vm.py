@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tests.recipe_texts import writing
 from tests.vm import table
-from tests.vm.arrays import ERASE, TARGET, await_arrays, forget_members
 from tests.vm.disks import KEPT, SLOW, Disk, nvme, usb
-from tests.vm.machine import TIMEOUT_S, Machine, Running
-from tests.vm.runs import RECIPE_PATH, RESULT_PATH, RUN_S, await_words, prepared, report
+from tests.vm.machine import Machine, Running, awaited
+from tests.vm.runs import (
+    ERASE,
+    RECIPE_PATH,
+    RESULT_PATH,
+    RUN_S,
+    TARGET,
+    await_arrays,
+    await_words,
+    forget_members,
+    prepared,
+    report,
+)  # fmt: skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -63,7 +71,7 @@ def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(
     machine: Machine, disk: Disk, link: str
 ) -> None:
     machine.plug(disk)
-    assert machine.run("udevadm", "wait", "--timeout=600", link).exit_code == 0
+    machine.ok("udevadm", "wait", "--timeout=600", link)
     argv = prepared(machine, f"device:{link}", "ext4; f2fs", "--erase", disk.serial, "--rounds", "3..3")
     running = machine.start(*argv, timeout_s=RUN_S)
     await_words(machine, running, '"round": 1')
@@ -102,20 +110,17 @@ def _make_filesystems(machine: Machine) -> None:
     """Each on a part of a disk, mounted."""
     machine.write("/root/writer.py", WRITER)
     machine.write("/root/parts", "label: gpt\n" + f",{PARTITION_MIB}M\n" * len(PARTS))
-    assert machine.run("sh", "-c", f"sfdisk --quiet {DISK} < /root/parts").exit_code == 0
-    assert machine.run("udevadm", "wait", "--timeout=600", *PARTS.values()).exit_code == 0
+    machine.sh(f"sfdisk --quiet {DISK} < /root/parts")
+    machine.ok("udevadm", "wait", "--timeout=600", *PARTS.values())
     for name, part in PARTS.items():
-        made = machine.run("sh", "-c", f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
-        assert made.exit_code == 0, made.output
+        machine.sh(f"{MAKING[name]} {part} && mkdir /mnt/{name} && mount {part} /mnt/{name}")
 
 
 def _assert_kept(machine: Machine, promised: dict[str, int]) -> None:
     machine.write("/root/reader.py", READER)
     for name, part in PARTS.items():
-        mounted = machine.run("mount", "-t", name, part, f"/mnt/{name}")
-        assert mounted.exit_code == 0, mounted.output
-        read = machine.run("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
-        assert read.exit_code == 0, (name, read.output)
+        machine.ok("mount", "-t", name, part, f"/mnt/{name}")
+        machine.ok("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
         table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
 
 
@@ -137,15 +142,13 @@ def _assert_cleaned(machine: Machine) -> None:
     assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
     assert machine.run("ls", "/srv/room").stdout == b""
     await_arrays(machine, there=False)
-    planned = machine.run("fswizard", "plan", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE)
-    assert planned.exit_code == 0, planned.output
+    machine.ok("fswizard", "plan", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE)
     table.note("md:raid5+ext4", "crash recovery", "array stopped by clean")
     forget_members(machine)
 
 
 def _assert_resumed(machine: Machine) -> None:
-    resumed = machine.run("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
-    assert resumed.exit_code == 0, resumed.output
+    machine.ok("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
     found = report(machine)
     assert found["plan"]["seed"] == 7
     assert {ratio["rounds"] for ratio in found["overall"]} == {2}
@@ -157,10 +160,8 @@ def _assert_resumed(machine: Machine) -> None:
 
 def _promised(machine: Machine) -> dict[str, int]:
     """By filesystem, once each has promised to keep enough."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
-        words = {name: machine.run("cat", f"/run/{name}").stdout for name in MAKING}
-        if all(word and int(word) >= ENOUGH for word in words.values()):
-            return {name: int(word) for name, word in words.items()}
-        assert time.monotonic() < deadline, words
-        time.sleep(1)
+
+    def look() -> dict[str, int]:
+        return {name: int(machine.run("cat", f"/run/{name}").stdout or 0) for name in MAKING}
+
+    return awaited(look, lambda promised: min(promised.values()) >= ENOUGH)

@@ -6,11 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.vm import pictures
 from tests.vm.disks import MEASURED, nvme, usb
 from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE, RUN_S, link
-from tests.vm.terminal import PASSWORD, PROMPT, SIZE, USER, Terminal, left, logged_in, started
+from tests.vm.terminal import (
+    PASSWORD,
+    PICTURE_SIZE,
+    PROMPT,
+    SIZE,
+    USER,
+    Terminal,
+    keep_picture,
+    left,
+    logged_in,
+    started,
+)  # fmt: skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.tmux, pytest.mark.slow, pytest.mark.xdist_group("terminal")]
 
@@ -38,19 +48,17 @@ def room(machine: Machine, terminal: Terminal) -> Iterator[str]:
     """A disk of theirs, and a recipe that takes the place of the quick one for them."""
     recipes = f"/home/{USER}/.config/fswizard/recipes"
     make = f"mkfs.ext4 -q {link(MEASURED)} && mkdir -p {ROOM} {recipes} && mount {link(MEASURED)} {ROOM}"
-    assert machine.run("sh", "-c", make).exit_code == 0
+    machine.sh(make)
     machine.write(f"{recipes}/quick.toml", RECIPE.replace('"short"', '"quick"').replace("minutes = 60", "minutes = 2"))
-    assert machine.run("chown", "--recursive", f"{USER}:", ROOM, f"/home/{USER}").exit_code == 0
+    machine.ok("chown", "--recursive", f"{USER}:", ROOM, f"/home/{USER}")
     yield ROOM
-    assert machine.run("sh", "-c", f"umount {ROOM} && wipefs --all {link(MEASURED)}").exit_code == 0
+    machine.sh(f"umount {ROOM} && wipefs --all {link(MEASURED)}")
 
 
 def test_the_doctor_tells_a_module_that_is_not_loaded_from_one_that_is_not_there(machine: Machine) -> None:
     machine.run("modprobe", "--remove", "f2fs", "xfs")
     assert "f2fs" not in machine.run("cat", "/proc/filesystems").stdout.decode().split()
-    done = machine.run("runuser", "-u", "nobody", "--", "fswizard", "doctor")
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.decode().splitlines()
+    lines = machine.ok("runuser", "-u", "nobody", "--", "fswizard", "doctor").splitlines()
     assert any(line.split()[:2] == ["✓", "f2fs"] for line in lines), lines
     assert any(line.split()[:2] == ["✓", "xfs"] for line in lines), lines
     assert any(line.split()[:2] == ["✗", "ntfs"] and "kernel" in line for line in lines), "Debian leaves ntfs3 out"
@@ -76,7 +84,7 @@ def test_the_drive_screen_follows_what_is_plugged_in_and_pulled(machine: Machine
 
 def test_what_is_known_of_each_kind_of_disk_stands_on_its_screen(machine: Machine, terminal: Terminal) -> None:
     terminal.shows(PROMPT)
-    terminal.resize(pictures.SIZE)
+    terminal.resize(PICTURE_SIZE)
     terminal.enter("export TERM=xterm-256color")
     started(terminal)
     terminal.press("Enter")
@@ -88,7 +96,7 @@ def test_what_is_known_of_each_kind_of_disk_stands_on_its_screen(machine: Machin
             for word in words:
                 terminal.shows(word)
             terminal.settles()
-            pictures.keep(terminal, name)
+            keep_picture(terminal, name)
     finally:
         machine.pull(NEW_CARD)
     left(terminal)
@@ -119,23 +127,3 @@ def test_the_whole_wizard_from_the_first_question_to_the_recommendation(
     terminal.shows("ext4")
     left(terminal)
     assert machine.run("ls", room).stdout.decode().split() == ["lost+found"]
-
-
-def test_sudo_without_a_password_needs_no_terminal(machine: Machine, terminal: Terminal) -> None:
-    machine.write("/etc/sudoers.d/nobody", "nobody ALL=(ALL) NOPASSWD: ALL\n")
-    machine.write("/srv/short.toml", RECIPE)
-    machine.run("install", "--directory", "--owner=nobody", "/srv/nobody")
-    argv = ["fswizard", "run", "/srv/short.toml", "--target", "image:@/srv/nobody", "--rounds", "1..1"]
-    argv += ["--candidates", "ext4; f2fs", "--output", "/srv/nobody/result.jsonl"]
-    environment = ["env", "HOME=/srv/nobody", "XDG_STATE_HOME=/srv/nobody/state"]
-    done = machine.run("runuser", "-u", "nobody", "--", *environment, *argv, timeout_s=RUN_S)
-    assert done.exit_code == 0, done.output
-    assert machine.run("sh", "-c", "ls /srv/nobody | grep fswizard-; losetup --list").stdout == b""
-
-
-def test_without_rights_a_run_says_what_is_missing(machine: Machine) -> None:
-    machine.write("/srv/short.toml", RECIPE)
-    argv = ["fswizard", "run", "/srv/short.toml", "--target", "image:@/tmp", "--candidates", "ext4"]
-    done = machine.run("runuser", "-u", "daemon", "--", "env", "HOME=/tmp", *argv)
-    assert done.exit_code == 4, done.output
-    assert b"sudo" in done.stderr

@@ -32,13 +32,6 @@ SINGLE = "btrfs:metadata=single"
 RECIPE = writing("256M", "16M", 1)
 
 
-def sh(machine: Machine, script: str) -> str:
-    """What a script says that ends well."""
-    done = machine.run("sh", "-c", script)
-    assert done.exit_code == 0, (script, done.output)
-    return done.stdout.decode()
-
-
 def tried(machine: Machine, *commands: str) -> bool:
     """Whether a filesystem can be made, mounted and worked on."""
     try:
@@ -48,20 +41,20 @@ def tried(machine: Machine, *commands: str) -> bool:
 
 
 def zones(machine: Machine, device: str) -> str:
-    return sh(machine, f"blkzone report {device}")
+    return machine.ok("blkzone", "report", device)
 
 
 def assert_left_empty(machine: Machine, device: str) -> None:
     for line in zones(machine, device).splitlines():
         assert "(nw)" in line or "(em)" in line, line
-    assert sh(machine, f"wipefs --no-act {device}") == ""
+    assert machine.sh(f"wipefs --no-act {device}") == ""
 
 
 @pytest.fixture
 def disk(machine: Machine) -> Iterator[tuple[str, str]]:
     """A host-managed hard disk, some zones of which can be written anywhere: its path and its serial number."""
     machine.write(RECIPE_PATH, RECIPE)
-    sh(machine, f"modprobe scsi_debug {SHINGLED} && udevadm settle --timeout=600")
+    machine.sh(f"modprobe scsi_debug {SHINGLED} && udevadm settle --timeout=600")
     try:
         listed = json.loads(machine.run("fswizard", "drives", "--json").stdout)
         (found,) = (drive for drive in listed if "scsi_debug" in drive["model"])
@@ -99,10 +92,7 @@ def test_btrfs_is_measured_on_a_zoned_namespace_that_is_left_empty(machine: Mach
     run = on_target(
         machine, f"device:{NAMESPACE}", "; ".join(names), "--erase", ZONED.serial, "--rounds", "1..1", recipe=RECIPE
     )
-    assert run.finished.exit_code == 0, run.finished.output
-    for name in names:
-        assert run.rounds(name) == {1}
-        assert min(run.rates(name)) > 0
+    run.assert_whole(1, *names)
     assert_left_empty(machine, NAMESPACE)
     table.note("btrfs on zones", "whole run", "1 round on a zoned namespace")
 
@@ -115,10 +105,7 @@ def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Mach
     assert "mkfs.ext4" not in planned
     names = (SINGLE, "f2fs")
     run = on_target(machine, f"device:{path}", "; ".join(names), "--erase", serial, "--rounds", "2..2", recipe=RECIPE)
-    assert run.finished.exit_code == 0, run.finished.output
-    for name in names:
-        assert run.rounds(name) == {1, 2}
-        assert min(run.rates(name)) > 0
+    run.assert_whole(2, *names)
     assert_left_empty(machine, path)
     table.note("f2fs on zones", "whole run", f"2 rounds, {run.ratio('f2fs'):.2f} times {SINGLE}")
 
