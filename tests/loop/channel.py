@@ -23,6 +23,8 @@ PROGRAM = Path(fswizard.privileged.__file__).with_name("__main__.py")
 HELPER = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", str(PROGRAM)]
 """Before the right for which it is started."""
 
+Answer = dict[str, Any]
+
 
 class Channel:
     """A helper that is talked to in raw lines."""
@@ -36,7 +38,8 @@ class Channel:
         self.line, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, env=environment)
-        self._last_id = 0
+        self._last_id = self.last_job = 0
+        self._ends: dict[int, Answer] = {}
 
     def __enter__(self) -> Channel:
         return self
@@ -51,24 +54,58 @@ class Channel:
     def helper_pid(self) -> int:
         return children(self.process.pid)[0]
 
-    def ask(self, verb: str, given: int | None = None, **fields: Any) -> dict[str, Any]:
-        """The answer to one request, or for a job the telling of its end. The descriptor that is given is closed."""
-        self._last_id += 1
-        order = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode()
+    def ask(self, verb: str, given: int | None = None, **fields: Any) -> Answer:
+        """What one request comes to."""
+        return self.order((verb, fields), given=given)[0]
+
+    def order(self, *orders: tuple[str, Answer], given: int | None = None, stays: bool = False) -> list[Answer]:
+        """What each of the requests that are sent at once comes to: refused, done, or how its job ended.
+
+        A descriptor that is given is closed. A job that `stays` is not waited for.
+        """
+        lines, numbers = b"", []
+        for verb, fields in orders:
+            self._last_id += 1
+            numbers.append(self._last_id)
+            lines += json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
         if given is None:
-            self.send(order)
+            self.line.sendall(lines)
         else:
-            socket.send_fds(self.line, [order + b"\n"], [given])
+            socket.send_fds(self.line, [lines], [given])
             os.close(given)
-        while True:
-            message = self.receive()
-            if "ended" in message or ("id" in message and "job" not in message.get("ok", {})):
-                return message
+        said: dict[int, Answer] = {}
+        while len(said) < len(numbers):
+            message = self._take()
+            if message.get("id") in numbers:
+                said[message["id"]] = message
+                self.last_job = max(self.last_job, message.get("ok", {}).get("job", 0))
+        return [said[number] if stays else self._come_to(said[number]) for number in numbers]
+
+    def next_answer(self) -> Answer:
+        while "id" not in (message := self._take()):
+            pass
+        return message
+
+    def end(self, job: int) -> Answer:
+        """How a job ended, waited for."""
+        while job not in self._ends:
+            self._take()
+        return self._ends.pop(job)
+
+    def _come_to(self, answer: Answer) -> Answer:
+        job = answer.get("ok", {}).get("job")
+        return answer if job is None else {"ended": self.end(job)}
+
+    def _take(self) -> Answer:
+        message = self.receive()
+        if "ended" in message:
+            self._ends[message["job"]] = message["ended"]
+        return message
 
     def send(self, line: bytes) -> None:
         self.line.sendall(line + b"\n")
 
-    def send_all(self, lines: list[bytes]) -> Iterator[dict[str, Any]]:
+    def send_all(self, lines: list[bytes]) -> Iterator[Answer]:
         """The messages that come while many lines are sent, up to as many as there are lines."""
 
         def write() -> None:
@@ -85,21 +122,21 @@ class Channel:
         """Start a program; what comes of it is still to be received."""
         self.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(directory), "env": {}}).encode())
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self) -> Answer:
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, "the helper ended"
-        message: dict[str, Any] = json.loads(line)
+        message: Answer = json.loads(line)
         return message
 
     def attach(self, image: Path) -> int:
         """The handle of a device on an image whose name goes."""
         return int(self.ask("attach", given=nameless(image))["ok"]["handle"])
 
-    def join(self, directory: Path, size_bytes: int = 64 << 20) -> dict[str, Any]:
+    def join(self, directory: Path, size_bytes: int = 64 << 20) -> Answer:
         """What is said of two devices that are one, on images in a directory."""
         handles = [self.attach(make_image(directory, size_bytes)) for _ in range(2)]
-        joined: dict[str, Any] = self.ask("join", handles=handles)["ok"]
+        joined: Answer = self.ask("join", handles=handles)["ok"]
         return joined
 
 
@@ -132,14 +169,14 @@ def sparse(image: Path) -> Path:
     return image
 
 
-def refused(answer: dict[str, Any], *words: str, code: str = "") -> None:
+def refused(answer: Answer, *words: str, code: str = "") -> None:
     """Nothing was done, and it is said why."""
     assert "error" in answer, f"not refused: {answer}"
     assert answer["error"]["code"] in ((code,) if code else ("refused", "invalid", "missing")), answer
     assert all(word in answer["error"]["text"] for word in words), answer
 
 
-def about(path: str) -> dict[str, Any]:
+def about(path: str) -> Answer:
     """A claim of a device, with all that every user can read: the serial number is no secret."""
     found = find_device(path)
     shown = found.properties[found.name].get("ID_FS_TYPE", "")

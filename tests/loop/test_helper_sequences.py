@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -32,7 +30,7 @@ from fswizard.privileged.loop_device import MINIMUM_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import Channel, children, make_image, nameless, refused, sparse
+from tests.loop.channel import Answer, Channel, children, make_image, nameless, refused, sparse
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -49,8 +47,6 @@ SIZES_MIB = {"ext2": 64, "ext4": 64, "btrfs": 128, "xfs": 320}
 MOST = 5
 """Volumes of one helper, for the room that they take."""
 UNKNOWN = 99
-
-Answer = dict[str, Any]
 
 sides = st.integers(0, 1)
 OFTEN = 9
@@ -121,49 +117,6 @@ class Side(Channel):
         """By handle, descriptors that cannot be read from, of images that were handed over."""
         self.lent: list[int] = []
         """Those by which it could be written."""
-        self.last_job = 0
-        self._ends: dict[int, Answer] = {}
-
-    def order(self, *orders: tuple[str, Answer], given: int | None = None, stays: bool = False) -> list[Answer]:
-        """What each of the requests that are sent at once comes to: refused, done, or how its job ended."""
-        lines, numbers = b"", []
-        for verb, fields in orders:
-            self._last_id += 1
-            numbers.append(self._last_id)
-            lines += json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
-        if given is None:
-            self.line.sendall(lines)
-        else:
-            socket.send_fds(self.line, [lines], [given])
-            os.close(given)
-        said: dict[int, Answer] = {}
-        while len(said) < len(numbers):
-            message = self._take()
-            if message.get("id") in numbers:
-                said[message["id"]] = message
-                self.last_job = max(self.last_job, message.get("ok", {}).get("job", 0))
-        return [said[number] if stays else self._come_to(said[number]) for number in numbers]
-
-    def next_answer(self) -> Answer:
-        while "id" not in (message := self._take()):
-            pass
-        return message
-
-    def end(self, job: int) -> Answer:
-        """How a job ended, waited for."""
-        while job not in self._ends:
-            self._take()
-        return self._ends.pop(job)
-
-    def _come_to(self, answer: Answer) -> Answer:
-        job = answer.get("ok", {}).get("job")
-        return answer if job is None else {"ended": self.end(job)}
-
-    def _take(self) -> Answer:
-        message = self.receive()
-        if "ended" in message:
-            self._ends[message["job"]] = message["ended"]
-        return message
 
 
 def succeeded(answer: Answer) -> bool:
