@@ -105,23 +105,15 @@ def on_a_terminal(
             os.close(made.master)
 
 
-def talk(command: list[str], directory: Path, answers: Mapping[str, str]) -> str:
+def talk(command: Sequence[str], directory: Path, answers: Mapping[str, str]) -> str:
     """What a program shows on a terminal of its own, where each prompt is answered as `answers` says."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(directory)
-        os.execvp(command[0], command)
-    shown, seen = "", 0
-    while True:
-        try:
-            data = os.read(terminal, 4096)
-        except OSError:  # the terminal's other end is closed
-            break
-        shown += data.decode(errors="replace")
-        for prompt, answer in answers.items():
-            if (at := shown.find(prompt, seen)) >= 0:
-                seen = at + len(prompt)
-                os.write(terminal, answer.encode() + b"\n")
-    os.waitpid(child, 0)
-    os.close(terminal)
-    return shown
+    seen = 0
+    with on_a_terminal(["env", f"--chdir={directory}", *command]) as terminal:
+        while terminal.take(LIMIT_S):
+            shown = terminal.shown.decode(errors="replace")
+            for prompt, answer in answers.items():
+                if (at := shown.find(prompt, seen)) >= 0:
+                    seen = at + len(prompt)
+                    terminal.type(f"{answer}\n")
+        terminal.process.wait(LIMIT_S)
+        return terminal.read(0)
