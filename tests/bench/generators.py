@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from fswizard.engines.shared import fileserver_worker, running, tree_worker
 from tests.bench.fio_jobs import MEMORY
-from tests.bench.pairs import Pairs, children_cpu_s
+from tests.bench.pairs import children_cpu_s, measured
 from tests.bench.table import Line, Size, at_least, not_measured, told
 from tests.loop.loop_context import loop_context
 
@@ -40,9 +41,8 @@ def measure(size: Size) -> Iterator[Line]:
                 continue
             with _mounted(place, Path(folder)) as where:
                 loop = _compiled("fileserver_loop", Path(folder))
-                taken = Pairs(pairs)
-                for side in taken.turns():
-                    taken.add(side, _fileserver(side == "ours", loop, where, seconds))
+                ours, theirs = (partial(_fileserver, ours, loop, where, seconds) for ours in (True, False))
+                taken = measured(pairs, ours, theirs)
                 remark = f"for each second of processor time {taken.ratio('cpu')}"
                 yield at_least(
                     f"File-server mix, {place}: operations a second", taken.ratio("rate"), bound, remark, why=PYTHON
@@ -95,22 +95,23 @@ def _fileserver(ours: bool, loop: str, where: Path, seconds: float) -> Mapping[s
     return {"rate": rate, "cpu": rate * elapsed_s / cpu_s}
 
 
+def _making(where: Path, program: Callable[..., object], *arguments: object) -> Mapping[str, float]:
+    """A program that makes a tree, as a whole process."""
+    _settle(where)
+    began, before_s = time.perf_counter(), children_cpu_s()
+    program(*arguments)
+    taken = {"seconds": time.perf_counter() - began, "cpu": children_cpu_s() - before_s}
+    shutil.rmtree(where / "tree")
+    return taken
+
+
 def _small_files(folder: Path, where: Path, place: str, pairs: int, small: tuple[str, int, int]) -> Iterator[Line]:
     """Whole processes, from start to end, as the workloads time them."""
     loop, listed = _compiled("small_files_loop", folder), folder / "list"
     listed.write_text("".join(_list(*small)))
     for what, title in (("make", "creating"), ("install", "installing, each with fsync and rename,")):
-        taken = Pairs(pairs)
-        for side in taken.turns():
-            directory = where / "tree"
-            _settle(where)
-            began, before_s = time.perf_counter(), children_cpu_s()
-            if side == "ours":
-                _ours(str(tree_worker.__file__), what, *small, directory)
-            else:
-                _output(loop, what, str(listed), str(directory))
-            taken.add(side, {"seconds": time.perf_counter() - began, "cpu": children_cpu_s() - before_s})
-            shutil.rmtree(directory)
+        ours = partial(_making, where, _ours, str(tree_worker.__file__), what, *small, where / "tree")
+        taken = measured(pairs, ours, partial(_making, where, _output, loop, what, str(listed), str(where / "tree")))
         remark = f"by processor time {taken.inverse('cpu')}"
         figure = f"Small files, {title} {small[1]:,}, {place}"
         yield at_least(figure, taken.inverse("seconds"), BOUNDS[place], remark, why=PYTHON)
@@ -121,19 +122,14 @@ def _fs_mark(where: Path, place: str, pairs: int, small: tuple[str, int, int]) -
     figure = f"Creating {small[1]:,} small files over fs_mark, {place}"
     if shutil.which("fs_mark") is None:
         return not_measured(figure, "fs_mark is not installed")
-    taken = Pairs(pairs)
     argv = ["fs_mark", "-d", "tree", "-n", str(small[1]), "-s", "4096", "-S", "0", "-t", "1", "-D", "100", "-L", "1"]
-    for side in taken.turns():
-        directory = where / "tree"
-        _settle(where)
-        began = time.perf_counter()
-        if side == "ours":
-            _ours(str(tree_worker.__file__), "make", *small, directory)
-        else:
-            directory.mkdir()
-            subprocess.run(argv, check=True, capture_output=True, cwd=where)  # it takes no long names
-        taken.add(side, {"seconds": time.perf_counter() - began})
-        shutil.rmtree(directory)
+
+    def in_place() -> None:  # it takes no long names
+        (where / "tree").mkdir()
+        subprocess.run(argv, check=True, capture_output=True, cwd=where)
+
+    ours = partial(_making, where, _ours, str(tree_worker.__file__), "make", *small, where / "tree")
+    taken = measured(pairs, ours, partial(_making, where, in_place))
     return told(figure, str(taken.inverse("seconds")), "whole processes; other directories, so no bound")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import resource
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,6 +63,17 @@ class Pairs:
     def inverse(self, name: str) -> Spread:
         """Theirs over ours: above 1 is better where less is."""
         return spread([theirs / ours for ours, theirs in zip(self.values("ours", name), self.values("theirs", name))])
+
+
+Measure = Callable[[], Mapping[str, float]]
+
+
+def measured(count: int, ours: Measure, theirs: Measure) -> Pairs:
+    """So many pairs, in turns."""
+    taken = Pairs(count)
+    for side in taken.turns():
+        taken.add(side, ours() if side == "ours" else theirs())
+    return taken
 
 
 def cpu_s(process: psutil.Process) -> float:

@@ -8,13 +8,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
 import psutil
 
 from fswizard.tui.screens.purpose import PurposeScreen
-from tests.bench.pairs import Pairs, Side, cpu_s, spread
+from tests.bench.pairs import Pairs, Side, cpu_s, measured, spread
 from tests.bench.running import SIZE
 from tests.bench.table import Line, Size, at_least, at_most
 from tests.loop.terminals import on_a_terminal
@@ -23,16 +24,19 @@ TITLE = "Start-up"
 COUNTS: dict[Size, tuple[int, int, int]] = {"full": (21, 11, 5000), "short": (9, 5, 5000), "tiny": (1, 1, 100)}
 """Pairs of starts, pairs of first pictures, and dumps."""
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
-FSWIZARD = (sys.executable, "-m", "fswizard")
+FSWIZARD, PYTHON = (sys.executable, "-m", "fswizard"), (sys.executable, "-c")
 
 
 def measure(size: Size) -> Iterator[Line]:
     pairs, pictures, dumps = COUNTS[size]
     with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
         env = {f"XDG_{kind}_HOME": folder for kind in ("STATE", "CACHE", "CONFIG")}
-        bare = (sys.executable, "-c", "import plumbum.cli")
-        yield _line("`fswizard --version` / importing plumbum.cli", _starts((*FSWIZARD, "--version"), bare, pairs), 1.5)
-        yield _line("First picture / importing textual.app", _pictures(env, pictures), 2.5)
+        version, plumbum, textual = (
+            partial(_start, argv)
+            for argv in ((*FSWIZARD, "--version"), (*PYTHON, "import plumbum.cli"), (*PYTHON, "import textual.app"))
+        )
+        yield _line("`fswizard --version` / importing plumbum.cli", measured(pairs, version, plumbum), 1.5)
+        yield _line("First picture / importing textual.app", measured(pictures, partial(_picture, env), textual), 2.5)
         yield _dumps(Path(folder), dumps)
 
 
@@ -45,13 +49,6 @@ def _line(figure: str, taken: Pairs, bound: float) -> Line:
     return at_most(figure, taken.ratio("wall"), bound, remark=remark)
 
 
-def _starts(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> Pairs:
-    taken = Pairs(pairs)
-    for side in taken.turns():
-        taken.add(side, _start(ours if side == "ours" else theirs))
-    return taken
-
-
 def _start(argv: Sequence[str]) -> Mapping[str, float]:
     """A program from its start to its end."""
     began = time.perf_counter()
@@ -60,13 +57,6 @@ def _start(argv: Sequence[str]) -> Mapping[str, float]:
     process.returncode = code
     assert code == 0, argv
     return {"wall": time.perf_counter() - began, "cpu": usage.ru_utime + usage.ru_stime}
-
-
-def _pictures(env: Mapping[str, str], pairs: int) -> Pairs:
-    taken = Pairs(pairs)
-    for side in taken.turns():
-        taken.add(side, _picture(env) if side == "ours" else _start((sys.executable, "-c", "import textual.app")))
-    return taken
 
 
 def _picture(env: Mapping[str, str]) -> Mapping[str, float]:
