@@ -15,14 +15,16 @@ import contextlib
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_name("REPEATED.md")
@@ -37,23 +39,25 @@ FREE_BYTES = 1_000_000_000
 ROOM_BYTES = FREE_BYTES + (120 << 20)
 """What ext4 needs for itself in a filesystem of that size is taken off by `_fill`."""
 
-Settings = Mapping[str, str]
-"""Variables of the environment."""
-
 
 @contextlib.contextmanager
-def stressed() -> Iterator[Sequence[str]]:
-    """Processors and disks are busy. Yields a command line that comes before the tests'; so do the others."""
-    busy = subprocess.Popen(
-        ["stress-ng", "--cpu", "2", "--io", "2", "--temp-path", tempfile.gettempdir()],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+def _beside(*argv: str, ended_by: signal.Signals, **variables: str) -> Iterator[Sequence[str]]:
+    """Another program, for as long as the tests take."""
+    nothing: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    other = subprocess.Popen(argv, start_new_session=True, env={**os.environ, **variables}, **nothing)
     try:
         yield ()
-        assert busy.poll() is None, "stress-ng ended before the tests did"
+        assert other.poll() is None, f"{argv} ended before the tests did"
     finally:
-        busy.terminate()
-        busy.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(other.pid, ended_by)
+        other.wait()
+
+
+def stressed() -> AbstractContextManager[Sequence[str]]:
+    """Processors and disks are busy. Yields a command line that comes before the tests'; so do the others."""
+    stress = ("stress-ng", "--cpu", "2", "--io", "2", "--temp-path", tempfile.gettempdir())
+    return _beside(*stress, ended_by=signal.SIGTERM)
 
 
 @contextlib.contextmanager
@@ -86,18 +90,9 @@ def beside_a_run() -> Iterator[Sequence[str]]:
     """Another fswizard measures on the same disk, again and again."""
     with tempfile.TemporaryDirectory(prefix="fswizard-repeat-") as name:
         command = f'while "{sys.executable}" -m fswizard run quick --target image:2G@{name}; do :; done'
-        other = subprocess.Popen(
-            ["sh", "-c", command], env={**os.environ, "XDG_STATE_HOME": f"{name}/state"}, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
+        with _beside("sh", "-c", command, ended_by=signal.SIGKILL, XDG_STATE_HOME=f"{name}/state"):
             yield ()
-            assert other.poll() is None, "the other fswizard failed"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(other.pid, 9)
-            other.wait()
-            time.sleep(5)  # the kernel clears its namespaces away, and tells nobody when it is done
+        time.sleep(5)  # the kernel clears its namespaces away, and tells nobody when it is done
 
 
 @dataclass(frozen=True)
