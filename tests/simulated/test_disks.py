@@ -27,8 +27,6 @@ def real_run(test: Callable[..., None]) -> Callable[..., None]:
     return test
 
 
-SAME = "ext4; ext4:relatime"
-"""`relatime` is the kernel's default: two names for the same."""
 ONE_ROUND: Mapping[str, Any] = {"minimum_rounds": 1, "maximum_rounds": 1}
 
 
@@ -137,24 +135,6 @@ def test_an_ssd_whose_cache_lasts_is_not_suspected(tmp_path: Path) -> None:
     disk = CachedSsd(cache_bytes=1 << 30)
     findings = conclude(run(disk, tmp_path, random_writes(3.0), "ext4", **ONE_ROUND))
     assert "cache-exhausted" not in codes(findings), median(findings, "late_rate")
-
-
-@real_run
-def test_a_disk_that_becomes_slower_is_told_and_names_no_winner(tmp_path: Path) -> None:
-    disk = SeekingDisk(seek_s=0.004, course=slowing)
-    result = run(disk, tmp_path, random_writes(0.5), SAME, minimum_rounds=5, maximum_rounds=5)
-    findings = conclude(result)
-    assert "drift" in codes(findings)
-    assert "slower from the first round to the last" in " ".join(doubt.text for doubt in findings.doubts)
-    assert len(findings.judgement.leaders) == 2
-
-
-@real_run
-def test_on_a_noisy_disk_it_is_left_open_who_is_faster(tmp_path: Path) -> None:
-    disk = SeekingDisk(seek_s=0.004, course=moody(1))
-    result = run(disk, tmp_path, random_writes(0.5), SAME, minimum_rounds=3, maximum_rounds=3)
-    ratio = conclude(result).judgement.of("ext4:relatime")
-    assert ratio is not None and ratio.verdict == "undecided", ratio
 
 
 def shingled() -> ShingledDisk:
