@@ -19,6 +19,7 @@ import pytest
 from fswizard.targets import journal
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
+from tests.loop.test_cleaning import left_behind
 from tests.loop.tiny_run import LASTING, Run, clean, helper_of, started, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -173,9 +174,7 @@ def test_two_runs_at_once_and_clean_beside_them(place: Path) -> None:
 
 @fault("signals", "`clean` is killed", "SIGKILL while it removes; another one finishes the work")
 def test_clean_itself_may_be_killed(place: Path) -> None:
-    kept = journal.Journal(None)
-    (kept.make_directory(place) / "image").write_bytes(bytes(4096))
-    os.close(kept._descriptor)  # as if it had died
+    left_behind(place)
     dies = (
         "import os, signal, sys; from fswizard.__main__ import main; from fswizard.targets import journal\n"
         "journal.query = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"

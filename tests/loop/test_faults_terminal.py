@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -143,13 +141,3 @@ def test_when_its_terminal_is_closed_the_wizard_is_gone() -> None:
         shown.process.wait(LIMIT_S)
         wait_until_gone(lambda: alive(below), "what it started is gone")
     assert clean() == 0
-
-
-@fault("terminal", "no terminal", "the wizard with its output in a pipe")
-def test_without_a_terminal_the_wizard_says_what_to_do_instead() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "fswizard"], capture_output=True, text=True, check=False, timeout=LIMIT_S
-    )
-    assert done.returncode == 2
-    assert "fswizard run" in done.stderr
-    assert "Traceback" not in done.stderr

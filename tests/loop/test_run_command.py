@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,12 @@ from tests.loop.tiny_run import LIMIT_S, TWO_KINDS, fswizard, tiny_run, wait_for
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 
-def run(
-    recipe: Path, directory: Path, *arguments: str, target: str = "", code: int = 0
-) -> subprocess.CompletedProcess[str]:
-    """On an image in the directory, by default."""
-    target, output = target or f"image:64M@{directory}", str(directory / "result.jsonl")
-    return fswizard("run", str(recipe), "--target", target, "--output", output, *arguments, code=code)
-
-
 def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_path: Path) -> None:
-    done = run(recipe, tmp_path, "--rounds", "3..3")
+    target, output = f"image:64M@{tmp_path}", str(tmp_path / "result.jsonl")
+    done = fswizard("run", str(recipe), "--target", target, "--output", output, "--rounds", "3..3", code=0)
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "ext2" in done.stdout
-    document = json.loads(fswizard("report", str(tmp_path / "result.jsonl"), "--format", "json").stdout)
+    document = json.loads(fswizard("report", output, "--format", "json").stdout)
     assert document["schema"] == 1
     verdicts = {"faster", "slower", "tie", "undecided", "failed"}
     for ratio in (*document["ratios"], *document["overall"]):
@@ -53,23 +45,6 @@ def test_a_signal_ends_the_run_in_good_order(tmp_path: Path, number: signal.Sign
     assert "ext2" in stdout, "what was measured is reported"
     assert loops_on(started.place) == []
     assert names_in(started.place) == []
-
-
-def test_an_existing_result_file_is_not_overwritten(recipe: Path, tmp_path: Path) -> None:
-    (tmp_path / "result.jsonl").write_text("precious")
-    done = run(recipe, tmp_path, code=2)
-    assert "result.jsonl" in done.stderr
-    assert (tmp_path / "result.jsonl").read_text() == "precious"
-
-
-def test_directories_are_compared_without_formatting_anything(recipe: Path, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "precious").write_text("mine")
-    done = run(recipe, tmp_path, "--rounds", "1..1", target=f"dir:{tmp_path / 'first'},{tmp_path / 'second'}")
-    assert "mkfs" not in done.stdout
-    for name in ("first", "second"):
-        assert names_in(tmp_path / name) == ["precious"]
 
 
 def test_plan_shows_the_exact_commands_and_changes_nothing(recipe: Path, tmp_path: Path) -> None:

@@ -46,14 +46,18 @@ async def to_the_targets(pilot: Pilot[Any], case: Case) -> str:
     return DEVICE + case.path
 
 
-async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
-    """The review of a run on the loop device."""
+async def highlight_the_device(pilot: Pilot[Any], case: Case) -> None:
     key = await to_the_targets(pilot, case)
     targets = pilot.app.screen.query_one("#targets", ChoiceList)
     targets.focus()
     await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
     targets.highlight(key)
     await until(pilot, lambda: targets.key == key, "the device to be highlighted")
+
+
+async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
+    """The review of a run on the loop device."""
+    await highlight_the_device(pilot, case)
     await pilot.press("enter")
     for step in ("filesystems", "workloads"):
         await at_step(pilot, step)
@@ -115,11 +119,7 @@ async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(benc
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     point = bench.mount(case.path)
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
-        key = await to_the_targets(pilot, case)
-        targets = pilot.app.screen.query_one("#targets", ChoiceList)
-        targets.focus()
-        await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
-        targets.highlight(key)
+        await highlight_the_device(pilot, case)
         await shows(pilot, f"is mounted on {point}"[:40])
         await pilot.press("enter")
         await at_step(pilot, "drive")
