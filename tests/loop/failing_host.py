@@ -83,11 +83,16 @@ def nbd_device(point: Path, socket: Path, before: Sequence[str], *, direct: bool
 @contextmanager
 def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
     """As `failing_disk`."""
-    with failing_disk(directory, *settings, size=size) as disk, ExitStack() as undo:
+    host = directory / "host"
+    host.mkdir()
+    with failing_disk(directory, *settings, size=size) as disk:
         run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", disk.path)
-        host = Bench(directory, undo).mount(disk.path, name="host")
-        undo.callback(disk.recover)
-        yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
+        run("mount", disk.path, str(host))
+        try:
+            yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
+        finally:
+            disk.recover()
+            wait_until(lambda: _umounted(host), 60, "whoever waited for the disk uses it no more")
 
 
 @contextmanager
@@ -115,3 +120,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     os.kill(process.pid, signal.SIGCONT)
     process.terminate()
     process.wait(60)
+
+
+def _umounted(point: Path) -> bool:
+    return subprocess.run(["umount", str(point)], check=False, capture_output=True).returncode == 0

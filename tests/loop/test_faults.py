@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,8 +49,7 @@ def image_of(run: Run) -> Path:
     return next(link for link in links if os.readlink(link).endswith("/image (deleted)"))
 
 
-@contextmanager
-def standing_in(program: str, script: str, directory: Path) -> Iterator[list[str]]:
+def standing_in(program: str, script: str, directory: Path) -> list[str]:
     """A command that runs another where `program`, wherever it is, is a shell script that root owns.
 
     In a mount namespace of its own: nobody else sees it, and the helper finds it where it looks for root's programs.
@@ -60,22 +57,16 @@ def standing_in(program: str, script: str, directory: Path) -> Iterator[list[str
     found = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")
     assert found, f"{program} is not installed"
     real = Path(found).resolve()
-    kept, fake = directory / f"real-{real.name}", directory / f"fake-{real.name}"
+    kept = directory / f"real-{real.name}"
     shutil.copy2(real, kept)
-    fake.write_text(f"#!/bin/sh\n{script.replace('REAL', str(kept))}\n")
-    fake.chmod(0o755)
-    yield ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-           'mount --bind "$0" "$1" && shift && exec "$@"', str(fake), str(real)]  # fmt: skip
+    make_program(directory, f"fake-{real.name}", script.replace("REAL", str(kept)))
+    bound = 'mount --bind "$0" "$1" && shift && exec "$@"'
+    fake = str(directory / f"fake-{real.name}")
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", bound, fake, str(real)]
 
 
-OF_EACH_KIND = pytest.mark.parametrize(
-    ("candidate", "image_mib"),
-    [
-        ("ext4", 64),
-        pytest.param("xfs", 300, marks=pytest.mark.slow),
-        pytest.param("btrfs", 128, marks=pytest.mark.slow),
-    ],
-)
+MORE = [pytest.param(name, image_mib, marks=pytest.mark.slow) for name, image_mib in (("xfs", 300), ("btrfs", 128))]
+OF_EACH_KIND = pytest.mark.parametrize(("candidate", "image_mib"), [("ext4", 64), *MORE])
 
 
 @OF_EACH_KIND
@@ -86,7 +77,6 @@ def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path, candidate: str, i
         os.truncate(image_of(run), 1 << 20)
         run.go_on()
         ended_by_the_machine(run, "changed the size of the scratch image")
-        assert names_in(run.place) == []
 
 
 @fault("device", "the directory of the image vanishes under a run", "rm -r")
@@ -99,7 +89,6 @@ def test_a_run_whose_directory_is_removed_goes_on(tmp_path: Path) -> None:
         run.go_on()
         run.end(0)
         assert run.result.outcome == "finished"
-        assert names_in(run.place) == []
 
 
 def failing(kind: str) -> tuple[str, ...]:
@@ -267,7 +256,6 @@ def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp
             run.go_on()
             assert "cannot be written: No space left on device" in run.end(1)
         assert [sample for sample in run.result.samples if sample.round == 0]
-        assert names_in(run.place) == []
 
 
 @fault("space", "a candidate has no inodes left", "more files than an ext4 of 64 MiB has inodes")
@@ -284,28 +272,24 @@ def test_a_mkfs_that_asks_gets_no_answer_one_that_lies_is_found_out_and_the_othe
 *ext3) exit 0;;
 *) exec REAL -t ext2 "$@";;
 esac"""
-    with (
-        standing_in("mkfs.ext4", script, tmp_path) as under,
-        tiny_run(tmp_path, "--candidates", "ext4; ext3; ext2", "--rounds", "1..1", under=under) as run,
-    ):
+    under = standing_in("mkfs.ext4", script, tmp_path)
+    with tiny_run(tmp_path, "--candidates", "ext4; ext3; ext2", "--rounds", "1..1", under=under) as run:
         run.end(0)
         failures = {failure.candidate: failure for failure in run.result.failures}
         assert {name: failure.kind for name, failure in failures.items()} == {"ext4": "mkfs", "ext3": "mount"}
         assert "Proceed anyway?" in failures["ext4"].details
         assert [sample for sample in run.result.samples if sample.candidate == "ext2" and sample.primary]
-        assert names_in(run.place) == []
 
 
 @fault("tools", "mkfs hangs", "a stand-in for mkfs.ext4 that sleeps; then the run is ended")
 def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
     hangs = '[ "$1" = -V ] && exec REAL -V; exec sleep 1000'
-    with standing_in("mkfs.ext4", hangs, tmp_path) as under, tiny_run(tmp_path, under=under) as run:
+    with tiny_run(tmp_path, under=standing_in("mkfs.ext4", hangs, tmp_path)) as run:
         run.await_words("formatting with mkfs.ext4")
         below = [*descendants(run.process.pid), psutil.Process(process_named("sleep", run.process.pid))]
         run.process.send_signal(signal.SIGINT)
         assert f"fswizard run --resume {run.file}" in run.end(130)
         assert_nothing_lives(run.place, below)
-        assert names_in(run.place) == []
 
 
 @fault("tools", "umount: EBUSY", "a process that enters the helper's mounts and stays there")
@@ -326,7 +310,6 @@ def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> No
             holder.kill()
             holder.communicate()
         assert_nothing_lives(run.place, [])
-        assert names_in(run.place) == []
 
 
 @pytest.mark.parametrize(
@@ -345,11 +328,9 @@ def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> No
 )
 @fault("tools", "fio is too old, broken, or prints nonsense", "a stand-in for fio")
 def test_an_fio_that_does_not_work_ends_the_run(tmp_path: Path, script: str, words: str) -> None:
-    with standing_in("fio", f'[ "$1" = --version ] && exec REAL --version\n{script}', tmp_path) as under, tiny_run(
-        tmp_path, "--rounds", "1..1", under=under
-    ) as run:  # fmt: skip
+    under = standing_in("fio", f'[ "$1" = --version ] && exec REAL --version\n{script}', tmp_path)
+    with tiny_run(tmp_path, "--rounds", "1..1", under=under) as run:
         assert words in ended_by_the_machine(run, "cannot be measured on this machine")
-        assert names_in(run.place) == []
 
 
 @fault("tools", "fio hangs", "a stand-in for fio that sleeps, in a directory; its time limit lowered to 0.2 s")

@@ -83,7 +83,6 @@ def test_killing_the_namespaces_of_the_helper(tmp_path: Path) -> None:
         assert_nothing_lives(run.place, below)
         assert "helper ended" in run.end(1)
         assert (run.result.outcome, run.result.failures) == ("failed", ())
-        assert names_in(run.place) == []
 
 
 STEPS = [

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fswizard import privileged
-from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION
+from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
 from tests.loop.channel import HELPER, Channel, attached, children, make_image
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
@@ -84,6 +84,14 @@ def broken(templates: dict[str, dict[str, Any]]) -> Iterator[bytes]:
     yield from NO_OBJECTS
 
 
+def is_request(line: bytes) -> bool:
+    """In form, whatever its values."""
+    try:
+        return bool(request(read(line)))
+    except Refusal:
+        return False
+
+
 def test_broken_messages_change_nothing(tmp_path: Path) -> None:
     content = os.urandom(1 << 20) * 64
     (tmp_path / "image").write_bytes(content)
@@ -94,6 +102,7 @@ def test_broken_messages_change_nothing(tmp_path: Path) -> None:
         descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
         for line, answer in zip(lines, channel.send_all(lines)):
             assert "error" in answer, (line, answer)
+            assert is_request(line) or answer["error"]["code"] == "invalid", (line, answer)
         assert channel.ask("hello")["ok"]["protocol"] == VERSION
         assert children(channel.helper_pid) == []
         assert "/run/fswizard" not in Path(f"/proc/{channel.helper_pid}/mountinfo").read_text()

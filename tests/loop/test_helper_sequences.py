@@ -95,6 +95,17 @@ class Volume:
     programs: set[int] = field(default_factory=set)
     """Those that keep it mounted."""
 
+    def after(self, verb: str, done: bool, filesystem: str = "ext4") -> None:
+        """What an order leaves, whether it was carried out to its end or not."""
+        if verb == "wipe":
+            self.state, self.made = "bare", ""
+        if verb == "mkfs":
+            self.state, self.made = ("made", filesystem) if done else (self.state, "")
+        if verb == "mount":
+            self.state, self.staged = "mounted" if done else "made", True
+        if verb == "umount":
+            self.state = "made" if done else "mounted"
+
 
 class Side(Channel):
     """One helper, and what is known of it."""
@@ -314,12 +325,7 @@ class Sequences(RuleBasedStateMachine):
             return
         fits = works and volume.size_mib >= SIZES_MIB[filesystem]
         assert succeeded(answer) == fits or volume.state == "array", (answer, volume)
-        self.set_made(volume, filesystem if succeeded(answer) else "")
-
-    def set_made(self, volume: Volume, filesystem: str) -> None:
-        volume.made = filesystem
-        if filesystem:
-            volume.state = "made"
+        volume.after("mkfs", succeeded(answer), filesystem)
 
     @rule(side=sides, pick=picks, level=levels, missing=st.integers(0, 2), arguments=build_arguments)
     def build(self, side: int, pick: int, level: str, missing: int, arguments: list[str]) -> None:
@@ -334,7 +340,7 @@ class Sequences(RuleBasedStateMachine):
             assert not succeeded(answer)
         elif roomy and level == "raid1":
             assert succeeded(answer), answer
-        self.set_made(volume, "btrfs" if succeeded(answer) else "")
+        volume.after("mkfs", succeeded(answer), "btrfs")
 
     @rule(side=sides, pick=picks, level=st.sampled_from(["1", "5", "0"]), missing=st.integers(0, 2))
     def array(self, side: int, pick: int, level: str, missing: int) -> None:
@@ -352,7 +358,7 @@ class Sequences(RuleBasedStateMachine):
         volume, answer = self.ordered(side, "wipe", pick)
         if volume is not None:
             assert succeeded(answer), answer
-            volume.state, volume.made = "bare", ""
+            volume.after("wipe", True)
 
     @rule(side=sides, pick=picks, kind=mount_types, options=mount_options)
     def mount(self, side: int, pick: int, kind: str, options: tuple[list[str], bool]) -> None:
@@ -365,7 +371,7 @@ class Sequences(RuleBasedStateMachine):
             refused(answer)
             return
         assert succeeded(answer), answer
-        volume.state, volume.staged = "mounted", True
+        volume.after("mount", True)
 
     @rule(side=sides, pick=picks)
     def umount(self, side: int, pick: int) -> None:
@@ -373,8 +379,7 @@ class Sequences(RuleBasedStateMachine):
         if volume is None:
             return
         assert succeeded(answer) == (not volume.programs), (answer, volume)
-        if not volume.programs:
-            volume.state = "made"
+        volume.after("umount", not volume.programs)
 
     @rule(side=sides, pick=picks, verb=st.sampled_from(["sync", "inspect"]), reading=st.booleans())
     def look_after(self, side: int, pick: int, verb: str, reading: bool) -> None:
@@ -404,10 +409,7 @@ class Sequences(RuleBasedStateMachine):
         done, busy = at.order(*((verb, whole.get(verb, {"handle": handle})) for verb in (first, second)))
         refused(busy, code="busy")
         assert succeeded(done), done
-        if first == "wipe":
-            volume.state, volume.made = "bare", ""
-        if first == "umount":
-            volume.state = "made"
+        volume.after(first, True)
 
     @rule(side=sides, pick=picks, verb=st.sampled_from(["wipe", "mkfs", "mount", "umount"]))
     def kill_what_was_just_ordered(self, side: int, pick: int, verb: str) -> None:
@@ -422,15 +424,7 @@ class Sequences(RuleBasedStateMachine):
         }
         order = {"handle": handle, **fields.get(verb, {})}
         done, _ = at.order((verb, order), ("kill", {"job": at.last_job + 1}))
-        if verb == "wipe":
-            volume.state, volume.made = "bare", ""
-        if verb == "mkfs":
-            self.set_made(volume, "ext4" if succeeded(done) else "")
-        if verb == "mount":
-            volume.staged = True
-            volume.state = "mounted" if succeeded(done) else "made"
-        if verb == "umount":
-            volume.state = "made" if succeeded(done) else "mounted"
+        volume.after(verb, succeeded(done))
 
     # --------------------------------------------------------------- programs
 

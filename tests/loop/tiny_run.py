@@ -18,7 +18,7 @@ from fswizard import results
 from fswizard.model.result import Result
 from fswizard.targets import journal
 from tests.fakes.host import ROOMY
-from tests.loop.machine_state import descendants, process_named, wait_until
+from tests.loop.machine_state import descendants, names_in, process_named, wait_until
 from tests.recipe_texts import writing
 
 CANDIDATES = ("ext4", "ext4:noatime")
@@ -155,12 +155,13 @@ Emitter.begin = still
 
 @contextmanager
 def tiny_run(directory: Path, *arguments: str, file: Path | None = None, **how: Any) -> Iterator[Run]:
-    """A run in `directory`/place, by default with its file beside it, killed should it still be alive at the end."""
+    """A run in `directory`/place, where nothing may be left of it at the end, by default with its file beside it."""
     place = directory / "place"
     place.mkdir(exist_ok=True)
     run = started(place, file or directory / "result.jsonl", *arguments, **how)
     try:
         yield run
+        assert names_in(place) == []
     finally:
         if run.process.poll() is None:
             run.process.kill()
