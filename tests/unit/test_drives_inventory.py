@@ -1,4 +1,4 @@
-"""Recorded machines give the inventory that a user would expect of them."""
+"""Recorded machines give the inventory that a user would expect of them; what disks hold, and where it is mounted."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fswizard.drives import contents, drive_of, inventory
-from fswizard.drives.disks import members_of, place_of
-from fswizard.drives.machine import Machine, Properties
+from fswizard.drives.disks import describe_all, members_of, place_of
+from fswizard.drives.machine import HERE, Machine, Properties, mount_of
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
+from fswizard.privileged.mounts import Mount, parse, unescape
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
+from tests.fakes.machine import make_program
 from tests.recorded.machines import machine
 
 Recorded = Callable[[str], Machine]
@@ -30,12 +34,26 @@ def by_name(drives: tuple[Drive, ...]) -> dict[str, Drive]:
     return {drive.name: drive for drive in drives}
 
 
-def part(drive: Drive, name: str) -> Partition:
-    return next(partition for partition in drive.partitions if partition.name == name)
+def part(drive: Drive, name: str = "") -> Partition:
+    """Its partition of that name, or what it holds without a table of partitions."""
+    return next(partition for partition in drive.partitions if partition.name == (name or drive.name))
+
+
+def smr_of(drive: Drive | None) -> tuple[str, str]:
+    assert drive is not None
+    return drive.smr.kind, drive.smr.confidence
+
+
+def codes(found: Drive | Partition) -> list[str]:
+    return [use.code for use in found.uses]
 
 
 def use_texts(drive: Drive) -> list[str]:
     return [use.text for use in drive.uses]
+
+
+def shingled_members(drive: Drive) -> list[str]:
+    return [piece.text.split()[4] for piece in drive.smr.evidence if piece.says == "drive-managed"]
 
 
 def test_a_laptops_nvme_is_described_in_full(recorded: Recorded) -> None:
@@ -44,7 +62,7 @@ def test_a_laptops_nvme_is_described_in_full(recorded: Recorded) -> None:
     assert (nvme.kind, nvme.bus, nvme.size_bytes) == ("nvme", "nvme", 3907029168 * 512)
     assert nvme.stable_name == "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7KHNJ0W000001"
     assert (nvme.discard, nvme.rotational, nvme.zone_model, nvme.zone_count) == (True, False, "none", None)
-    assert (nvme.smr.kind, nvme.smr.confidence) == ("not-a-hard-disk", "certain")
+    assert smr_of(nvme) == ("not-a-hard-disk", "certain")
 
 
 def test_a_mount_below_luks_and_lvm_is_found_on_its_partition(recorded: Recorded) -> None:
@@ -52,20 +70,17 @@ def test_a_mount_below_luks_and_lvm_is_found_on_its_partition(recorded: Recorded
     luks = part(nvme, "nvme0n1p3")
     assert (luks.filesystem, luks.mount_point) == ("crypto_LUKS", "/")
     assert luks.stable_name == "/dev/disk/by-partuuid/11111111-aaaa-4444-8888-000000000003"
-    assert [use.code for use in luks.uses] == ["encrypted"]
+    assert codes(luks) == ["encrypted"]
     assert "nvme0n1p3 holds the encrypted volume luks-5d7c, mounted on /" in use_texts(nvme)
     assert part(nvme, "nvme0n1p1").mount_point == "/boot/efi"
 
 
-def test_snaps_and_empty_loops_are_no_disks(recorded: Recorded) -> None:
-    assert [drive.name for drive in inventory(recorded("laptop"))] == ["nvme0n1", "mmcblk0", "zram0"]
-
-
-def test_labels_and_mount_points_are_unescaped(recorded: Recorded) -> None:
-    card = by_name(inventory(recorded("laptop")))["mmcblk0"]
+def test_snaps_and_empty_loops_are_no_disks_and_labels_and_mount_points_are_unescaped(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("laptop")))
+    assert list(drives) == ["nvme0n1", "mmcblk0", "zram0"]
+    card, photos = drives["mmcblk0"], part(drives["mmcblk0"], "mmcblk0p1")
     assert (card.kind, card.bus) == ("flash-card", "mmc")
-    assert part(card, "mmcblk0p1").label == "holiday photos"
-    assert part(card, "mmcblk0p1").mount_point == "/media/me/holiday photos"
+    assert (photos.label, photos.mount_point) == ("holiday photos", "/media/me/holiday photos")
 
 
 def test_a_nas_shows_eight_disks_and_their_array(recorded: Recorded) -> None:
@@ -73,15 +88,15 @@ def test_a_nas_shows_eight_disks_and_their_array(recorded: Recorded) -> None:
     assert list(drives) == ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh", "md0"]
     assert (drives["md0"].kind, drives["md0"].bus, drives["md0"].model) == ("array", "md", "raid6 array")
     assert drives["sda"].model == "WDC WD40EFRX-68N32N0", "IDENTIFY has the whole name, SCSI 16 characters of it"
-    assert use_texts(drives["sda"]) == [
-        "sda1 is a member of the array md0 (raid6), mounted on /srv/backup, /srv/pool",
-    ]
-    assert part(drives["md0"], "md0").mount_point == "/srv/pool", "not the subvolume"
+    assert use_texts(drives["sda"]) == ["sda1 is a member of the array md0 (raid6), mounted on /srv/backup, /srv/pool"]
+    assert part(drives["md0"]).mount_point == "/srv/pool", "not the subvolume"
+    assert [partition.name for partition in drives["sdh"].partitions] == ["sdh1", "sdh5"], "no extended one's frame"
+    assert codes(drives["sdh"]) == ["mounted", "swap"]
 
 
 def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("nas")))
-    verdicts = {name: (drive.smr.kind, drive.smr.confidence) for name, drive in drives.items()}
+    verdicts = {name: smr_of(drive) for name, drive in drives.items()}
     assert verdicts["sda"] == ("cmr", "strong")
     assert verdicts["sdd"] == ("drive-managed", "strong"), "by the table"
     assert verdicts["sde"] == ("drive-managed", "certain"), "by IDENTIFY word 69"
@@ -90,45 +105,27 @@ def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> Non
     assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
 
 
-def test_an_extended_partitions_frame_is_left_out_and_swap_is_a_use(recorded: Recorded) -> None:
-    ssd = by_name(inventory(recorded("nas")))["sdh"]
-    assert [partition.name for partition in ssd.partitions] == ["sdh1", "sdh5"]
-    assert [use.code for use in ssd.uses] == ["mounted", "swap"]
-
-
-def test_a_bridge_that_hides_the_disk_leaves_it_open_and_says_how_to_get_through(recorded: Recorded) -> None:
-    hidden = by_name(inventory(recorded("usb")))["sdb"]
+def test_a_bridge_hides_the_disk_or_lets_identify_through_and_a_stick_is_no_hard_disk(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("usb")))
+    hidden, shown, stick = drives["sdb"], drives["sdc"], drives["sdd"]
     assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
     assert hidden.smr.kind == "unknown"
     assert any("smartctl -d sat" in sentence for sentence in hidden.smr.advice)
-    assert part(hidden, "sdb").label == "Safe", "a filesystem without a partition table"
+    assert part(hidden).label == "Safe", "a filesystem without a partition table"
+    assert (shown.model, shown.kind, shown.rpm) == ("WDC WD20SDRW-11VUUS0", "hdd", 5400)
+    assert shown.smr.kind == "drive-managed"
+    assert (stick.kind, stick.rotational, stick.smr.kind) == ("flash-card", False, "not-a-hard-disk"), (
+        "although the kernel calls it rotating"
+    )
 
 
-def test_a_bridge_that_lets_identify_through_shows_the_disk_behind(recorded: Recorded) -> None:
-    drive = by_name(inventory(recorded("usb")))["sdc"]
-    assert (drive.model, drive.kind, drive.rpm) == ("WDC WD20SDRW-11VUUS0", "hdd", 5400)
-    assert drive.smr.kind == "drive-managed"
-
-
-def test_a_stick_is_no_hard_disk_although_the_kernel_calls_it_rotating(recorded: Recorded) -> None:
-    stick = by_name(inventory(recorded("usb")))["sdd"]
-    assert (stick.kind, stick.rotational, stick.smr.kind) == ("flash-card", False, "not-a-hard-disk")
-
-
-def test_host_managed_disks_and_namespaces_are_certain(recorded: Recorded) -> None:
+def test_host_managed_disks_and_namespaces_are_certain_and_two_paths_are_one_disk(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("server")))
     assert (drives["sda"].zone_model, drives["sda"].zone_count) == ("host-managed", 52156)
-    for name in ("sda", "nvme0n2"):
-        assert (drives[name].smr.kind, drives[name].smr.confidence) == ("host-managed", "certain")
-
-
-def test_two_paths_are_one_multipath_disk(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("server")))
-    assert drives["dm-0"].model == "mpatha"
-    assert [use.code for use in drives["sdb"].uses] == ["multipath-member"]
-    assert drives["sdb"].serial == "ZA100001"
-    assert [use.code for use in drives["dm-0"].uses] == ["zfs-member"]
-    assert part(drives["dm-0"], "dm-0").mount_point == "/tank"
+    assert smr_of(drives["sda"]) == smr_of(drives["nvme0n2"]) == ("host-managed", "certain")
+    assert (drives["sdb"].serial, codes(drives["sdb"])) == ("ZA100001", ["multipath-member"])
+    assert (drives["dm-0"].model, codes(drives["dm-0"])) == ("mpatha", ["zfs-member"])
+    assert part(drives["dm-0"]).mount_point == "/tank"
 
 
 def test_hostile_text_comes_out_escaped(recorded: Recorded) -> None:
@@ -160,11 +157,8 @@ def test_the_disk_below_a_path(recorded: Recorded, name: str, path: str, disk: s
     assert (found.name if found else None) == disk
 
 
-def test_this_machines_own_disks_can_be_listed() -> None:
+def test_this_machines_own_disks_can_be_listed_and_so_can_twenty_four(recorded: Recorded) -> None:
     assert all(drive.name for drive in inventory())
-
-
-def test_twenty_four_disks_are_all_listed(tmp_path: Path, recorded: Recorded) -> None:
     one = recorded("hostile")
     source = (one.root / "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda").resolve()
     for letter in "bcdefghijklmnopqrstuvwx":
@@ -198,41 +192,28 @@ def test_udevs_words_become_filesystem_label_and_uuid() -> None:
 
 
 def test_an_array_is_judged_by_its_members(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("nas")))
-    array = drives["md0"]
-    members = [drives[f"sd{letter}"] for letter in "abcdefg"]
+    nas = recorded("nas")
+    drives = by_name(inventory(nas))
+    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
+    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
+    array, members = drives["md0"], [drives[f"sd{letter}"] for letter in "abcdefg"]
     shingled = [member.name for member in members if member.smr.kind == "drive-managed"]
     assert shingled
     assert array.smr.kind == "drive-managed"
-    assert [piece.text.split()[4] for piece in array.smr.evidence if piece.says == "drive-managed"] == shingled
+    assert shingled_members(array) == shingled
     assert len(array.smr.evidence) == len(members)
 
 
-def test_a_volume_over_several_disks_is_judged_by_them(recorded: Recorded) -> None:
-    nas = recorded("nas")
-    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
-    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
-
-
-def test_a_filesystem_on_several_disks_is_judged_by_them(recorded: Recorded) -> None:
-    both = place_of("/srv/both/backups", recorded("pools"))
-    assert both is not None
+def test_a_place_on_one_disk_is_that_disk_and_one_on_several_is_judged_by_them(recorded: Recorded) -> None:
+    pools = recorded("pools")
+    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
+    assert place_of("/run/user/1000/x", recorded("laptop")) is None
+    both, mirror = place_of("/srv/both/backups", pools), place_of("/tank/media/films", pools)
+    assert both is not None and mirror is not None
     assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
-    assert both.smr.kind == "drive-managed"
-    assert [piece.text.split()[4] for piece in both.smr.evidence if piece.says == "drive-managed"] == ["sda"]
-
-
-def test_a_pool_of_zfs_is_judged_by_its_disks(recorded: Recorded) -> None:
-    mirror = place_of("/tank/media/films", recorded("pools"))
-    assert mirror is not None
+    assert (both.smr.kind, shingled_members(both)) == ("drive-managed", ["sda"])
     assert (mirror.name, mirror.model, mirror.smr.kind) == ("sdc+sdd", "2 × WDC WD80EFZX-68U", "cmr")
     assert mirror.size_bytes == 2 * 15628053168 * 512
-
-
-def test_a_place_on_one_disk_is_that_disk(recorded: Recorded) -> None:
-    pools, laptop = recorded("pools"), recorded("laptop")
-    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
-    assert place_of("/run/user/1000/x", laptop) is None
 
 
 def disk(name: str, kind: SmrKind, confidence: Confidence = "strong", serial: str = "") -> Drive:
@@ -256,8 +237,62 @@ def test_one_shingled_member_is_worth_saying(members: list[Drive], kind: str, co
     verdict = judge_composed(members)
     assert (verdict.kind, verdict.confidence) == (kind, confidence)
     assert all(member.model in piece.text for member, piece in zip(members, verdict.evidence))
-
-
-def test_two_paths_to_one_disk_are_one_member() -> None:
     paths = [disk("sda", "drive-managed", serial="Z84"), disk("sdb", "drive-managed", serial="Z84")]
-    assert len(judge_composed(paths).evidence) == 1
+    assert len(judge_composed(paths).evidence) == 1, "two paths to one disk are one member"
+
+
+EXT4 = "echo ID_FS_TYPE=ext4; echo ID_FS_LABEL=archive; exit 0"
+NO_RIGHTS = "echo 'blkid: error: /dev/sdx: Permission denied' >&2; exit 2"
+FAILURES = (NO_RIGHTS, "exit 4", "kill -SEGV $$", "echo ID_FS_TYPE=ext4; echo 'I/O error' >&2; exit 0")
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [(EXT4, {"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}), ("exit 2", {}), *((each, None) for each in FAILURES)],
+)
+def test_a_failure_is_not_taken_for_nothing(script: str, found: dict[str, str] | None, programs: Path) -> None:
+    make_program(programs, "blkid", script)
+    assert contents.probe("/dev/sdx") == found
+
+
+def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_program(programs, "blkid", NO_RIGHTS)
+    monkeypatch.setattr("fswizard.drives.disks.udev_runs", lambda machine: False)
+    for user, why in ((0, "blkid failed there"), (1000, "which takes root here")):
+        monkeypatch.setattr("os.geteuid", lambda user=user: user)
+        (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
+        assert f"sdx could not be looked at, {why}" in drive.pending
+
+
+LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"
+
+
+def test_a_line_of_mountinfo_with_optional_fields() -> None:
+    (mount,) = parse([LINE])
+    assert mount == Mount(41, "179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1")
+
+
+@given(st.lists(st.text()))
+def test_nonsense_is_passed_over(lines: list[str]) -> None:
+    assert len(parse(lines)) <= len(lines)
+
+
+@given(st.text(st.characters(codec="ascii"), min_size=1))
+def test_what_the_kernel_escapes_comes_back(name: str) -> None:
+    escaped = "".join(rf"\{ord(c):03o}" if c in " \t\n\\" else c for c in name)
+    assert unescape(escaped) == name
+
+
+def mounted(point: str, source: str) -> Mount:
+    return Mount(1, "8:1", "/", point, "ext4", source)
+
+
+def test_the_deepest_mount_counts_and_the_latest_of_equals() -> None:
+    table = [mounted("/", "a"), mounted("/srv", "b"), mounted("/srv", "c"), mounted("/srv/data", "d")]
+    found = {path: mount_of(path, table) for path in ("/srv/x", "/srv/data", "/srvx", "/srv/database")}
+    assert {path: mount.source for path, mount in found.items() if mount} == {
+        "/srv/x": "c",
+        "/srv/data": "d",
+        "/srvx": "a",
+        "/srv/database": "c",
+    }

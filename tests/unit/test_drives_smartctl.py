@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.drives.machine import Machine
 from fswizard.drives.smartctl import details, details_each
 from fswizard.model.drive import Drive
-from fswizard.system import clock
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
@@ -30,30 +28,21 @@ ANSWER = {
     "temperature": {"current": 34},
     "power_on_time": {"hours": 1234},
 }
-
-
-@pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that comes first on PATH."""
-    directory = tmp_path / "bin"
-    directory.mkdir()
-    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
-    return directory
-
-
-@pytest.fixture
-def usb(tmp_path: Path) -> Machine:
-    return machine("usb", tmp_path / "machine")
+NVME = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
 
 
 def answering(directory: Path, answer: dict[str, object], code: int = 0, only: str = "") -> None:
     """A smartctl that notes its arguments and answers, to calls that contain `only`."""
     (directory / "answer.json").write_text(json.dumps(answer))
-    silent = '{"smartctl": {"version": [7, 3], "messages": [{"string": "Unknown USB bridge [0x174c:0x55aa]"}]}}'
-    script = (
-        f'echo "$@" >> {directory}/calls\ncase "$*" in *"{only}"*) cat {directory}/answer.json; exit {code};; esac\n'
-    )
-    make_program(directory, "smartctl", f"{script}echo '{silent}'; exit 1")
+    note = f'echo "$@" >> {directory}/calls'
+    answered = f'case "$*" in *"{only}"*) cat {directory}/answer.json; exit {code};; esac'
+    silent = json.dumps(saying("Unknown USB bridge [0x174c:0x55aa]"))
+    make_program(directory, "smartctl", f"{note}\n{answered}\necho '{silent}'; exit 1")
+
+
+def saying(message: str) -> dict[str, object]:
+    """An answer that is a message alone."""
+    return {"smartctl": {"version": [7, 3], "messages": [{"string": message}]}}
 
 
 def calls(directory: Path) -> list[str]:
@@ -61,7 +50,11 @@ def calls(directory: Path) -> list[str]:
 
 
 def disk(**fields: object) -> Drive:
-    return make_drive("unknown", name="sdzz", model="ST4000DM004-2CV1", pending="", **fields)
+    return make_drive("unknown", **{"name": "sdzz", "model": "ST4000DM004-2CV1", **fields})
+
+
+def advised(drive: Drive, words: str) -> bool:
+    return any(words in sentence for sentence in drive.smr.advice)
 
 
 def test_an_answer_fills_in_what_the_kernel_does_not_know(programs: Path) -> None:
@@ -74,8 +67,7 @@ def test_an_answer_fills_in_what_the_kernel_does_not_know(programs: Path) -> Non
 
 
 def test_a_sleeping_disk_is_left_asleep_unless_asked(programs: Path) -> None:
-    messages = [{"string": "Device is in STANDBY mode, exit(2)", "severity": "information"}]
-    answering(programs, {"smartctl": {"version": [7, 3], "messages": messages}}, code=2)
+    answering(programs, saying("Device is in STANDBY mode, exit(2)"), code=2)
     known = details(disk())
     assert "asleep" in known.pending
     assert "--nocheck standby" in calls(programs)[0]
@@ -83,18 +75,15 @@ def test_a_sleeping_disk_is_left_asleep_unless_asked(programs: Path) -> None:
     assert "--nocheck" not in calls(programs)[1]
 
 
-def test_the_farm_log_is_asked_for_where_there_may_be_one(programs: Path) -> None:
+def test_the_farm_log_is_asked_for_where_there_may_be_one_and_smartctl_knows_it(programs: Path) -> None:
+    answering(programs, ANSWER)
+    details(disk())
+    assert len(calls(programs)) == 1, "smartctl 7.3 does not know it"
     farm = {"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "SMR"}}}
     answering(programs, {**ANSWER, **farm, "smartctl": {"version": [7, 4]}})
     known = details(disk())
     assert any("--log farm" in call for call in calls(programs))
     assert (known.smr.kind, known.smr.confidence) == ("drive-managed", "certain")
-
-
-def test_an_older_smartctl_is_not_asked_for_the_farm_log(programs: Path) -> None:
-    answering(programs, ANSWER)
-    details(disk())
-    assert len(calls(programs)) == 1
 
 
 def test_an_ssd_is_asked_for_the_statistics_that_tell_of_its_wear(programs: Path) -> None:
@@ -112,71 +101,62 @@ def test_a_hanging_smartctl_is_given_up_and_said_so(programs: Path) -> None:
     assert any("could not be asked" in piece.text for piece in known.smr.evidence)
 
 
-def test_one_that_hangs_holds_up_no_other(programs: Path) -> None:
+def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) -> None:
     answering(programs, ANSWER)
     script = (programs / "smartctl").read_text()
     hanging = f'case "$*" in *sdhang*) echo > {programs}/hangs; exec sleep 1000;; esac'
     (programs / "smartctl").write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{hanging}\n"))
     os.mkfifo(programs / "hangs")
-    drives = [disk(), make_drive("unknown", name="sdhang"), make_drive("unknown", name="sdy")]
-    with clock.use(SimulatedClock()) as time:
-        arriving = details_each(drives, timeout_s=10.0)
-        assert [next(arriving).health for _ in range(2)] == ["good", "good"]
-        (programs / "hangs").read_bytes()
-        time.advance(11.0)
-        last = next(arriving)
+    drives = [disk(), disk(name="sdhang"), disk(name="sdy")]
+    arriving = details_each(drives, timeout_s=10.0)
+    assert [next(arriving).health for _ in range(2)] == ["good", "good"]
+    (programs / "hangs").read_bytes()
+    time.advance(11.0)
+    last = next(arriving)
     assert last.name == "sdhang"
     assert "did not answer" in last.pending
 
 
-def test_without_smartctl_the_verdict_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fswizard.system.commands.find", lambda program: None)
-    known = details(make_drive("unknown", name="sdzz", model="HGST HTS541010B7E610"))
-    assert "not installed" in known.pending
-    assert any("smartmontools" in sentence for sentence in known.smr.advice)
-
-
-def test_without_root_the_user_is_told_the_command(programs: Path) -> None:
-    refused = {"string": "Smartctl open device: /dev/sdzz failed: Permission denied", "severity": "error"}
-    answering(programs, {"smartctl": {"version": [7, 3], "messages": [refused]}}, code=2)
-    known = details(make_drive("unknown", name="sdzz", model="HGST HTS541010B7E610"))
+def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(programs, saying("Smartctl open device: /dev/sdzz failed: Permission denied"), code=2)
+    known = details(disk(model="HGST HTS541010B7E610"))
     assert known.pending == "smartctl needs root to ask the disk."
-    assert any("sudo smartctl -x /dev/sdzz | fswizard smr -" in sentence for sentence in known.smr.advice)
+    assert advised(known, "sudo smartctl -x /dev/sdzz | fswizard smr -")
+    monkeypatch.setattr("fswizard.system.commands.find", lambda program: None)
+    known = details(disk(model="HGST HTS541010B7E610"))
+    assert "not installed" in known.pending
+    assert advised(known, "smartmontools")
 
 
-def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, usb: Machine) -> None:
+def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, tmp_path: Path) -> None:
+    hidden = disk(name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
+    usb = machine("usb", tmp_path)
     answering(programs, ANSWER, only="--device sat ")
-    hidden = make_drive("unknown", name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
     known = details(hidden, machine=usb)
     assert (known.model, known.kind, known.smr.kind) == ("ST4000DM004-2CV104", "hdd", "drive-managed")
     text = known.smr.evidence[0].text
-    assert "'ASMT109x - Safe'" in text
-    assert "-d sat" in text
-
-
-def test_a_bridge_that_lets_nothing_through_leaves_it_open(programs: Path, usb: Machine) -> None:
+    assert "'ASMT109x - Safe'" in text and "-d sat" in text
     answering(programs, ANSWER, only="no such call")
-    hidden = make_drive("unknown", name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
-    known = details(hidden, machine=usb)
-    assert known.smr.kind == "unknown"
-    assert "Unknown USB bridge" in known.pending
+    still_hidden = details(hidden, machine=usb)
+    assert still_hidden.smr.kind == "unknown"
+    assert "Unknown USB bridge" in still_hidden.pending
 
 
 def test_an_nvme_disk_tells_its_temperature_without_root(programs: Path, tmp_path: Path) -> None:
-    refused = {"string": "Smartctl open device: /dev/nvme0n1 failed: Permission denied", "severity": "error"}
-    answering(programs, {"smartctl": {"version": [7, 3], "messages": [refused]}}, code=2)
-    known = details(make_drive(name="nvme0n1", bus="nvme", kind="nvme"), machine=machine("laptop", tmp_path / "m"))
+    answering(programs, saying("Smartctl open device: /dev/nvme0n1 failed: Permission denied"), code=2)
+    known = details(NVME, machine=machine("laptop", tmp_path))
     assert known.temperature_c == 42
 
 
 def test_an_endurance_is_estimated_only_from_what_the_disk_says_of_its_wear(programs: Path, tmp_path: Path) -> None:
-    drive = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
-    assert drive.endurance_bytes is None
+    assert NVME.endurance_bytes is None
     for used, endurance in ((3, 100 * 10**12), (1, 300 * 10**12), (0, None), (None, None)):
         log = {"data_units_written": 5859375, "percentage_used": used}
         nvme = {"device": {"protocol": "NVMe"}, "model_name": "An SSD", "nvme_smart_health_information_log": log}
         answering(programs, {**nvme, "smartctl": {"version": [7, 3]}})
-        known = details(drive, machine=machine("laptop", tmp_path / str(used)))
+        known = details(NVME, machine=machine("laptop", tmp_path / str(used)))
         assert known.written_bytes == 3 * 10**12
         assert known.endurance_bytes == endurance
 
