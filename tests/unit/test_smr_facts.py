@@ -1,15 +1,21 @@
-"""Each rung of the ladder of evidence, and what happens where they disagree."""
+"""Each rung of the ladder of evidence, what happens where they disagree, and what is advised then."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import replace
+from importlib import resources
 
 import pytest
 
+from fswizard.drives import formatting_advice, persistent_cache_bytes, unsuitable
 from fswizard.drives.identity import parse_characteristics, parse_identify
-from fswizard.drives.models import ModelRow, ModelTable
+from fswizard.drives.models import ModelRow, ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
 from fswizard.drives.smr import SmrFacts, judge_smr, with_evidence
-from fswizard.model.drive import Evidence, SmrVerdict
+from fswizard.errors import UsageError
+from fswizard.model.drive import Evidence, SmrKind, SmrVerdict
+from tests.builders import make_drive
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)
 NOTHING = ModelTable(())
@@ -23,12 +29,6 @@ def table(kind: str, pattern: str = "ST4000XX000", **fields: object) -> ModelTab
 def verdict(facts: SmrFacts, rows: ModelTable = NOTHING) -> tuple[str, str]:
     found = judge_smr(facts, rows)
     return found.kind, found.confidence
-
-
-def test_nothing_seen_is_unknown_and_says_why_that_proves_nothing() -> None:
-    found = judge_smr(DISK, NOTHING)
-    assert (found.kind, found.confidence) == ("unknown", "weak")
-    assert any("that is no proof" in piece.text for piece in found.evidence)
 
 
 @pytest.mark.parametrize(
@@ -56,70 +56,65 @@ def test_each_rung_decides_alone(facts: SmrFacts, expected: tuple[str, str]) -> 
     assert verdict(facts) == expected
 
 
-def test_the_table_decides_and_names_its_source() -> None:
-    found = judge_smr(DISK, table("drive-managed"))
-    assert (found.kind, found.confidence) == ("drive-managed", "strong")
-    assert any("https://example.org/list" in piece.text for piece in found.evidence)
+TRIM = replace(DISK, trim=True)
 
 
-def test_peoples_lists_are_weak_evidence() -> None:
-    assert verdict(DISK, table("drive-managed", strength="community")) == ("drive-managed", "weak")
-
-
-def test_the_disks_own_word_beats_the_table() -> None:
-    assert verdict(replace(DISK, recording="CMR"), table("drive-managed")) == ("cmr", "certain")
-    assert verdict(replace(DISK, zoned="drive-managed"), table("cmr")) == ("drive-managed", "certain")
-
-
-def test_equals_that_contradict_each_other_leave_it_open() -> None:
-    found = judge_smr(replace(DISK, trim=True), table("cmr"))
-    assert found.kind == "unknown"
-    assert any("contradict" in sentence for sentence in found.advice)
-
-
-def test_kinds_of_shingles_do_not_contradict_each_other() -> None:
-    assert verdict(replace(DISK, recording="SMR"), table("host-managed")) == ("host-managed", "certain")
-    assert verdict(replace(DISK, trim=True, family="X (SMR)"), table("host-managed")) == ("host-managed", "strong")
-
-
-def test_a_disputed_model_stays_open_unless_the_disk_shows_something() -> None:
-    assert verdict(DISK, table("unknown")) == ("unknown", "weak")
-    assert verdict(replace(DISK, trim=True), table("unknown")) == ("drive-managed", "strong")
+@pytest.mark.parametrize(
+    ("facts", "rows", "expected"),
+    [
+        (DISK, table("drive-managed"), ("drive-managed", "strong")),
+        (DISK, table("drive-managed", strength="community"), ("drive-managed", "weak")),
+        (replace(DISK, recording="CMR"), table("drive-managed"), ("cmr", "certain")),
+        (replace(DISK, zoned="drive-managed"), table("cmr"), ("drive-managed", "certain")),
+        (replace(DISK, recording="SMR"), table("host-managed"), ("host-managed", "certain")),
+        (replace(TRIM, family="X (SMR)"), table("host-managed"), ("host-managed", "strong")),
+        (DISK, table("unknown"), ("unknown", "weak")),
+        (TRIM, table("unknown"), ("drive-managed", "strong")),
+        (TRIM, table("unknown", hybrid=True), ("unknown", "weak")),
+        (replace(DISK, family="Seagate BarraCuda 3.5 (SMR)"), table("cmr", strength="database"), ("cmr", "strong")),
+    ],
+    ids=[
+        "the table decides", "people's lists are weak", "the disk's own word beats the table", "that of zones, too",
+        "kinds of shingles do not contradict each other", "nor does what only shows some", "a disputed one stays open",
+        "unless the disk shows something", "trim of a hybrid proves nothing", "an earlier release does not count twice",
+    ],
+)  # fmt: skip
+def test_the_table_beside_what_the_disk_shows(facts: SmrFacts, rows: ModelTable, expected: tuple[str, str]) -> None:
+    assert verdict(facts, rows) == expected
 
 
 @pytest.mark.parametrize(
     "facts",
     [
-        replace(DISK, model="ASMT109x- Safe", trim=True),
-        replace(DISK, model="LSI MR9271-8i", trim=True, volume=True),
-        replace(DISK, model="QEMU HARDDISK", trim=True, volume=True),
-        replace(DISK, family="Seagate Laptop SSHD", trim=True),
-        replace(DISK, model="ST500LX012-SSHD-8GB", trim=True),
-        replace(DISK, medium="", trim=True),
+        replace(TRIM, model="ASMT109x- Safe"),
+        replace(TRIM, model="LSI MR9271-8i", volume=True),
+        replace(TRIM, model="QEMU HARDDISK", volume=True),
+        replace(TRIM, family="Seagate Laptop SSHD"),
+        replace(TRIM, model="ST500LX012-SSHD-8GB"),
+        replace(TRIM, medium=""),
+        DISK,
     ],
 )
-def test_trim_of_a_bridge_a_volume_or_a_hybrid_proves_nothing(facts: SmrFacts) -> None:
+def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(facts: SmrFacts) -> None:
     assert verdict(facts) == ("unknown", "weak")
+    assert judge_smr(replace(TRIM, model="TOSHIBA MQ02ABD100H")).kind == "unknown", "a hybrid of the shipped table"
 
 
-def test_trim_of_a_hybrid_in_the_table_proves_nothing() -> None:
-    assert verdict(replace(DISK, trim=True), table("unknown", hybrid=True)) == ("unknown", "weak")
-    shipped = judge_smr(replace(DISK, model="TOSHIBA MQ02ABD100H", trim=True))
-    assert shipped.kind == "unknown"
-
-
-def test_an_earlier_release_of_the_same_database_does_not_count_twice() -> None:
-    old_family = replace(DISK, family="Seagate BarraCuda 3.5 (SMR)")
-    assert verdict(old_family, table("cmr", strength="database")) == ("cmr", "strong")
-
-
-def test_advice_follows_from_what_is_missing() -> None:
-    hidden = judge_smr(replace(DISK, model="ASMT109x- Safe"), NOTHING)
-    assert any("smartctl -d sat" in sentence for sentence in hidden.advice)
-    named = judge_smr(SmrFacts("name", model="ST4000XX000"), NOTHING)
-    assert any("fswizard smr DEVICE" in sentence for sentence in named.advice)
-    old = judge_smr(replace(DISK, trim_would_show=False), NOTHING)
-    assert any("7.2" in sentence for sentence in old.advice)
+@pytest.mark.parametrize(
+    ("facts", "rows", "words"),
+    [
+        (DISK, NOTHING, "that is no proof"),
+        (DISK, table("drive-managed"), "https://example.org/list"),
+        (TRIM, table("cmr"), "contradict"),
+        (replace(DISK, model="ASMT109x- Safe"), NOTHING, "smartctl -d sat"),
+        (SmrFacts("name", model="ST4000XX000"), NOTHING, "fswizard smr DEVICE"),
+        (replace(DISK, trim_would_show=False), NOTHING, "7.2"),
+    ],
+)
+def test_why_it_is_so_and_what_is_missing_is_said(facts: SmrFacts, rows: ModelTable, words: str) -> None:
+    found = judge_smr(facts, rows)
+    assert any(words in text for text in (*found.advice, *(piece.text for piece in found.evidence)))
+    assert words != "contradict" or found.kind == "unknown"
 
 
 def test_a_probes_evidence_turns_an_open_verdict() -> None:
@@ -132,9 +127,8 @@ def test_a_probes_evidence_turns_an_open_verdict() -> None:
 def identify_page(**words: int) -> bytes:
     page = bytearray(572)
     page[1] = 0x89
-    page[60 + 54 : 60 + 54 + 40] = b"".join(
-        bytes(reversed(b"ST8000AS0002-1NA17Z".ljust(40)[i : i + 2])) for i in range(0, 40, 2)
-    )
+    name = b"ST8000AS0002-1NA17Z".ljust(40)
+    page[60 + 54 : 60 + 54 + 40] = b"".join(name[i : i + 2][::-1] for i in range(0, 40, 2))
     for word, value in words.items():
         at = 60 + 2 * int(word[1:])
         page[at : at + 2] = value.to_bytes(2, "little")
@@ -144,17 +138,9 @@ def identify_page(**words: int) -> bytes:
 def test_identify_is_read_from_its_vital_product_data_page() -> None:
     found = parse_identify(identify_page(w217=5980, w69=0b10, w169=1))
     assert found is not None
-    assert (found.model, found.rotation_rate, found.zoned, found.trim) == (
-        "ST8000AS0002-1NA17Z",
-        5980,
-        "drive-managed",
-        True,
-    )
-
-
-def test_pages_of_other_kinds_and_short_ones_are_no_identify() -> None:
-    assert parse_identify(identify_page()[:500]) is None
-    assert parse_identify(b"\0" * 572) is None
+    assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
+    assert (found.zoned, found.trim) == ("drive-managed", True)
+    assert parse_identify(identify_page()[:500]) is parse_identify(b"\0" * 572) is None, "short, or of another kind"
 
 
 def test_zones_and_rotation_from_block_device_characteristics() -> None:
@@ -162,3 +148,131 @@ def test_zones_and_rotation_from_block_device_characteristics() -> None:
     assert parse_characteristics(page) == (5400, "drive-managed")
     assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")
     assert parse_characteristics(b"") == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["cmr", "unknown", "not-a-hard-disk"])
+def test_nothing_is_advised_where_nothing_is_shingled(kind: SmrKind) -> None:
+    smr = make_drive(kind).smr
+    assert (formatting_advice(smr), unsuitable(smr)) == ((), {})
+
+
+def test_a_drive_managed_disk_speaks_for_metadata_together_on_ext4_and_against_zfs() -> None:
+    advice = formatting_advice(make_drive("drive-managed").smr)
+    (ext4,) = [each for each in advice if each.filesystem == "ext4"]
+    assert ext4.options == "-E packed_meta_blocks=1,lazy_itable_init=0"
+    assert "mke2fs" in ext4.source
+    assert [each.filesystem for each in advice if each.discourages] == ["zfs"]
+
+
+@pytest.mark.parametrize("kind", ["drive-managed", "host-aware", "host-managed"])
+def test_every_piece_of_advice_has_a_reason_and_a_source(kind: SmrKind) -> None:
+    assert all(advice.reason and advice.source for advice in formatting_advice(make_drive(kind).smr))
+
+
+def test_a_host_managed_disk_takes_none_but_zoned_filesystems() -> None:
+    smr = make_drive("host-managed").smr
+    assert "ext4" in unsuitable(smr)
+    assert not {advice.filesystem for advice in formatting_advice(smr)} & set(unsuitable(smr))
+
+
+def test_the_cache_is_known_assumed_or_none() -> None:
+    assert persistent_cache_bytes(make_drive("drive-managed")) == 20_000_000_000
+    assert persistent_cache_bytes(make_drive("drive-managed", model="nobody knows")) > 0
+    assert persistent_cache_bytes(make_drive("cmr")) == 0
+
+
+TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
+
+
+def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.org/x", strength: str = "press") -> str:
+    return f'[[model]]\npattern = "{pattern}"\nclass = "{kind}"\nsource = "{source}"\nstrength = "{strength}"\n'
+
+
+def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
+    rows = parse_table(TEXT)
+    assert len(rows) > 120
+    for item in rows:
+        assert re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", item.source), item
+    assert {item.kind for item in rows} >= {"host-managed", "drive-managed", "cmr", "unknown", "not-a-hard-disk"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (row(source="somebody said so"), "'source': an address that can be looked up was expected"),
+        (row(kind="pmr"), "'class': one of host-managed"),
+        (row(strength="rumour"), "'strength': one of vendor"),
+        (row(pattern="ST(1"), "regular expression"),
+        (row() + 'colour = "blue"\n', "'colour' is no known key"),
+        (row() + row(kind="drive-managed"), "'ST1' is cmr in one row and drive-managed in another"),
+        (row("ST1") + row("ST[0-9]", "drive-managed"), "'ST1'"),
+    ],
+)
+def test_a_bad_or_contradictory_row_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        parse_table(text)
+
+
+def test_no_model_that_the_patterns_spell_out_is_two_things_at_once() -> None:
+    """Patterns may overlap without a row in between: try what they are made of."""
+    table = ModelTable(parse_table(TEXT))
+    heads = [f"ST{size}000" for size in (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24)]
+    tails = [f"{family}00{digit}" for family in ("DM", "VN", "VX", "NM", "AS", "LM", "DX", "NE") for digit in range(10)]
+    sizes = ("10", "20", "30", "40", "60", "80", "101", "120", "140")
+    suffixes = ("EFAX", "EFRX", "EFZX", "EFPX", "EZAZ", "EZAX", "EZRZ", "EDAZ", "EMAZ", "SPZX", "PURZ", "EZBX", "EAZZ")
+    models = ["".join(pair) for pair in itertools.product(heads, tails)]
+    models += [f"WD{size}{suffix}" for size, suffix in itertools.product(sizes, suffixes)]
+    for model in models:
+        kinds = {item.kind for item in table.find(model)}
+        assert len(kinds) <= 1, (model, kinds)
+
+
+WELL_KNOWN = {
+    "drive-managed": """
+        WDC WD40EFAX-68JH4N1; wd60efax; ST8000DM004-2CX188; ST8000AS0002; TOSHIBA HDWD240UZSVA;
+        TOSHIBA MQ04ABF100; WDC WD40EZAZ-00SF3B0; ST6000AS0012; ST2000DM008; TOSHIBA HDWD220UZSVA;
+        ST1000LX015-1U7172
+    """,
+    "cmr": """
+        WDC WD80EFAX-68LHPN0; WD101EFAX; WDC WD40EFZX-68AWUN0; ST8000DM0004-1ZC11G; TOSHIBA HDWD120;
+        WDC  WUH722020ALE6L4; Hitachi HDS721010CLA332; HTS541010A9E680; Maxtor 6Y080L0; WDC WD80EFZX-68UW8N0;
+        WDC WD40EZRZ-00GXCB0; WD6003FZBX; ST8000DM005; ST2000DM006; SAMSUNG HD103SJ; ST1000LM024 HN-M101MBB;
+        ST500DM005 HD502HJ; ST4000NM0033-9ZM170; ST16000NM001G-2KK103; ST30000NM004K; HGST HUH728080ALE604;
+        TOSHIBA MG08ACA16TE; TOSHIBA MQ01ABD100
+    """,
+    "unknown": """
+        ST4000DM000-1F2168; ST5000DM000-1FK178; ST4000VX007-2DT166; HGST HTS541010B7E610; HTS541010B7E610;
+        Maxtor M3 Portable; WD60EZZX; WD6004FZWX; ST2000LM003 HN-M201RAD; TOSHIBA MQ01ABD100H;
+        ST1000LM014-SSHD-8GB; ST1000LX001-1EM164; ASMT109x- Safe; a disk that nobody knows
+    """,
+    "host-managed": "HGST HSH721414ALE6M0; WDC  WSH722020ALE6L4; ST32000NM003K",
+    "not-a-hard-disk": "Samsung SSD 860 EVO 1TB; CT1000MX500SSD1; WDC WDS500G2B0A-00SM50",
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [("", "unknown"), *((model.strip(), kind) for kind, models in WELL_KNOWN.items() for model in models.split(";"))],
+)
+def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
+    assert judge_smr(SmrFacts("name", model=model)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("models", "makers"),
+    [
+        ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HTS541010A9E680; SAMSUNG HD204UI", True),
+        ("ASMT109x- Safe; WD Elements 25A2; Generic-; LOGICAL VOLUME; WDC WDS500G2B0A SSD; ", False),
+    ],
+)
+def test_makers_names_are_told_from_what_bridges_and_controllers_answer(models: str, makers: bool) -> None:
+    for model in models.split("; "):
+        assert names_a_hard_disk(model) == makers, model
+
+
+def test_the_shipped_table_is_read_once_and_names_are_stripped_to_what_its_rows_are_written_for() -> None:
+    assert shipped_table() is shipped_table()
+    assert bare("WDC  WUH721816ALE6L4") == "WUH721816ALE6L4"
+    assert bare("Hitachi HUA722010CLA330") == "HUA722010CLA330"
+    assert bare("HGST HUS726T4TALE6L4").startswith("HGST ")
+    assert stem("WD40EFAX-68JH4N1") == "WD40EFAX"

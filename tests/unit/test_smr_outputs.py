@@ -1,27 +1,35 @@
-"""Real outputs of smartctl give the verdicts that the disks deserve."""
+"""Real outputs of smartctl, in each form that it prints, give the verdicts that the disks deserve."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard.drives.smartctl_forms import documents, holds_documents
 from fswizard.drives.smartctl_output import parse, parse_each, parse_json, parse_text
-from fswizard.drives.smartctl_wear import Wear
+from fswizard.drives.smartctl_wear import Wear, wear
 from fswizard.drives.smr import judge_smr
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
 TRUTH = dict(line.split("\t") for line in (RECORDED / "truth.tsv").read_text().splitlines()[1:])
 
 
+def judged(output: bytes) -> str:
+    return judge_smr(parse(output).facts).kind
+
+
 def kind_of(name: str) -> str:
-    return judge_smr(parse((RECORDED / name).read_bytes()).facts).kind
+    return judged((RECORDED / name).read_bytes())
 
 
 def test_no_disk_is_called_what_it_is_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,53 +47,43 @@ def test_no_disk_is_called_what_it_is_not(capsys: pytest.CaptureFixture[str]) ->
     assert table["not-a-hard-disk", "not-a-hard-disk"] == 13
 
 
-def saved_by_a_windows_shell(output: bytes) -> bytes:
-    return b"\xff\xfe" + output.decode("utf-8", "replace").encode("utf-16-le")
-
-
-def without_its_first_lines(output: bytes) -> bytes:
-    return output[output.find(b"Model") - 20 :] if output[:1] != b"{" else output
-
-
-ALTERATIONS: dict[str, Callable[[bytes], bytes]] = {
+SAVED: dict[str, Callable[[bytes], bytes]] = {
     "line ends of DOS": lambda output: output.replace(b"\n", b"\r\n"),
     "line ends of a Mac": lambda output: output.replace(b"\n", b"\r"),
     "a byte order mark": lambda output: b"\xef\xbb\xbf" + output,
-    "UTF-16": saved_by_a_windows_shell,
+    "UTF-16": lambda output: b"\xff\xfe" + output.decode("utf-8", "replace").encode("utf-16-le"),
     "indented": lambda output: b"\n".join(b"    " + line for line in output.split(b"\n")),
     "blanks at the ends of lines": lambda output: output.replace(b"\n", b"  \n"),
     "bytes of no character": lambda output: output + b"\n\xff\xfe\xe9",
-    "what was typed before it": lambda output: (
-        b"root@nas:~# smartctl -x /dev/sda\n" + output if text(output) else output
-    ),
-    "quoted": lambda output: b"\n".join(b"> " + line for line in output.split(b"\n")) if text(output) else output,
-    "in a forum's tags": lambda output: b"[code]" + output + b"[/code]" if text(output) else output,
-    "decimal commas": lambda output: re.sub(rb"(\d)\.(\d)", rb"\1,\2", output) if text(output) else output,
-    "tabulators": lambda output: re.sub(rb": +", b":\t", output) if text(output) else output,
-    "the head alone": lambda output: output.partition(b"=== START OF READ SMART")[0] if text(output) else output,
-    "without its first lines": without_its_first_lines,
-    "JSON on one line": lambda output: output if text(output) else json.dumps(json.loads(output)).encode(),
-    "JSON in a list": lambda output: output if text(output) else b"[" + output + b"]",
+}
+AS_TEXT: dict[str, Callable[[bytes], bytes]] = {
+    "what was typed before it": lambda output: b"root@nas:~# smartctl -x /dev/sda\n" + output,
+    "quoted": lambda output: b"\n".join(b"> " + line for line in output.split(b"\n")),
+    "in a forum's tags": lambda output: b"[code]" + output + b"[/code]",
+    "decimal commas": lambda output: re.sub(rb"(\d)\.(\d)", rb"\1,\2", output),
+    "tabulators": lambda output: re.sub(rb": +", b":\t", output),
+    "the head alone": lambda output: output.partition(b"=== START OF READ SMART")[0],
+    "without its first lines": lambda output: output[output.find(b"Model") - 20 :],
+}
+AS_JSON: dict[str, Callable[[bytes], bytes]] = {
+    "JSON on one line": lambda output: json.dumps(json.loads(output)).encode(),
+    "JSON in a list": lambda output: b"[" + output + b"]",
 }
 
 
-def text(output: bytes) -> bool:
-    return output[:1] != b"{"
-
-
-@pytest.mark.parametrize("how", ALTERATIONS)
+@pytest.mark.parametrize("how", [*SAVED, *AS_TEXT, *AS_JSON])
 def test_however_an_output_was_saved_it_says_the_same(how: str) -> None:
     for name in TRUTH:
-        altered = parse(ALTERATIONS[how]((RECORDED / name).read_bytes())).facts
-        assert judge_smr(altered).kind == kind_of(name), name
+        output = (RECORDED / name).read_bytes()
+        ways = {**SAVED, **(AS_JSON if output[:1] == b"{" else AS_TEXT)}
+        assert how not in ways or judged(ways[how](output)) == kind_of(name), name
 
 
 def test_a_cut_output_makes_no_disk_what_it_is_not() -> None:
     for name, truth in TRUTH.items():
         output = (RECORDED / name).read_bytes()
         for length in range(0, len(output), max(1, len(output) // 20)):
-            verdict = judge_smr(parse(output[:length]).facts).kind
-            assert verdict in (truth, "unknown", kind_of(name)), (name, length)
+            assert judged(output[:length]) in (truth, "unknown", kind_of(name)), (name, length)
 
 
 def test_of_several_outputs_in_one_file_each_is_judged_by_its_own_lines() -> None:
@@ -99,11 +97,6 @@ def test_of_several_outputs_in_one_file_each_is_judged_by_its_own_lines() -> Non
 
 
 HEADER = "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n=== START OF INFORMATION SECTION ===\n"
-OLD_HEADER = (
-    "smartctl 5.41 2011-06-09 r3365 [x86_64-linux-3.2.0] (local build)\n\n=== START OF INFORMATION SECTION ===\n"
-)
-
-
 ATA = "Device Model:     ST4000XX000\nRotation Rate:    5400 rpm\n"
 SCSI = "Vendor:               SEAGATE\nProduct:              ST4000XX\n"
 
@@ -130,30 +123,22 @@ def test_each_line_that_smartctl_prints_about_it_counts(body: str, kind: str) ->
     assert judge_smr(parse_text(HEADER + body)).kind == kind
 
 
-def test_an_old_smartctl_is_known_to_be_silent() -> None:
-    facts = parse_text(OLD_HEADER + "Device Model:     ST4000XX000\nRotation Rate:    5900 rpm\n")
+def test_an_old_smartctl_is_known_to_be_silent_and_a_scsi_disk_has_its_name_there() -> None:
+    facts = parse_text(HEADER.replace("7.3 2022-02-28 r5338", "5.41 2011-06-09 r3365") + ATA)
     assert not facts.trim_would_show
     assert any("7.2" in sentence for sentence in judge_smr(facts).advice)
-
-
-def test_a_scsi_disk_of_smartctl_5_has_its_name() -> None:
-    facts = parse_text("smartctl 5.38\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
-    assert facts.model == "SEAGATE  ST373307LC"
+    scsi = parse_text("smartctl 5.38\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
+    assert scsi.model == "SEAGATE  ST373307LC"
 
 
 def test_a_sleeping_disk_and_an_unknown_bridge_say_so() -> None:
-    asleep = parse_text("smartctl 7.3 2022\n\nDevice is in STANDBY mode, exit(2)\n")
-    assert asleep.asleep
+    assert parse_text("smartctl 7.3 2022\n\nDevice is in STANDBY mode, exit(2)\n").asleep
     bridge = parse_text("smartctl 7.3 2022\n\n/dev/sdb: Unknown USB bridge [0x152d:0x0578 (0x209)]\nPlease specify\n")
     assert bridge.bridge == "Unknown USB bridge [0x152d:0x0578 (0x209)]"
 
 
-BASE = {
-    "smartctl": {"version": [7, 3]},
-    "device": {"protocol": "ATA"},
-    "model_name": "ST4000XX000",
-    "rotation_rate": 5400,
-}
+VERSION = {"smartctl": {"version": [7, 3]}}
+BASE = {**VERSION, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "rotation_rate": 5400}
 
 
 @pytest.mark.parametrize(
@@ -181,28 +166,27 @@ def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("names", "model"),
+    "names",
     [
-        ({"scsi_model_name": "SEAGATE ST4000"}, "SEAGATE ST4000"),
-        ({"scsi_vendor": "SEAGATE", "scsi_product": "ST4000"}, "SEAGATE ST4000"),
-        ({"vendor": "SEAGATE", "product": "ST4000"}, "SEAGATE ST4000"),
+        {"scsi_model_name": "SEAGATE ST4000"},
+        {"scsi_vendor": "SEAGATE", "scsi_product": "ST4000"},
+        {"vendor": "SEAGATE", "product": "ST4000"},
     ],
 )
-def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str], model: str) -> None:
-    assert parse_json({"smartctl": {"version": [7, 0]}, **names}).facts.model == model
+def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str]) -> None:
+    assert parse_json({"smartctl": {"version": [7, 0]}, **names}).facts.model == "SEAGATE ST4000"
 
 
 def test_condition_is_read_too() -> None:
-    reading = parse_json(
-        {**BASE, "smart_status": {"passed": False}, "temperature": {"current": 41}, "power_on_time": {"hours": 9}}
-    )
+    told = {"smart_status": {"passed": False}, "temperature": {"current": 41}, "power_on_time": {"hours": 9}}
+    reading = parse_json({**BASE, **told})
     assert (reading.health, reading.temperature_c, reading.power_on_hours, reading.rpm) == ("failing", 41, 9, 5400)
 
 
 def test_the_wear_of_an_nvme_disk_is_read_in_its_units() -> None:
     """Figures of a real INTEL SSDPE2KE020T7."""
     log = {"data_units_written": 577364942, "percentage_used": 3}
-    reading = parse_json({"smartctl": {"version": [7, 3]}, "nvme_smart_health_information_log": log})
+    reading = parse_json({**VERSION, "nvme_smart_health_information_log": log})
     assert reading.wear == Wear(life_used_percent=3, written_bytes=295_610_850_304_000)
     assert parse_json(BASE).wear == Wear()
 
@@ -212,10 +196,10 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=10,
 )
-KEYS = ["smartctl", "device", "model_name", "rotation_rate", "trim", "zoned_device", "seagate_farm_log", "temperature"]
+SMR_KEYS = ("smartctl", "device", "model_name", "rotation_rate", "trim", "zoned_device", "seagate_farm_log")
 
 
-@given(st.dictionaries(st.sampled_from(KEYS), JSON))
+@given(st.dictionaries(st.sampled_from((*SMR_KEYS, "temperature")), JSON))
 def test_nonsense_in_known_keys_gives_a_verdict_and_harmless_text(data: dict[str, object]) -> None:
     reading = parse(json.dumps(data).encode())
     assert judge_smr(reading.facts).kind
@@ -227,3 +211,178 @@ def test_any_bytes_give_a_verdict_and_harmless_text(output: bytes) -> None:
     facts = parse(b"smartctl 7.3\nDevice Model: ST" + output).facts
     for piece in judge_smr(facts).evidence:
         assert piece.text.isprintable()
+
+
+RECORDINGS = sorted(path.name for path in RECORDED.glob("*.json"))
+SHINGLED: dict[str, Any] = {
+    "json_format_version": [1, 0],
+    "smartctl": {"version": [7, 4], "messages": [{"string": 'it\'s "odd": yes', "severity": "information"}]},
+    "device": {"name": "/dev/sdx", "protocol": "ATA"},
+    "model_name": "WDC WD40EFAX-68JH4N1",
+    "rotation_rate": 5400,
+    "trim": {"supported": True},
+    "zoned_device": {"capabilities": "Device managed zones"},
+    "sparse": [None, [1, 2], {}, []],
+}
+HOST_MANAGED = {**SHINGLED, "model_name": "HSH721414ALN6M0", "device_type": {"name": "host managed zoned block device"}}
+
+
+def assignments(value: Any, path: str = "json") -> Iterator[str]:
+    """As `smartctl --json=g` prints it."""
+    if isinstance(value, dict | list):
+        yield f"{path} = {'{}' if isinstance(value, dict) else '[]'};"
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from assignments(inner, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
+    else:
+        yield f"{path} = {json.dumps(value)};"
+
+
+def yaml(value: Any) -> Iterator[str]:
+    """As `smartctl --json=y` prints it."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        mark = f"{key}:" if isinstance(value, dict) else "-"
+        if isinstance(inner, dict | list) and inner:
+            nested = list(yaml(inner))
+            if mark == "-":
+                yield f"- {nested.pop(0)}"
+            else:
+                yield mark
+            yield from (f"  {line}" for line in nested)
+        elif isinstance(inner, str):
+            quoted = inner.replace("'", "''")
+            yield f"{mark} '{quoted}'"
+        else:
+            yield f"{mark} {json.dumps(inner)}"
+
+
+def spelled(document: Any) -> dict[str, str]:
+    return {
+        "json": json.dumps(document),
+        "assignments": "\n".join(assignments(document)) + "\n",
+        "yaml": "\n".join(["---", *yaml(document)]) + "\n",
+    }
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_each_form_of_a_recording_says_the_same(name: str) -> None:
+    document = json.loads((RECORDED / name).read_text("utf-8"))
+    readings = {form: parse(text.encode()) for form, text in spelled(document).items()}
+    assert readings["assignments"] == readings["yaml"] == readings["json"]
+    assert readings["json"].facts.model
+
+
+@pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
+def test_lists_nesting_and_quotes_come_through(form: str) -> None:
+    text = spelled(SHINGLED)[form]
+    assert holds_documents(text)
+    assert list(documents(text)) == [SHINGLED]
+    assert judged(text.encode()) == "drive-managed"
+
+
+@pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
+def test_several_in_one_file_are_told_apart(form: str) -> None:
+    text = spelled(SHINGLED)[form] + spelled(HOST_MANAGED)[form]
+    readings = list(parse_each(text.encode()))
+    assert [judge_smr(reading.facts).kind for reading in readings] == ["drive-managed", "host-managed"]
+
+
+@pytest.mark.skipif(shutil.which("smartctl") is None, reason="smartctl is not installed")
+def test_what_smartctl_itself_prints_is_read() -> None:
+    def printed(form: str) -> dict[str, Any]:
+        done = subprocess.run(["smartctl", f"--json={form}", "-i", "/dev/null"], capture_output=True, check=False)
+        (document,) = documents(done.stdout.decode())
+        return {**document, "local_time": None, "smartctl": {**document["smartctl"], "argv": None}}
+
+    assert printed("g") == printed("gs") == printed("y") == printed("ys") == printed("c")
+    assert printed("y")["smartctl"]["messages"][0]["severity"] == "error"
+
+
+@pytest.mark.parametrize("form", ["assignments", "yaml"])
+def test_a_cut_file_makes_no_disk_what_it_is_not(form: str) -> None:
+    text = spelled(SHINGLED)[form]
+    for end in range(0, len(text), 3):
+        assert judged(text[:end].encode()) in ("unknown", "drive-managed")
+
+
+@pytest.mark.parametrize(
+    "text", ["---\nsmartctl:\n - :\n  x", "json = {};\njson.a = {;\n", "---\nsmartctl:\n" + "- " * 999]
+)
+def test_nonsense_is_no_output_of_smartctl(text: str) -> None:
+    facts = parse(text.encode()).facts
+    assert facts.problem
+    assert judge_smr(facts).kind == "unknown"
+
+
+def test_a_text_for_people_below_a_rule_is_still_read() -> None:
+    assert judged(b"---\n" + (RECORDED / "WDC_WD40EFAX-68JH4N1.txt").read_bytes()) == "drive-managed"
+
+
+def statistics(used: int, sectors: int, **flags: bool) -> dict[str, Any]:
+    """What `smartctl --json --log devstat` prints, cut down to the two figures."""
+    valid = {"valid": True, **flags}
+    written = {"offset": 24, "name": "Logical Sectors Written", "value": sectors, "flags": valid}
+    worn = {"offset": 8, "name": "Percentage Used Endurance Indicator", "value": used, "flags": valid}
+    return {"ata_device_statistics": {"pages": [{"number": 1, "table": [written]}, {"number": 7, "table": [worn]}]}}
+
+
+def attributes(family: str, *rows: tuple[int, str, int, int]) -> dict[str, Any]:
+    """Number, name, normalised value and raw value of each attribute of a solid-state disk."""
+    table = [{"id": number, "name": name, "value": value, "raw": {"value": raw}} for number, name, value, raw in rows]
+    known = {"model_family": family} if family else {}
+    return {"rotation_rate": 0, **known, "ata_smart_attributes": {"table": table}}
+
+
+INTEL = attributes(
+    "Intel 730 and DC S35x0/3610/3700 Series SSDs",
+    (233, "Media_Wearout_Indicator", 22, 0), (241, "Host_Writes_32MiB", 100, 15376617),
+)  # fmt: skip
+MICRON = attributes(
+    "Micron 5100 Pro / 52x0 / 5300 SSDs",
+    (202, "Percent_Lifetime_Remain", 100, 0), (246, "Total_LBAs_Written", 100, 130006927240),
+)  # fmt: skip
+SAMSUNG = attributes(
+    "Samsung based SSDs",
+    (177, "Wear_Leveling_Count", 99, 60), (202, "Exception_Mode_Status", 100, 0),
+    (241, "Total_LBAs_Written", 99, 27300548916),
+)  # fmt: skip
+UNKNOWN = attributes(
+    "",
+    (177, "Wear_Leveling_Count", 100, 0), (231, "Unknown_SSD_Attribute", 100, 94),
+    (241, "Total_LBAs_Written", 100, 3945),
+)  # fmt: skip
+"""Figures of real disks; the last one is 5 % worn and has written 4.24 TB."""
+
+
+@pytest.mark.parametrize(
+    ("data", "used", "written"),
+    [
+        (INTEL, 78, 15376617 * (32 << 20)),
+        (MICRON, 0, 130006927240 * 512),
+        (SAMSUNG, 1, 27300548916 * 512),
+        (UNKNOWN, None, None),
+        ({**UNKNOWN, **statistics(5, 8274386439)}, 5, 8274386439 * 512),
+    ],
+)
+def test_the_wear_of_real_sata_disks(data: dict[str, Any], used: int | None, written: int | None) -> None:
+    assert wear(data) == Wear(used, written)
+
+
+def test_the_standard_goes_before_the_makers_own_attributes_and_so_do_smartctl_and_a_sas_disk() -> None:
+    assert wear({**SAMSUNG, **statistics(0, 27300548917)}) == Wear(0, 27300548917 * 512)
+    assert wear({**SAMSUNG, **statistics(0, 5, valid=False)}) == wear(SAMSUNG)
+    assert wear({"endurance_used": {"current_percent": 7}}).life_used_percent == 7
+    assert wear({"scsi_percentage_used_endurance_indicator": 12}).life_used_percent == 12
+
+
+def test_attributes_of_a_hard_disk_or_under_another_name_are_no_wear() -> None:
+    assert wear({**SAMSUNG, "rotation_rate": 5400}) == Wear()
+    assert wear(attributes("Samsung based SSDs", (177, "Another_Name", 40, 0))) == Wear()
+
+
+KEYS = ["ata_device_statistics", "ata_smart_attributes", "nvme_smart_health_information_log", "endurance_used"]
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), JSON | st.fixed_dictionaries({"table": JSON, "pages": JSON})))
+def test_nonsense_is_no_wear_and_no_error(data: dict[str, Any]) -> None:
+    found = wear({**data, "rotation_rate": 0, "model_family": "Intel"})
+    assert found.life_used_percent is None or found.life_used_percent >= 0
