@@ -3,79 +3,73 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.filesystems import catalogue
-from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.model.filesystem import Filesystem
+from fswizard.privileged import disk_errors
 from fswizard.privileged.grammar import ALWAYS, MKFS, MOUNT_OPTIONS, ON_ERROR, mkfs_command, mount_options
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.volumes import Volume
 
-MADE = list(catalogue().values())
-MKFS_OPTIONS = [(filesystem, option) for filesystem in MADE for option in filesystem.mkfs_options]
-MOUNT_CHOICES = [(filesystem, option) for filesystem in MADE for option in filesystem.mount_options]
-
-
-def name(value: object) -> str | None:
-    return value.name if isinstance(value, (Filesystem, MkfsOption, MountOption)) else None
+WORDS = st.from_regex(r"[\w,=/ :^.-]{1,40}", fullmatch=True)
+FLAGS = [(name, flag) for name, mkfs in sorted(MKFS.items()) for flag in mkfs.flags]
+every_filesystem = pytest.mark.parametrize("filesystem", catalogue().values(), ids=lambda filesystem: filesystem.name)
 
 
-@pytest.mark.parametrize("filesystem", MADE, ids=name)
-def test_every_filesystem_that_can_be_measured_can_be_made_and_mounted(filesystem: Filesystem) -> None:
-    arguments = Candidate("x", filesystem).mkfs_arguments(scratch=True)
-    assert mkfs_command(filesystem.name, arguments) == (filesystem.mkfs_program, *arguments)
-    assert filesystem.pool or mount_options(filesystem.mount_type, (), 1000, 1000).endswith(",".join(ALWAYS))
+def is_harmless(value: str) -> bool:
+    return not re.search(r"[/\s]|\A-", value)
 
 
-@pytest.mark.parametrize(("filesystem", "option"), MKFS_OPTIONS, ids=name)
-def test_every_choice_at_formatting_is_allowed(filesystem: Filesystem, option: MkfsOption) -> None:
-    arguments = Candidate("x", filesystem, (option,)).mkfs_arguments(scratch=True)
-    assert mkfs_command(filesystem.name, arguments)[1:] == arguments
+@every_filesystem
+def test_every_filesystem_and_each_of_its_options_passes_the_helpers_grammar(filesystem: Filesystem) -> None:
+    mount = [f"{o.name}={value}" if value else o.name for o in filesystem.mount_options for value in o.values or ("",)]
+    tokens = ["", *(f":{token}" for token in (*mount, *(option.name for option in filesystem.mkfs_options)))]
+    for candidate in (parse_candidate(f"{filesystem.name}{token}") for token in tokens):
+        for scratch in (True, False):
+            arguments = candidate.mkfs_arguments(scratch=scratch)
+            assert mkfs_command(filesystem.name, arguments) == (filesystem.mkfs_program, *arguments)
+        if not filesystem.pool:
+            given = mount_options(filesystem.mount_type, candidate.mount_options, 1000, 1000)
+            assert {*candidate.mount_options} <= {*given.split(",")} and given.endswith(",".join(ALWAYS))
 
 
-@pytest.mark.parametrize(("filesystem", "option"), MOUNT_CHOICES, ids=name)
-def test_every_choice_at_mounting_is_allowed(filesystem: Filesystem, option: MountOption) -> None:
-    chosen = [f"{option.name}={value}" for value in option.values] or [option.name]
-    for text in chosen:
-        if filesystem.pool:
-            assert mkfs_command(filesystem.name, ("-O", text)) == (filesystem.mkfs_program, "-O", text)
-            continue
-        assert mount_options(filesystem.mount_type, (text,), 0, 0).split(",")[0] == text
+@every_filesystem
+def test_every_error_counter_is_one_that_the_helper_reads(filesystem: Filesystem) -> None:
+    assert set(filesystem.error_counters) <= {*disk_errors.KINDS, disk_errors.ZPOOL}
+
+
+def test_counters_that_are_not_on_the_list_are_refused() -> None:
+    with pytest.raises(Refusal, match="no such counters: '/etc/passwd'"):
+        disk_errors.read_counters(cast(Volume, None), ["/etc/passwd"])
 
 
 @given(st.sampled_from(sorted(MKFS)), st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=6))
 def test_free_text_is_never_an_argument_of_mkfs(filesystem: str, arguments: list[str]) -> None:
     """Whatever gets through consists of known flags, and of values without a path, a blank or a leading dash."""
-    try:
+    with suppress(Refusal):
         command = mkfs_command(filesystem, arguments)
-    except Refusal:
-        return
-    assert all(argument in MKFS[filesystem].flags or is_harmless(argument) for argument in command[1:])
+        assert all(argument in MKFS[filesystem].flags or is_harmless(argument) for argument in command[1:])
 
 
-@given(
-    st.sampled_from([(name, flag) for name, mkfs in sorted(MKFS.items()) for flag in mkfs.flags]),
-    st.from_regex(r"[\w,=/ :^.-]{1,40}", fullmatch=True),
-)
+@given(st.sampled_from(FLAGS), WORDS)
 def test_values_of_known_flags_hold_no_path_blank_or_leading_dash(flag: tuple[str, str], value: str) -> None:
-    try:
+    with suppress(Refusal):
         mkfs_command(flag[0], [flag[1], value])
-    except Refusal:
-        return
-    assert is_harmless(value)
+        assert is_harmless(value)
 
 
-@given(st.sampled_from(sorted(MOUNT_OPTIONS)), st.from_regex(r"[\w,=/ :^.-]{1,40}", fullmatch=True))
+@given(st.sampled_from(sorted(MOUNT_OPTIONS)), WORDS)
 def test_mount_options_hold_no_path_and_no_second_option(mount_type: str, option: str) -> None:
-    try:
-        value = mount_options(mount_type, [option], 0, 0)
-    except Refusal:
-        return
-    assert is_harmless(option)
-    assert "," not in option
-    assert value.endswith("nosuid,nodev")
+    with suppress(Refusal):
+        assert mount_options(mount_type, [option], 0, 0).endswith("nosuid,nodev")
+        assert is_harmless(option)
+        assert "," not in option
 
 
 @pytest.mark.parametrize("name", sorted(MOUNT_OPTIONS))
@@ -86,14 +80,8 @@ def test_no_superblock_and_no_option_makes_an_error_end_the_machine(name: str) -
             mount_options(name, [option], 0, 0)
 
 
-@pytest.mark.parametrize("name", sorted(MKFS))
-def test_no_flag_of_mkfs_takes_a_path(name: str) -> None:
-    for flag, pattern in MKFS[name].flags.items():
-        for value in ("/dev/sda", "../x", "-d", "a b", "a\n", "a,", ",a", ""):
-            if pattern:
-                with pytest.raises(Refusal):
-                    mkfs_command(name, [flag, value])
-
-
-def is_harmless(value: str) -> bool:
-    return not re.search(r"[/\s]|\A-", value)
+@pytest.mark.parametrize(("name", "flag"), [(name, flag) for name, flag in FLAGS if MKFS[name].flags[flag]])
+def test_no_flag_of_mkfs_takes_a_path(name: str, flag: str) -> None:
+    for value in ("/dev/sda", "../x", "-d", "a b", "a\n", "a,", ",a", ""):
+        with pytest.raises(Refusal):
+            mkfs_command(name, [flag, value])

@@ -1,0 +1,366 @@
+"""The catalogue holds together; what people type becomes a candidate of it, or a message that says what to type."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import shlex
+from importlib import resources
+
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fswizard.errors import UsageError
+from fswizard.filesystems import (
+    NEEDS,
+    catalogue,
+    layouts,
+    mounted_as,
+    parse_candidate,
+    parse_candidates,
+    parse_needs,
+    require_members,
+)
+from fswizard.filesystems.loader import ORDINARY
+from fswizard.filesystems.suggestions import suggestions
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.drive import SmrKind
+from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption, Zones
+from fswizard.model.layout import Layout, LayoutOption
+from tests.builders import make_drive
+
+FILESYSTEMS = list(catalogue().values())
+OPTIONS = [(fs, option) for fs in FILESYSTEMS for option in (*fs.mount_options, *fs.mkfs_options)]
+
+every_filesystem = pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda fs: fs.name)
+every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=lambda value: value.name)
+
+
+def test_the_usual_ones_come_first() -> None:
+    assert tuple(catalogue())[:3] == ORDINARY == ("ext4", "xfs", "btrfs")
+
+
+def test_tables_have_no_key_that_nobody_reads() -> None:
+    known = {field.name for field in dataclasses.fields(Filesystem)} | {"generic"}
+    inner = {"mount_options": MountOption, "mkfs_options": MkfsOption, "features": Feature}
+    for entry in resources.files("fswizard.filesystems").joinpath("catalogue").iterdir():
+        table = tomli.loads(entry.read_text("utf-8"))
+        assert table.keys() <= known, entry.name
+        for key, kind in inner.items():
+            fields = {field.name for field in dataclasses.fields(kind)}
+            for row in table.get(key, ()):
+                assert row.keys() <= fields, (entry.name, row)
+        assert table.get("driver", {}).keys() <= {field.name for field in dataclasses.fields(Driver)}, entry.name
+        assert table.get("zones", {}).keys() <= {field.name for field in dataclasses.fields(Zones)}, entry.name
+
+
+@every_filesystem
+def test_a_filesystem_says_what_it_is_and_where_to_get_it_and_survives_the_result_file(filesystem: Filesystem) -> None:
+    assert from_json(Filesystem, to_json(filesystem)) == filesystem
+    assert filesystem.summary.endswith(".")
+    assert 0 < filesystem.minimum_bytes < filesystem.maximum_bytes
+    assert filesystem.mkfs_program and filesystem.mount_type
+    assert set(filesystem.packages) >= {"debian", "ubuntu", "fedora", "arch", "opensuse"}
+
+
+@every_filesystem
+def test_a_command_to_be_copied_never_overwrites_without_asking(filesystem: Filesystem) -> None:
+    flags = {flag for flag, _ in filesystem.mkfs_arguments}
+    flags |= {option.flag for option in filesystem.mkfs_options}
+    assert not flags & {"-f", "-F", "--force"}
+
+
+@every_filesystem
+def test_every_need_is_answered_with_a_source(filesystem: Filesystem) -> None:
+    assert {feature.name for feature in filesystem.features} == {need.name for need in NEEDS} | {"max-file-size"}
+    assert all(feature.value and feature.source for feature in filesystem.features)
+
+
+@every_option
+def test_an_option_says_what_it_does_and_replaces_and_who_says_so(
+    filesystem: Filesystem, option: MountOption | MkfsOption
+) -> None:
+    assert option.text.endswith("."), option.text
+    assert option.source
+    assert not option.unsafe or option.risk, "an unsafe option says what it risks"
+    names = {other.name for other in (*filesystem.mount_options, *filesystem.mkfs_options)}
+    generic = {other.name for other in catalogue()["ext4"].mount_options[:5]}
+    assert set(option.replaces) <= (names | generic) - {option.name}
+
+
+@every_option
+def test_values_worth_comparing_match_their_pattern(filesystem: Filesystem, option: MountOption | MkfsOption) -> None:
+    if isinstance(option, MountOption):
+        assert bool(option.values) <= bool(option.pattern)
+        assert all(re.fullmatch(option.pattern, value) for value in option.values)
+        assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("ext4", "ext4"), ("zfs", "zfs"), ("ntfs3", "ntfs"), ("fuse.zfs", None), ("", None)]
+)
+def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: str | None) -> None:
+    found = mounted_as(kind)
+    assert (found and found.name) == name
+
+
+@pytest.mark.parametrize(
+    ("typed", "canonical"),
+    [
+        ("ext4", "ext4"),
+        (" XFS : noatime ", "xfs:noatime"),
+        ("btrfs:noatime,compress=zstd:1", "btrfs:noatime,compress=zstd:1"),
+        ("btrfs:metadata=single, compress=lzo, noatime", "btrfs:noatime,compress=lzo,metadata=single"),
+        ("ext4:packed_meta_blocks,commit=30", "ext4:commit=30,packed_meta_blocks"),
+        ("btrfs:discard", "btrfs:discard"),
+        ("btrfs:discard=async", "btrfs:discard=async"),
+        (" MD:raid5 , degraded, bitmap=none,chunk=64K + xfs", "md:raid5,chunk=64K,bitmap=none,degraded+xfs"),
+        ("md:raid6,chunk=512K,bitmap=internal+xfs", "md:raid6+xfs"),
+        ("zfs:atime=off,raidz,degraded", "zfs:raidz,degraded,atime=off"),
+        ("btrfs:noatime,raid1", "btrfs:raid1,noatime"),
+        ("md:raid1+btrfs:compress=zstd:1", "md:raid1+btrfs:compress=zstd:1"),
+    ],
+)
+def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None:
+    assert parse_candidate(typed).name == canonical
+    assert parse_candidate(canonical).name == canonical
+
+
+def test_options_reach_the_right_program() -> None:
+    candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
+    assert candidate.mkfs_command("DEVICE", scratch=False) == ("mkfs.ext4", "-E", "packed_meta_blocks=1", "DEVICE")
+    assert candidate.mount_command("DEVICE", "DIR") == ("mount", "-t", "ext4", "-o", "noatime", "DEVICE", "DIR")
+    measured = candidate.mkfs_command("DEVICE", scratch=True)
+    assert measured[-2:] == ("lazy_itable_init=0,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message", "hint"),
+    [
+        ("btfs", "The filesystem btfs is not known.", "Did you mean btrfs?"),
+        ("", "No candidate was named.", "ext4; xfs:noatime"),
+        (":noatime", "A candidate has no filesystem.", "ext4, xfs, btrfs"),
+        ("ext4:noatim", "ext4 has no option noatim.", "Did you mean noatime?"),
+        ("ext4:", "ext4: an option is empty.", "commas"),
+        ("ext4:noatime,,lazytime", "ext4: an option is empty.", "commas"),
+        ("ext4:noatime=1", "ext4: the option noatime takes no value.", "noatime alone"),
+        ("ext4:commit", "ext4: the option commit needs a value.", "commit=30"),
+        ("ext4:commit=", "ext4: the option commit needs a value.", "commit=30"),
+        ("btrfs:compress=zstd:99", "btrfs: the option compress does not take the value zstd:99.", "compress=zstd:1"),
+        ("ext4:noatime,relatime", "ext4: noatime and relatime do not go together.", "Leave one"),
+        ("ext4:commit=5,commit=30", "ext4: commit=5 and commit=30 do not go together.", "Leave one"),
+        ("xfs:rmapbt=1,rmapbt=0", "xfs: rmapbt=1 and rmapbt=0 do not go together.", "Leave one"),
+        ("ext4:noatime,noatime", "ext4: the option noatime was named twice.", "once"),
+        ("ext4; xfs; EXT4", "The candidate ext4 was named twice.", "once"),
+        (
+            "ext4:noatime,commit=9; ext4:commit=9,noatime",
+            "The candidate ext4:noatime,commit=9 was named twice.",
+            "once",
+        ),
+        ("ext4:x\x1b[31m", "ext4 has no option x\\x1b[31m.", "Known:"),
+        ("md:raid5", "no filesystem on it", "md:raid5+ext4"),
+        ("md:raid0+ext4", "no layout that is known", "md:raid10"),
+        ("md:+ext4", "no layout that is known", "md:raid5"),
+        ("md:raid5,chunk=3K+ext4", "does not take the value 3K", "64K"),
+        ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
+        ("md:raid5,degraded,degraded+ext4", "named twice", "once"),
+        ("md:raid5,chunk=4K,chunk=8K+ext4", "does not take", "chunk"),
+        ("md:raid5+zfs:raidz", "spread twice", "alone"),
+        ("md:raid5+btrfs:raid1", "spread twice", "alone"),
+        ("md:raid5+md:raid1+ext4", "spread twice", "alone"),
+        ("zfs:raidz,mirror", "do not go together", "Leave one"),
+        ("btrfs:raid1,data=dup", "do not go together", "Leave one"),
+        ("btrfs:degraded", "none can be missing", "raid1,degraded"),
+        ("ext4:degraded", "none can be missing", "md:raid5,degraded+ext4"),
+        ("btrfs:raid5", "no option raid5", "raid1"),
+        ("zonefs", "lets nobody make another file", "f2fs"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_candidates(typed)
+    assert raised.value.message == message if message.endswith(".") else message in raised.value.message
+    assert hint in raised.value.hint
+
+
+def test_an_offer_of_values_never_names_an_unsafe_one() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_candidate("ext4:data=fast")
+    assert raised.value.hint == "Such as: data=journal."
+
+
+@given(st.text(max_size=60) | st.from_regex(r"(ext4|xfs|btrfs):[a-z=:,_0-9 ]{0,40}", fullmatch=True))
+def test_any_text_is_either_a_candidate_with_a_stable_name_or_refused(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        for candidate in parse_candidates(text):
+            assert parse_candidate(candidate.name) == candidate
+
+
+@given(st.data())
+def test_options_in_any_order_mean_the_same(data: st.DataObject) -> None:
+    filesystem = catalogue()[data.draw(st.sampled_from(["ext4", "xfs", "btrfs"]))]
+    tokens = [f"{option.name}={value}" for option in filesystem.mount_options for value in option.values]
+    tokens += [option.name for option in filesystem.mkfs_options]
+    chosen = data.draw(st.lists(st.sampled_from(tokens), min_size=1, max_size=4, unique=True))
+    names = set()
+    for order in (chosen, chosen[::-1]):
+        with contextlib.suppress(UsageError):
+            names.add(parse_candidate(f"{filesystem.name}:{','.join(order)}").name)
+    assert len(names) <= 1
+
+
+def test_unsafe_options_are_found() -> None:
+    assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
+    assert parse_candidate("ext4:data=journal").unsafe_options == ()
+    assert list(parse_candidate("ext4:data=writeback").unsafe_options) == ["data=writeback"]
+
+
+@pytest.mark.parametrize("smr", ["drive-managed", "host-managed", "host-aware", "cmr", "unknown", "not-a-hard-disk"])
+@pytest.mark.parametrize("kind", ["hdd", "ssd", "nvme", "flash-card", "virtual"])
+@pytest.mark.parametrize("bus", ["sata", "usb"])
+def test_suggestions_are_candidates_that_risk_nothing(smr: SmrKind, kind: str, bus: str) -> None:
+    offered = suggestions(make_drive(smr, kind=kind, bus=bus, rotational=kind == "hdd"))
+    names = [suggestion.candidate_name for suggestion in offered]
+    candidates = parse_candidates(";".join(names))
+    assert [candidate.name for candidate in candidates] == names, "names are canonical"
+    assert all(not candidate.unsafe_options for candidate in candidates)
+    assert all(suggestion.reason.endswith(".") for suggestion in offered)
+
+
+def test_a_shingled_disk_gets_its_metadata_in_one_place_and_a_host_managed_one_no_ext4() -> None:
+    assert suggestions(make_drive("drive-managed"))[0].candidate_name == "ext4:noatime,packed_meta_blocks"
+    assert all("ext4" not in suggestion.candidate_name for suggestion in suggestions(make_drive("host-managed")))
+
+
+def test_needs_are_read_and_compared_and_an_unknown_one_is_refused_with_the_nearest() -> None:
+    needs = parse_needs("Checksums, shrink,checksums")
+    assert needs == ("checksums", "shrink")
+    assert parse_candidate("btrfs").lacking(needs) == ()
+    assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
+    assert parse_candidate("xfs").lacking(needs) == ("checksums", "shrink")
+
+    with pytest.raises(UsageError) as raised:
+        parse_needs("checksum")
+    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
+
+
+DISKS = ("A", "B", "C", "D")
+LAYOUTS = list(layouts().values())
+every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+
+
+def made(name: str, *, scratch: bool = True, disks: tuple[str, ...] = DISKS) -> list[str]:
+    candidate = parse_candidate(name).on(len(disks))
+    return [shlex.join(command) for command in candidate.making_commands(*disks, scratch=scratch)]
+
+
+def name_on(layout: Layout) -> str:
+    return f"{layout.name}+ext4" if layout.maker == "md" else layout.name
+
+
+def test_the_table_has_no_key_that_nobody_reads() -> None:
+    table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
+    assert table.keys() == {"option", "layout"}
+    for key, kind in (("option", LayoutOption), ("layout", Layout)):
+        fields = {field.name for field in dataclasses.fields(kind)}
+        for row in table[key]:
+            assert row.keys() <= fields, row
+
+
+@every_layout
+def test_a_layout_says_what_it_is_what_a_failed_disk_does_and_who_says_so_and_survives_the_result_file(
+    layout: Layout,
+) -> None:
+    candidate = parse_candidate(name_on(layout)).on(6)
+    assert from_json(Candidate, to_json(candidate)) == candidate
+    assert layout.text.endswith(".") and layout.failed.endswith(".") and layout.source
+    assert layout.level and layout.minimum_members >= 2
+    assert layout.survives(layout.minimum_members) >= 1, "what one failed disk takes whole is left out on purpose"
+    known = {option.name for option in catalogue().get(layout.maker, catalogue()["ext4"]).mkfs_options}
+    assert set(layout.replaces) <= known
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "usable", "survives"),
+    [
+        ("md:raid1", 3, 100, 2), ("md:raid5", 4, 300, 1), ("md:raid6", 4, 200, 2), ("md:raid6", 6, 400, 2),
+        ("md:raid10", 4, 200, 1), ("zfs:raidz", 3, 200, 1), ("zfs:raidz2", 4, 200, 2), ("zfs:mirror", 6, 300, 1),
+        ("btrfs:raid1", 3, 150, 1), ("btrfs:raid10", 4, 200, 1),
+    ],
+)  # fmt: skip
+def test_room_and_redundancy_follow_from_the_number_of_disks(
+    name: str, members: int, usable: int, survives: int
+) -> None:
+    layout = layouts()[name]
+    assert (layout.usable_bytes(members, 100), layout.survives(members)) == (usable, survives)
+
+
+def test_an_array_is_made_and_formatted_with_its_stripes() -> None:
+    assert made("md:raid5,chunk=64K+ext4") == [
+        "mdadm --create /dev/md/ARRAY --run --assume-clean --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
+        "A B C D",
+        "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/md/ARRAY",
+    ]
+    assert "stride=128,stripe_width=256 " in made("md:raid6+ext4")[1], "as the fourth document has it"
+    assert "stride=128,stripe_width=256 " in made("md:raid10+ext4")[1]
+    assert "stride" not in made("md:raid1+ext4")[1], "there are no stripes"
+    assert made("md:raid10+xfs")[1] == "mkfs.xfs -q -f -K /dev/md/ARRAY", "it asks the kernel for them"
+
+
+@every_layout
+def test_what_is_advised_is_synchronised_asks_before_it_overwrites_and_has_all_its_disks(layout: Layout) -> None:
+    commands = made(name_on(layout).replace(layout.name, f"{layout.name},degraded"), scratch=False)
+    text = " ".join(commands)
+    assert "--assume-clean" not in text and "--run" not in text
+    assert "missing" not in text and "offline" not in text and "wipefs" not in text
+    assert all(disk in text.split() for disk in DISKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "last"), [("zfs:raidz,degraded", "zpool offline POOL D"), ("btrfs:raid1,degraded", "wipefs --all D")]
+)
+def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
+    assert made(name)[-1] == last
+    assert " D" in made(name)[0]
+    candidate = parse_candidate(name).on(4)
+    assert candidate.array is not None and candidate.array.survives == 0
+    assert "degraded" in candidate.unsafe_options, "nobody is told to live with a failed disk"
+    assert ("degraded" in candidate.mount_command("A", "MOUNT")) == name.startswith("btrfs")
+
+
+def test_an_array_is_made_without_the_disk_that_it_shall_miss() -> None:
+    create, mkfs = made("md:raid6,degraded+ext4")
+    assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
+    assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
+    candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
+    assert candidate.array is not None and candidate.array.survives == 1
+    assert candidate.unsafe_options == ("degraded",)
+
+
+def test_filesystems_that_make_arrays_of_their_own_take_all_disks() -> None:
+    assert made("zfs:mirror,atime=off") == ["zpool create -O atime=off POOL mirror A B mirror C D"]
+    assert made("zfs:raidz2") == ["zpool create POOL raidz2 A B C D"]
+    assert made("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -d raid10 -m raid10 A B C D"]
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs:noatime", "btrfs", "zfs:atime=off"])
+def test_what_has_no_layout_lies_on_the_first_disk_alone(name: str) -> None:
+    assert made(name) == made(name, disks=("A",))
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "why"),
+    [
+        ("md:raid5+ext4", 1, "the target is one"), ("md:raid5+ext4", 2, "at least 3"),
+        ("md:raid6+ext4", 3, "at least 4"),
+        ("md:raid10+ext4", 2, "at least 4"), ("md:raid10+ext4", 5, "in pairs"), ("zfs:mirror", 3, "in pairs"),
+        ("zfs:raidz2", 3, "at least 4"), ("btrfs:raid10", 3, "at least 4"),
+        ("ext4", 1, ""), ("ext4", 4, ""), ("md:raid5+ext4", 3, ""), ("btrfs:raid1", 3, ""),
+    ],
+)  # fmt: skip
+def test_too_few_disks_are_refused_and_enough_are_enough(name: str, members: int, why: str) -> None:
+    with pytest.raises(UsageError, match=why) if why else contextlib.nullcontext():
+        require_members(name, parse_candidate(name).array, members)
