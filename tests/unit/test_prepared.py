@@ -1,0 +1,190 @@
+"""What is prepared for a run: a candidate that cannot be unmounted, and whether the disk is to blame before one is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fswizard.errors import Refused, RunFailed
+from fswizard.model.events import DoubtRaised, Event
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.system import clock
+from fswizard.system.process import Finished
+from fswizard.targets import device
+from fswizard.targets.channel import HelperFailed
+from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
+from fswizard.targets.helper import Attached, Begun
+from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage
+from fswizard.targets.prepared import CandidateFailed
+from tests.builders import make_plan
+from tests.fakes.clock import SimulatedClock
+
+PLAN = make_plan(("zfs", "xfs"))
+ATTACHED = Attached(1, True, "pool", "/run/fswizard/1", ("loop0",), ("/dev/loop0",))
+IO_ERROR = "I/O error, dev sda, sector 8"
+NO_SPACE = "critical space allocation error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1"
+BUSY = b"umount: target is busy"
+
+
+@dataclass
+class StuckHelper:
+    """Carries out everything but umount, as with a driver that has locked up; its disks are sound unless told."""
+
+    reason: bytes = b"cannot export: I/O error"
+    attempts: int = 1_000_000
+    """How many times it is stuck."""
+    stuck: bool = True
+    same: bool = True
+    readable: bool = True
+    reported: tuple[str, ...] = ()
+    wiping: Exception | None = None
+    wipes: int = 0
+    waits_for_disk = None
+
+    async def wipe(self, handle: int) -> Finished:
+        self.wipes += 1
+        if self.wiping:
+            raise self.wiping
+        return done("wipefs")
+
+    async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun) -> Finished:
+        begun(("mkfs",))
+        return done("mkfs")
+
+    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
+        return done("mount")
+
+    async def umount(self, handle: int) -> Finished:
+        self.attempts -= 1
+        self.stuck = self.stuck and self.attempts >= 0
+        return Finished(("umount",), int(self.stuck), b"", self.reason if self.stuck else b"", 0.1)
+
+    async def sync(self, handle: int) -> Finished:
+        return done("sync", b"4096\n")
+
+    async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
+        return {}
+
+    async def inspect(self, handle: int, *, reading: bool) -> Finished:
+        sound = self.readable if reading else self.same
+        return done("inspect") if sound else Finished(("inspect",), 5, b"", b"as the system says", 0.1)
+
+    async def disk_errors(self, handle: int) -> tuple[str, ...]:
+        return self.reported
+
+
+def done(program: str, stdout: bytes = b"") -> Finished:
+    return Finished((program,), 0, stdout, b"", 0.1)
+
+
+def prepared(helper: StuckHelper, scratch: Path, kind: type[PreparedImage] = PreparedImage) -> PreparedImage:
+    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), cast(Any, helper), ATTACHED, str(scratch))
+
+
+async def used(there: PreparedImage, candidate: int = 0) -> int | None:
+    """What is used of a candidate that is opened, and closed again."""
+    async with there.open(PLAN.candidates[candidate]) as context:
+        return await context.used_bytes()
+
+
+async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_stuck(tmp_path: Path) -> None:
+    there = prepared(StuckHelper(), tmp_path)
+    with pytest.raises(CandidateFailed, match="zfs could not be unmounted"):
+        await used(there)
+    with pytest.raises(RunFailed, match="zfs could not be unmounted: its driver does not let go of it") as caught:
+        await used(there, 1)
+    assert "--resume" in caught.value.hint
+    assert "cannot export" in caught.value.details
+
+
+async def test_another_try_of_the_same_candidate_is_its_own_failure(tmp_path: Path) -> None:
+    there = prepared(StuckHelper(), tmp_path)
+    for words in ("zfs could not be unmounted.", "its driver does not let go of it."):
+        with pytest.raises(CandidateFailed, match=words) as caught:
+            await used(there)
+        assert caught.value.kind == "umount"
+
+
+async def test_one_that_lets_go_later_stands_in_nobodys_way(tmp_path: Path) -> None:
+    helper = StuckHelper()
+    there = prepared(helper, tmp_path)
+    with pytest.raises(CandidateFailed):
+        await used(there)
+    helper.stuck = False
+    assert await used(there, 1) == 4096
+
+
+@pytest.mark.parametrize("attempts", [0, BUSY_ATTEMPTS])
+async def test_one_that_is_busy_is_tried_again_for_a_while(attempts: int, tmp_path: Path, time: SimulatedClock) -> None:
+    began_s = clock.monotonic()
+    await used(prepared(StuckHelper(BUSY, attempts), tmp_path))
+    assert clock.monotonic() - began_s == pytest.approx(attempts * BUSY_PAUSE_S)
+
+
+@pytest.mark.usefixtures("time")
+async def test_one_that_stays_busy_is_used_by_another_program_and_no_candidate_is_to_blame(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
+        await used(prepared(StuckHelper(BUSY), tmp_path))
+
+
+@pytest.mark.usefixtures("time")
+async def test_a_device_that_cannot_be_wiped_at_the_end_is_tried_for_a_while_and_then_told() -> None:
+    helper, told, began_s = StuckHelper(wiping=HelperFailed("The device is in use.")), list[Event](), clock.monotonic()
+    await _leave_wiped(cast(Any, helper), ATTACHED, Emitter(told.append, Eta(PLAN)))
+    assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
+    assert helper.wipes == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
+    (event,) = told
+    assert isinstance(event, DoubtRaised) and event.doubt.code == "not-wiped"
+    assert "loop0 could not be wiped" in event.doubt.text
+
+
+async def blamed(there: PreparedImage) -> str:
+    """What a run says that is ended after a candidate met an I/O error; empty where the candidate is blamed."""
+    try:
+        await there.check_device(reading=True)
+    except RunFailed as error:
+        return f"{error.message} {error.details}"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("helper", "said"),
+    [
+        (StuckHelper(), ""),
+        (StuckHelper(same=False, reported=(IO_ERROR,)),
+         "Something changed the size of the scratch image. as the system says"),
+        (StuckHelper(reported=(IO_ERROR, "sda: ioerr_cnt grew by 1")),
+         f"The disk reported errors. {IO_ERROR}\nsda: ioerr_cnt grew by 1"),
+        (StuckHelper(readable=False), "The disk reported errors. as the system says"),
+    ],
+    ids=["sound", "of another size", "with all that it reported", "that cannot be read, whatever the kernel logged"],
+)  # fmt: skip
+async def test_a_disk_is_blamed_for_what_it_did_and_a_sound_one_is_not(
+    helper: StuckHelper, said: str, tmp_path: Path
+) -> None:
+    assert await blamed(prepared(helper, tmp_path)) == said
+    assert not list(tmp_path.iterdir())
+
+
+async def test_an_image_whose_discarded_blocks_were_taken_by_others_is_on_a_full_filesystem(tmp_path: Path) -> None:
+    assert "is full" in await blamed(prepared(StuckHelper(reported=(NO_SPACE,)), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("wiping", "said"),
+    [
+        (HelperFailed("wipefs failed.", "", "as wipefs says"), "The disk reported errors. as wipefs says"),
+        (Refused("It is mounted."), ""),
+        (None, ""),
+    ],
+)
+async def test_a_device_that_cannot_be_written_is_blamed(
+    tmp_path: Path, wiping: Exception | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_check_member", lambda name, member: None)
+    assert await blamed(prepared(StuckHelper(wiping=wiping), tmp_path, PreparedDevices)) == said
