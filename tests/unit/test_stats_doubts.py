@@ -1,21 +1,26 @@
+"""Doubts that follow from the figures, and the summaries that stand in reports."""
+
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
-from fswizard.model.metrics import DURATION
+from fswizard.model.judgement import Summary
+from fswizard.model.metrics import DURATION, Better
 from fswizard.model.result import Result, Sample
 from fswizard.stats import doubts, judge, summarise
 from fswizard.stats.doubts import drift, residuals
 from tests.builders import make_plan, make_result, make_workload
 
 
-def codes(result: Result) -> list[str]:
-    return [doubt.code for doubt in doubts(result, judge(result), summarise(result))]
+def told(result: Result) -> dict[str, str]:
+    """The doubts of a result, the text of each by its code."""
+    return {doubt.code: doubt.text for doubt in doubts(result, judge(result), summarise(result))}
 
 
 def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> Result:
@@ -29,28 +34,25 @@ def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> 
 
 
 def test_a_calm_run_raises_no_doubt() -> None:
-    assert codes(drifting(0.0)) == []
+    assert told(drifting(0.0)) == {}
 
 
 def test_one_or_two_rounds_are_too_few() -> None:
-    result = make_result({"ext4": (100.0, 101.0), "xfs": (120.0, 119.0)})
-    (doubt,) = doubts(result, judge(result), summarise(result))
-    assert doubt.code == "few-rounds"
-    assert doubt.text.startswith("2 rounds: differences cannot be told from chance")
+    ((code, text),) = told(make_result({"ext4": (100.0, 101.0), "xfs": (120.0, 119.0)})).items()
+    assert code == "few-rounds" and text.startswith("2 rounds: differences cannot be told from chance")
 
 
 @pytest.mark.parametrize(("per_round", "said"), [(-0.03, "19% slower"), (0.03, "23% faster")])
 def test_a_disk_that_becomes_slower_or_faster_is_reported(per_round: float, said: str) -> None:
-    result = drifting(per_round)
-    (doubt,) = doubts(result, judge(result), summarise(result))
-    assert doubt.code == "drift"
-    assert said in doubt.text
+    ((code, text),) = told(drifting(per_round)).items()
+    assert code == "drift" and said in text
 
 
 def test_a_drift_too_small_to_matter_is_passed_over() -> None:
-    trend = drift(drifting(0.002, rounds=12, random_writes=0.001))
+    result = drifting(0.002, rounds=12, random_writes=0.001)
+    trend = drift(result)
     assert trend is not None and trend.proven
-    assert codes(drifting(0.002, rounds=12, random_writes=0.001)) == []
+    assert told(result) == {}
 
 
 def test_noise_alone_seldom_looks_like_drift() -> None:
@@ -74,16 +76,14 @@ def test_three_rounds_lie_on_any_line() -> None:
 
 
 def test_figures_that_cannot_be_compared_are_told() -> None:
-    result = make_result({"ext4": (100.0,) * 4, "xfs": (110.0, 0.0, 110.0, 110.0)})
-    (doubt,) = doubts(result, judge(result), summarise(result))
-    assert doubt.code == "figures-left-out"
-    assert "1 figure was zero" in doubt.text and "xfs in write" in doubt.text
+    ((code, text),) = told(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, 0.0, 110.0, 110.0)})).items()
+    assert code == "figures-left-out"
+    assert "1 figure was zero" in text and "xfs in write" in text
 
 
 def test_a_workload_that_was_never_measured_is_told() -> None:
     plan = make_plan(workloads=[make_workload("write"), make_workload("delete", DURATION)])
-    result = make_result(plan=plan)
-    assert codes(result) == ["workloads-missing"]
+    assert list(told(make_result(plan=plan))) == ["workloads-missing"]
 
 
 def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sample) -> Result:
@@ -97,22 +97,65 @@ def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sampl
 
 
 def test_a_cache_that_runs_out_within_a_workload_is_told_of_the_candidate_that_shows_it_most() -> None:
-    result = with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})
-    (doubt,) = doubts(result, judge(result), summarise(result))
-    assert doubt.code == "cache-exhausted"
-    assert "xfs wrote 50% slower at the end of “Write”" in doubt.text
-    assert "A longer recipe shows the one that lasts" in doubt.text
+    ((code, text),) = told(with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})).items()
+    assert code == "cache-exhausted"
+    assert "xfs wrote 50% slower at the end of “Write”" in text and "A longer recipe shows the one that lasts" in text
 
 
 def test_one_slow_end_among_rounds_is_no_cache() -> None:
-    assert codes(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == []
+    assert told(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == {}
 
 
-@pytest.mark.parametrize(("reached", "said"), [(400.0, []), (600.0, ["harness-limited"])])
-def test_a_workload_as_fast_as_in_memory_tells_little_about_the_disk(reached: float, said: list[str]) -> None:
+def test_a_workload_as_fast_as_in_memory_tells_little_about_the_disk() -> None:
     limit = Sample(0, "", "write", "rate_in_memory", 1000.0, "1/s", "higher")
-    result = with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (reached,) * 3}, limit)
-    assert codes(result) == said
-    if said:
-        (doubt,) = doubts(result, judge(result), summarise(result))
-        assert "xfs did “Write” at 60% of its speed in memory" in doubt.text and "weight 0" in doubt.text
+    assert told(with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (400.0,) * 3}, limit)) == {}
+    ((code, text),) = told(with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (600.0,) * 3}, limit)).items()
+    assert code == "harness-limited"
+    assert "xfs did “Write” at 60% of its speed in memory" in text and "weight 0" in text
+
+
+def sample(number: int, metric: str, value: float, better: Better = "lower", **fields: str) -> Sample:
+    return Sample(number, fields.get("candidate", "xfs"), fields.get("workload", "write"), metric, value, "s", better)
+
+
+def summary(samples: tuple[Sample, ...], metric: str, discarded: tuple[int, ...] = ()) -> Summary:
+    result = make_result(samples=samples, discarded_rounds=discarded)
+    return next(s for s in summarise(result) if s.metric == metric and s.candidate == "xfs")
+
+
+def test_the_worst_of_latencies_is_the_longest_and_of_rates_the_lowest() -> None:
+    latency = tuple(sample(n, "worst_latency", value) for n, value in enumerate((0.2, 9.0, 0.3), 1))
+    rate = tuple(sample(n, "iops", value, "higher") for n, value in enumerate((700.0, 90.0, 600.0), 1))
+    stalls, rates = summary(latency, "worst_latency"), summary(rate, "iops")
+    assert (stalls.median, stalls.worst, stalls.rounds) == (0.3, 9.0, 3)
+    assert (rates.median, rates.worst) == (600.0, 90.0)
+
+
+def test_primary_figures_are_set_against_the_bare_device_where_there_is_one() -> None:
+    bare = Sample(0, "", "write", "throughput", 200.0, "B/s", "higher")
+    assert summary((*make_result().samples, bare), "throughput").of_bare_device == 0.6
+    assert summary(make_result().samples, "throughput").of_bare_device is None
+
+
+def test_a_latency_at_half_the_bare_devices_is_twice_as_good() -> None:
+    cells = tuple(Sample(n, "xfs", "write", "latency", 0.1, "s", "lower", primary=True) for n in (1, 2, 3))
+    bare = Sample(0, "", "write", "latency", 0.2, "s", "lower")
+    assert summary((*cells, bare), "latency").of_bare_device == 2.0
+
+
+def test_write_amplification_is_what_the_device_wrote_for_what_the_program_wrote() -> None:
+    written = enumerate(((100.0, 250.0), (100.0, 150.0), (0.0, 9.0)), 1)
+    pairs = ((sample(n, "bytes_written", b), sample(n, "device_written", device)) for n, (b, device) in written)
+    amplification = summary(tuple(chain(*pairs)), "write_amplification")
+    assert (amplification.median, amplification.worst, amplification.rounds) == (2.0, 2.5, 2)
+
+
+def test_discarded_rounds_and_failed_figures_are_left_out() -> None:
+    failed = Sample(3, "xfs", "write", "worst_latency", 99.0, "s", "lower", status="failed")
+    samples = (sample(1, "worst_latency", 0.2), sample(2, "worst_latency", 50.0), failed)
+    stalls = summary(samples, "worst_latency", discarded=(2,))
+    assert (stalls.worst, stalls.rounds) == (0.2, 1)
+
+
+def test_figures_of_the_whole_cell_have_no_workload() -> None:
+    assert summary((sample(1, "mkfs_time", 0.3, workload=""),), "mkfs_time").workload == ""

@@ -56,13 +56,9 @@ def test_least_squares_cannot_be_improved_upon(table: dict[str, dict[int, float]
     fitted = fit(table, rounds)
 
     def residual_sum(nudged: str, by: float) -> float:
-        total = 0.0
+        effects, total = {**fitted.effects, nudged: fitted.effects.get(nudged, 0.0) + by}, 0.0
         for number in rounds:
-            left = [
-                cells[number] - fitted.effects[name] - (by if name == nudged else 0.0)
-                for name, cells in table.items()
-                if number in cells
-            ]
+            left = [cells[number] - effects[name] for name, cells in table.items() if number in cells]
             mean = statistics.fmean(left)
             total += sum((value - mean) ** 2 for value in left)
         return total
@@ -86,7 +82,4 @@ def test_what_a_round_has_in_common_changes_no_residual(table: dict[str, dict[in
 def test_candidates_that_share_no_round_cost_no_false_freedom() -> None:
     table = {"a": {1: 1.0, 2: 2.0}, "b": {1: 1.0, 2: 3.0}, "c": {3: 1.0, 4: 2.0}, "d": {3: 4.0, 4: 4.0}}
     assert fit(table, [1, 2, 3, 4]).freedom == 2
-
-
-def test_an_empty_table_has_nothing_to_fit() -> None:
-    assert fit({}, []).residual_mean_square == 0.0
+    assert fit({}, []).residual_mean_square == 0.0, "an empty table has nothing to fit"
