@@ -9,7 +9,7 @@ from typing import Any
 
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY, Metric
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
 from fswizard.targets import helper_commands
@@ -55,6 +55,12 @@ OVERALL: tuple[tuple[str, float, float, float, Verdict], ...] = (
 FAILURE = Failure(1, "nilfs2", "large-files", "ENOSPC", "The volume was full, the cleaner could not keep up.")
 
 
+ENVIRONMENT = Environment(
+    "0.1.0", "2026-01-02T03:04:05Z", "6.1.0-18-amd64", "Debian GNU/Linux 12 (bookworm)", "annes-box",
+    "AMD Ryzen 5 5600G", 16 << 30, {"fio": "3.33", "mkfs.xfs": "6.1.0"},
+)  # fmt: skip
+
+
 def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
     """A run as in the program's sketches; without `intervals`, one of a single round."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
@@ -67,16 +73,7 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
         samples=tuple(_samples(rounds)),
         throughput_series=(ThroughputSeries(1, "xfs", "random-append", "1/s", (512.0, 0.0, 498.0)),),
         failures=(FAILURE,),
-        environment=Environment(
-            "0.1.0",
-            "2026-01-02T03:04:05Z",
-            "6.1.0-18-amd64",
-            "Debian GNU/Linux 12 (bookworm)",
-            "annes-box",
-            "AMD Ryzen 5 5600G",
-            16 << 30,
-            {"fio": "3.33", "mkfs.xfs": "6.1.0"},
-        ),
+        environment=ENVIRONMENT,
         elapsed_s=431.0,
     )
     findings = Findings(result, _judgement(rounds, intervals), DOUBTS, ADVICE, summarise(result))
@@ -103,41 +100,32 @@ def _samples(rounds: int) -> list[Sample]:
         samples += make_samples(figures, workload.name, workload.metric)
     samples = [replace(sample, round=0, primary=False) if not sample.candidate else sample for sample in samples]
     for candidate, stall_s, written in (("ext4", 0.62, 1.05e9), ("xfs", 0.31, 1.01e9)):
-        samples += [
-            _sample(candidate, WORST_LATENCY, stall_s),
-            _sample(candidate, BYTES_WRITTEN, 1e9),
-            _sample(candidate, DEVICE_WRITTEN, written),
-        ]
+        for metric, value in ((WORST_LATENCY, stall_s), (BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, written)):
+            samples.append(Sample(1, candidate, "random-append", metric.name, value, metric.unit, metric.better))
     return samples
-
-
-def _sample(candidate: str, metric: Metric, value: float) -> Sample:
-    return Sample(1, candidate, "random-append", metric.name, value, metric.unit, metric.better)
 
 
 def _judgement(rounds: int, intervals: bool) -> Judgement:
     by_workload = tuple(
-        Ratio(
-            candidate,
-            "ext4",
-            workload,
-            ratio,
-            ratio / 1.04 if intervals else None,
-            ratio * 1.04 if intervals else None,
-            rounds,
-            verdict if intervals else "undecided",
-        )
+        Ratio(candidate, "ext4", workload, ratio, ratio / 1.04, ratio * 1.04, rounds, verdict)
         for candidate, ratios in RATIOS.items()
         for workload, (ratio, verdict) in ratios.items()
     )
     overall = tuple(
-        Ratio(name, "ext4", "", ratio, low, high, rounds, verdict)
-        if intervals
-        else Ratio(name, "ext4", "", ratio, rounds=rounds)
-        for name, ratio, low, high, verdict in OVERALL
+        Ratio(name, "ext4", "", ratio, low, high, rounds, verdict) for name, ratio, low, high, verdict in OVERALL
     )
+    if not intervals:
+        without: dict[str, Any] = {"low": None, "high": None, "verdict": "undecided"}
+        by_workload, overall = (tuple(replace(one, **without) for one in ratios) for ratios in (by_workload, overall))
     failed = Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full, the cleaner could not keep up")
     return Judgement(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
+
+
+def with_result(findings: Findings | None = None, plan: Mapping[str, Any] | None = None, **fields: Any) -> Findings:
+    """Findings whose result, and its plan, have these fields."""
+    findings = findings or make_findings()
+    changed = replace(findings.result.plan, **(plan or {}))
+    return replace(findings, result=replace(findings.result, plan=changed, **fields))
 
 
 def renamed(findings: Findings, new_names: Mapping[str, str]) -> Findings:

@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from fswizard.errors import UsageError
 from fswizard.model.judgement import Findings
 from fswizard.report import FORMATS, render
 from tests.result_schema import PATH, schema
-from tests.unit.report_findings import make_findings, renamed
+from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
 
 HOSTILE = (
     "[/code][b]x",
@@ -51,16 +50,8 @@ def with_name_everywhere(name: str) -> Findings:
     """Findings in which a candidate, a workload, the disk and every sentence carry `name`."""
     findings = make_findings()
     texts = (
-        "xfs",
-        "Large-files",
-        "large-files",
-        "ST8000AS0002-1NA17Z",
-        "6.1.0-18-amd64",
-        "mkfs.xfs DEVICE",
-        "our table names this family",
-        findings.advice.headline,
-        findings.doubts[0].text,
-        findings.result.failures[0].text,
+        *("xfs", "Large-files", "large-files", "ST8000AS0002-1NA17Z", "6.1.0-18-amd64", "mkfs.xfs DEVICE"),
+        *("our table names this family", findings.advice.headline, findings.doubts[0].text, FAILURE.text),
     )
     return renamed(findings, dict.fromkeys(texts, name))
 
@@ -91,7 +82,8 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
-PLAIN_PAGE = Page(render(make_findings(), "html"))
+PLAIN = render(make_findings(), "html")
+PLAIN_PAGE = Page(PLAIN)
 
 
 def test_an_unknown_format_is_refused_with_those_there_are() -> None:
@@ -126,18 +118,13 @@ def test_markdown_keeps_any_name_as_text_in_its_cell(name: str) -> None:
     text = render(with_name_everywhere(name), "markdown")
     page = markdown_page(text)
     assert page.tags <= {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
-    plain = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
-    cells = [sum(token.type in ("td_open", "th_open") for token in row) for row in rows_of(plain)]
-    assert sorted(cells) == sorted(
-        sum(token.type in ("td_open", "th_open") for token in row)
-        for row in rows_of(MarkdownIt("gfm-like", {"linkify": False}).parse(render(make_findings(), "markdown")))
-    )
+    assert cells_of(text) == cells_of(render(make_findings(), "markdown"))
 
 
-def rows_of(tokens: list) -> list[list]:  # type: ignore[type-arg]
-    starts = [number for number, token in enumerate(tokens) if token.type == "tr_open"]
-    ends = [number for number, token in enumerate(tokens) if token.type == "tr_close"]
-    return [tokens[start:end] for start, end in zip(starts, ends)]
+def cells_of(text: str) -> list[int]:
+    """So many has each row of any table, in order."""
+    kinds = " ".join(token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text))
+    return sorted(len(re.findall("td_open|th_open", row)) for row in re.findall("tr_open(.*?)tr_close", kinds))
 
 
 # BBCode
@@ -161,19 +148,19 @@ def test_bbcode_tags_are_ours_alone_and_in_balance(name: str) -> None:
 # CSV
 
 
+def rows_of(findings: Findings) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(render(findings, "csv"))))
+
+
 def test_csv_has_every_figure_exactly() -> None:
     findings = make_findings()
-    rows = list(csv.DictReader(io.StringIO(render(findings, "csv"))))
-    figures = [
-        (int(row["round"]), row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]
-    ]
-    assert figures == [(s.round, s.candidate, s.workload, s.value) for s in findings.result.samples]
+    rows = rows_of(findings)
+    figures = [(row["round"], row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]]
+    assert figures == [(str(s.round), s.candidate, s.workload, s.value) for s in findings.result.samples]
 
 
 def test_csv_has_failures_and_says_what_does_not_count() -> None:
-    findings = make_findings()
-    findings = replace(findings, result=replace(findings.result, discarded_rounds=(2,)))
-    rows = list(csv.DictReader(io.StringIO(render(findings, "csv"))))
+    rows = rows_of(with_result(discarded_rounds=(2,)))
     assert {row["status"] for row in rows if row["round"] == "2"} == {"discarded"}
     assert rows[-1]["status"] == "failed"
     assert rows[-1]["note"].startswith("ENOSPC: The volume was full")
@@ -192,14 +179,13 @@ SCHEMA = json.loads(PATH.read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
-def test_the_schema_is_a_schema_and_made_of_the_types_of_the_document() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
-
-
 @pytest.mark.parametrize("intervals", [True, False])
 @pytest.mark.parametrize("identify", [True, False])
-def test_json_keeps_to_its_schema(intervals: bool, identify: bool) -> None:
+def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document(
+    intervals: bool, identify: bool
+) -> None:
+    VALIDATOR.check_schema(SCHEMA)
+    assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
     document = json.loads(render(make_findings(intervals=intervals), "json", identify=identify))
     VALIDATOR.validate(document)
 
@@ -215,15 +201,8 @@ def test_json_tells_samples_ratios_and_advice_in_full() -> None:
     assert [sample["value"] for sample in document["samples"]] == [s.value for s in findings.result.samples]
     assert [series["rates"] for series in document["throughput_series"]] == [[512.0, 0.0, 498.0]]
     assert document["ratios"][1] == {
-        "candidate": "xfs",
-        "baseline": "ext4",
-        "workload": "random-append",
-        "ratio": 1.98,
-        "low": 1.98 / 1.04,
-        "high": 1.98 * 1.04,
-        "rounds": 3,
-        "verdict": "faster",
-        "text": "",
+        **{"candidate": "xfs", "baseline": "ext4", "workload": "random-append", "rounds": 3, "verdict": "faster"},
+        **{"ratio": 1.98, "low": 1.98 / 1.04, "high": 1.98 * 1.04, "text": ""},
     }
     assert document["overall"][-1]["verdict"] == "failed"
     assert document["overall"][-1]["ratio"] is None
@@ -257,7 +236,7 @@ def test_the_page_is_in_balance_and_needs_nothing_else() -> None:
     assert not PLAIN_PAGE.open
     assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
     assert "1.15–1.28" in PLAIN_PAGE.words
-    assert "url(" not in render(make_findings(), "html")
+    assert "url(" not in PLAIN
 
 
 @given(ANY_NAME)
@@ -270,17 +249,11 @@ def test_the_page_shows_any_name_as_text(name: str) -> None:
 @pytest.mark.chromium
 def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
     probe = "<script>document.title=document.documentElement.scrollWidth+' '+innerWidth</script>"
-    page = render(make_findings(), "html").replace(
-        "default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'"
-    )
+    page = PLAIN.replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
     (tmp_path / "a.html").write_text(page.replace("</body>", f"{probe}</body>"), "utf-8")
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-    done = subprocess.run(
-        [*browser, "--window-size=500,900", "--dump-dom", f"file://{tmp_path}/a.html"],
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
+    asked = ["--window-size=500,900", "--dump-dom", f"file://{tmp_path}/a.html"]
+    done = subprocess.run([*browser, *asked], capture_output=True, check=True, timeout=60)
     match = re.search(r"<title>(\d+) (\d+)</title>", done.stdout.decode())
     assert match is not None
     assert int(match[1]) <= int(match[2])

@@ -1,4 +1,4 @@
-"""The text that people paste into forums: what it says, and that it never gets too wide."""
+"""The text that people paste into forums: what it says, of whom, and that it never gets too wide."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fswizard.advice import conclude
-from fswizard.model.drive import SmrVerdict
+from fswizard.model.drive import Partition
+from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Advice, Findings, Judgement
 from fswizard.model.plan import Target
-from fswizard.model.result import Doubt
-from fswizard.report import render
+from fswizard.model.result import Doubt, Failure
+from fswizard.report import FORMATS, render
 from fswizard.report.layout import WIDTH, cells, command_lines
 from fswizard.report.presentation import repeat_command
-from tests.builders import make_drive, make_plan, make_result
-from tests.unit.report_findings import WORKLOADS, make_findings, renamed
+from tests.builders import make_drive, make_filesystem, make_plan, make_result
+from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result
 
 
 def lines_of(text: str, start: str, count: int = 20) -> list[str]:
@@ -30,8 +31,7 @@ def lines_of(text: str, start: str, count: int = 20) -> list[str]:
     return lines[first : first + count]
 
 
-def test_the_recommendation_comes_first() -> None:
-    assert render(make_findings(), "text").startswith("XFS for this disk and this use: 1.21 × ext4")
+TEXT = render(make_findings(), "text")
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,13 @@ def test_the_recommendation_comes_first() -> None:
         "UUID=…  /mnt/archive  xfs  noatime  0  2",
     ],
 )
-def test_what_others_ask_for_is_there(fact: str) -> None:
-    assert fact in " ".join(render(make_findings(), "text").split("\n"))
+def test_what_others_ask_for_is_there_and_the_recommendation_comes_first(fact: str) -> None:
+    assert fact in " ".join(TEXT.split("\n"))
+    assert TEXT.startswith("XFS for this disk and this use: 1.21 × ext4")
 
 
 def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
-    lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 6)
+    lines = lines_of(TEXT, "Ratios to ext4", 6)
     assert [line.split()[-4:] for line in lines[2:5]] == [
         ["1.21", "1.15–1.28", "▲", "faster"],
         ["1.01", "0.96–1.06", "○", "undecided"],
@@ -64,7 +65,7 @@ def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
 
 
 def test_bars_lie_on_the_side_of_the_faster_one() -> None:
-    lines = lines_of(render(make_findings(), "text"), "Ratios to ext4", 4)
+    lines = lines_of(TEXT, "Ratios to ext4", 4)
     middle = lines[2].index("│")
     assert lines[1][middle - 2 : middle + 2] == "ext4"
     assert lines[2].index("├") > middle
@@ -72,22 +73,19 @@ def test_bars_lie_on_the_side_of_the_faster_one() -> None:
 
 
 def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:
-    rows = lines_of(render(make_findings(), "text"), "by workload", 5)
+    rows = lines_of(TEXT, "by workload", 5)
     assert rows[2].split()[:7] == ["Large-files", "2", "180", "MB/s", "98%", "1.04", "±4%"]
     assert rows[4].split() == ["Delete-tree", "1", "1.25", "s", "–", "0.71", "±4%", "▼", "0.93", "±4%", "▼"]
 
 
-def test_a_failure_is_a_result_with_its_reason() -> None:
-    assert lines_of(render(make_findings(), "text"), "Failed", 3) == [
+def test_a_failure_is_a_result_with_its_reason_and_the_worst_stall_is_told() -> None:
+    rows = lines_of(TEXT, "also measured", 3)
+    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
+    assert lines_of(TEXT, "Failed", 3) == [
         "Failed",
         "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
         "  1, ENOSPC).",
     ]
-
-
-def test_the_worst_stall_is_told() -> None:
-    rows = lines_of(render(make_findings(), "text"), "also measured", 3)
-    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
 
 
 def test_without_intervals_none_is_invented() -> None:
@@ -98,33 +96,23 @@ def test_without_intervals_none_is_invented() -> None:
     assert "95 %" not in text
 
 
-def test_discarded_rounds_are_told() -> None:
-    findings = make_findings()
-    result = replace(findings.result, discarded_rounds=(2,))
-    assert "1 discarded" in render(replace(findings, result=result), "text")
-
-
-def test_a_run_that_measured_nothing_still_has_a_report() -> None:
-    findings = make_findings()
-    result = replace(findings.result, samples=(), failures=(), outcome="killed")
+def test_discarded_rounds_are_told_and_a_run_that_measured_nothing_still_has_a_report() -> None:
+    assert "1 discarded" in render(with_result(discarded_rounds=(2,)), "text")
+    result = with_result(samples=(), failures=(), outcome="killed").result
     text = render(Findings(result, Judgement(), (), Advice((), False, "Nothing.")), "text")
     assert text.startswith("Nothing.")
     assert "cut off before its end" in text
 
 
 def test_a_disk_that_is_no_hard_disk_has_no_line_about_shingles() -> None:
-    findings = make_findings()
-    drive = replace(make_drive(kind="nvme", bus="nvme", rpm=None), smr=SmrVerdict("not-a-hard-disk", "certain"))
-    plan = replace(findings.result.plan, drive=drive)
-    text = render(replace(findings, result=replace(findings.result, plan=plan)), "text")
-    assert "NVMe SSD" in text
-    assert "Recording" not in text
+    drive = make_drive("not-a-hard-disk", kind="nvme", bus="nvme", rpm=None)
+    text = render(with_result(plan={"drive": drive}), "text")
+    assert "NVMe SSD" in text and "Recording" not in text
 
 
 def test_figures_from_elsewhere_name_their_source_and_no_command_to_repeat() -> None:
-    findings = make_findings(intervals=False)
-    environment = replace(findings.result.environment, source="a magazine, 2015")
-    text = render(replace(findings, result=replace(findings.result, environment=environment)), "text")
+    elsewhere = replace(ENVIRONMENT, source="a magazine, 2015")
+    text = render(with_result(make_findings(intervals=False), environment=elsewhere), "text")
     assert "Source     a magazine, 2015" in text
     assert "fswizard run" not in text
     assert "fswizard 0.1.0" not in text
@@ -137,19 +125,15 @@ NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_ca
 @given(NAMES, NAMES, NAMES)
 def test_no_line_is_wider_than_80_columns_whatever_the_names(candidate: str, workload: str, model: str) -> None:
     findings = renamed(make_findings(), {"xfs": candidate * 9, "large-files": workload * 9})
-    plan = findings.result.plan
-    findings = replace(
-        findings, result=replace(findings.result, plan=replace(plan, drive=make_drive(model=model * 9, serial="")))
-    )
+    findings = with_result(findings, plan={"drive": make_drive(model=model * 9, serial="")})
     assert max(cells(line) for line in render(findings, "text").splitlines()) <= WIDTH
 
 
 @pytest.mark.parametrize("length", range(1, 90, 4))
 def test_ten_candidates_with_long_names_fit(length: int) -> None:
-    name = ("btrfs:noatime,compress=zstd:15,space_cache=v2,commit=120,autodefrag,discard=async,thread_pool=8,ssd")[
-        :length
-    ]
-    assert max(map(cells, render(renamed(make_findings(), {"xfs": name}), "text").splitlines())) <= WIDTH
+    name = "btrfs:noatime,compress=zstd:15,space_cache=v2,commit=120,autodefrag,discard=async,thread_pool=8,ssd"
+    findings = renamed(make_findings(), {"xfs": name[:length]})
+    assert max(map(cells, render(findings, "text").splitlines())) <= WIDTH
 
 
 SHELL_WORDS = st.lists(
@@ -193,3 +177,47 @@ def test_a_device_is_called_wiped_only_where_it_was(fields: dict[str, Any], wipe
     text = render(conclude(make_result(plan=make_plan(target=target), **fields)), "text")
     assert "on the device itself" in text
     assert ("left wiped" in " ".join(text.split())) == wiped
+
+
+SECRETS = ("Z8400000", "annes-box", "/home/anne", "anne", "ata-ST8000_Z84", "holiday-pictures", "1234-ABCD")
+
+
+def telling() -> Findings:
+    """Findings with something private wherever text can stand."""
+    partition = Partition("sdb1", 0, 1, "x", "ext4", "holiday-pictures", "1234-ABCD", "/media/anne/backup")
+    drive = make_drive(stable_name="/dev/disk/by-id/ata-ST8000_Z8400000", partitions=(partition,))
+    text = "mkfs.nilfs2 could not open /home/anne/.cache/fswizard/x.img on annes-box."
+    details = "open(/home/anne/.cache/fswizard/x.img)\n/dev/disk/by-id/ata-ST8000_Z8400000: busy"
+    doubts = (Doubt("busy-machine", "Something wrote to /media/anne/backup on annes-box."),)
+    plan = {"drive": drive, "target": Target("image", "/home/anne/.cache", 2 << 30, "ext4")}
+    failures = (Failure(1, "nilfs2", "large-files", "mkfs", text, details),)
+    return replace(with_result(plan=plan, failures=failures, doubts=doubts), doubts=doubts)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_format_tells_who_or_where(name: str) -> None:
+    text = render(telling(), name)
+    assert [secret for secret in SECRETS if secret in text] == []
+
+
+def test_what_is_asked_for_is_told() -> None:
+    text = render(telling(), "text", identify=True)
+    assert "Serial     Z8400000" in text
+    assert "host annes-box" in " ".join(text.split())
+    assert "image:2G@/home/anne/.cache" in text
+
+
+def test_the_rest_of_a_sentence_stays_and_a_placeholder_in_the_advice_is_not_taken_for_a_secret() -> None:
+    assert "mkfs.nilfs2 could not open PATH on HOST." in render(telling(), "csv")
+    assert "/mnt/archive" in render(telling(), "text")
+
+
+def test_directories_are_told_apart_without_their_paths() -> None:
+    names = {"xfs": "/home/anne/one", "btrfs:noatime": "/home/anne/one/two"}
+    findings = renamed(make_findings(), {name: f"xfs@{directory}" for name, directory in names.items()})
+    candidates = [Candidate(f"xfs@{place}", make_filesystem("xfs"), directory=place) for place in names.values()]
+    candidates += [candidate for candidate in findings.result.plan.candidates if "@" not in candidate.name]
+    plan = {"candidates": tuple(candidates), "target": Target("directory", "")}
+    text = render(with_result(findings, plan=plan), "text")
+    assert "/home" not in text
+    assert {"xfs@A", "xfs@B"} <= set(text.split())
