@@ -1,22 +1,33 @@
+"""The command line as people and scripts call it: what is wrong is one clear message, what is right is data."""
+
 from __future__ import annotations
 
+import json
+import random
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
-from fswizard.filesystems import Availability
+from fswizard import report, results
+from fswizard.advice import conclude
+from fswizard.cli import drives
+from fswizard.drives import inventory
+from fswizard.stats import judge
 from tests.fakes.command_line import fswizard
 from tests.fakes.host import ModelHost, use
+from tests.recorded.machines import machine
+from tests.unit.report_findings import make_findings
 
 PROGRAM = (sys.executable, "-m", "fswizard")
 
 
-@pytest.fixture(autouse=True)
-def everything_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What somebody asks for is wrong here, not what the machine lacks."""
-    monkeypatch.setattr("fswizard.session.planning.find", lambda program: f"/usr/bin/{program}")
-    monkeypatch.setattr("fswizard.session.planning.availability", lambda _: Availability(True))
+pytestmark = pytest.mark.usefixtures("everything_is_installed")
 
 
 WRONG = [
@@ -42,9 +53,8 @@ WRONG = [
     (("run", "quick", "--weights", "speed=1"), "no workload 'speed'"),
     (("run", "quick", "--need", "magic"), "magic"),
     (("run", "quick", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
-    (("report", "/nowhere.jsonl"), "/nowhere.jsonl"),
-    (("report", "--format", "docx"), "docx"),
     (("smr",), "Name a model"),
+    ((), "fswizard run quick"),
 ]
 
 
@@ -67,46 +77,249 @@ def test_a_process_ends_with_the_code_and_keeps_to_its_streams() -> None:
     assert right.stdout.startswith("fswizard 0.")
 
 
-def test_who_has_read_enough_gets_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("arguments", ["--version", "recipes"])
+def test_who_has_read_enough_gets_no_complaint(arguments: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    with subprocess.Popen([*PROGRAM, "--version"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*PROGRAM, arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("redirected", "code", "words"),
+    [
+        (">&-", 2, "Standard output is closed."),
+        (">/dev/full", 1, "Standard output cannot be written: No space left on device."),
+        ("<&- 2>&-", 0, ""),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_clear_error(redirected: str, code: int, words: str) -> None:
+    command = f"{shlex.join(PROGRAM)} recipes {redirected}"
+    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_device_is_refused_with_exit_code_3() -> None:
     done = fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X")
-    assert done.returncode == 3
-    assert "no block device" in done.stderr
+    assert (done.returncode, "no block device" in done.stderr) == (3, True)
 
 
 def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fswizard.session.planning.find", lambda program: None if program == "fio" else program)
     done = fswizard("run", "quick")
     assert done.returncode == 4
-    assert "fio is not installed" in done.stderr
-    assert "fswizard doctor" in done.stderr
+    assert all(words in done.stderr for words in ("fio is not installed", "fswizard doctor"))
     assert "Traceback" not in done.stderr
 
 
 def test_an_image_that_would_fill_the_disk_is_refused() -> None:
     with use(ModelHost(free_bytes=2 << 30)):
         done = fswizard("run", "quick", "--target", "image:2G@/var/tmp")
+    assert (done.returncode, "must stay free" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "subcommand", ["drives", "smr", "recipes", "plan", "run", "report", "history", "doctor", "clean"]
+)
+def test_help_is_data_and_says_what_there_is(subcommand: str) -> None:
+    done = fswizard(subcommand, "--help")
+    assert (done.returncode, "Usage" in done.stdout) == (0, True)
+    assert "--json" in done.stdout or subcommand not in ("drives", "smr")
+
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
+SHINGLED, CONVENTIONAL = RECORDED / "WDC_WD40EFAX-68JH4N1.txt", RECORDED / "TOSHIBA_HDWD120.txt"
+
+
+def test_names_files_and_standard_input_in_one_call() -> None:
+    done = fswizard("smr", "--json", "WD80EFAX", str(SHINGLED), "-", stdin=SHINGLED.read_bytes())
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(done.stdout)
+    assert [item["verdict"] for item in documents] == ["cmr", "drive-managed", "drive-managed"]
+    assert [item["source"] for item in documents] == ["WD80EFAX", str(SHINGLED), "-"]
+    for item in documents:
+        assert set(item) == {"source", "model", "verdict", "confidence", "evidence", "advice"}
+        assert all(set(piece) == {"code", "says", "strength", "text"} for piece in item["evidence"])
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:
+    done = fswizard("smr", "--json", str(tmp_path / "absent.txt"), str(tmp_path), str(SHINGLED))
     assert done.returncode == 2
-    assert "must stay free" in done.stderr
+    assert "absent.txt" in done.stderr
+    assert "Is a directory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [item["verdict"] for item in json.loads(done.stdout)] == ["drive-managed"]
 
 
-def test_without_a_terminal_the_wizard_says_what_to_do_instead() -> None:
-    done = fswizard()
-    assert done.returncode == 2
-    assert "fswizard run quick" in done.stderr
+def test_a_file_that_is_something_else_is_unknown_and_said_so(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_bytes(b"\x1b[2J nothing about disks \xff")
+    done = fswizard("smr", "--json", str(other))
+    assert json.loads(done.stdout)[0]["verdict"] == "unknown"
+    assert "not output of smartctl" in done.stderr
 
 
-def test_version_and_help_are_data() -> None:
-    assert fswizard("--version").stdout.startswith("fswizard 0.")
-    for subcommand in ("drives", "smr", "recipes", "plan", "run", "report", "history", "doctor", "clean"):
-        done = fswizard(subcommand, "--help")
-        assert done.returncode == 0
-        assert "Usage" in done.stdout
+def test_for_people_it_fits_the_screen_and_keeps_addresses_whole() -> None:
+    done = fswizard("smr", "ST8000AS0002", str(SHINGLED))
+    assert "shingled, drive-managed (strong evidence)" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines() if "/" not in line) <= 80
+    assert "https://www.usenix.org/conference/fast15/technical-sessions/presentation/aghayev" in done.stdout
+
+
+def test_many_files_are_told_in_their_order(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.txt" for number in range(100)]
+    for number, file in enumerate(files):
+        file.write_bytes((SHINGLED if number % 2 else CONVENTIONAL).read_bytes())
+    documents = json.loads(fswizard("smr", "--json", *map(str, files)).stdout)
+    assert [item["source"] for item in documents] == list(map(str, files))
+    assert [item["verdict"] for item in documents] == ["cmr", "drive-managed"] * 50
+
+
+def test_every_disk_in_a_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "all.txt"
+    file.write_bytes(SHINGLED.read_bytes() + CONVENTIONAL.read_bytes())
+    told = [(item["source"], item["verdict"]) for item in json.loads(fswizard("smr", "--json", str(file)).stdout)]
+    assert told == [(str(file), "drive-managed"), (f"{file} (2)", "cmr")]
+
+
+def test_the_probe_refuses_what_would_tell_nothing_or_cost_data(tmp_path: Path) -> None:
+    for target, words in ((str(tmp_path / "absent"), "cannot be used"), ("/dev/null", "neither a directory")):
+        done = fswizard("smr", "--probe", target)
+        assert done.returncode in (2, 3), done.stderr
+        assert "Traceback" not in done.stderr
+        assert words in done.stderr or "lies on no disk" in done.stderr
+    soon = fswizard("smr", "--probe", str(tmp_path), "--time", "soon")
+    assert soon.returncode == 2
+    assert "'soon' is not a duration" in soon.stderr
+
+
+def test_drives_are_listed_as_json_and_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = inventory(machine("laptop", tmp_path))
+    monkeypatch.setattr(drives, "inventory", lambda: found)
+    monkeypatch.setattr(drives, "details_each", lambda drives, **_: iter(drives))
+    done = fswizard("drives", "--json")
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(done.stdout)
+    assert [drive["name"] for drive in documents] == ["nvme0n1", "mmcblk0", "zram0"]
+    for drive in documents:
+        assert {"verdict", "confidence", "evidence", "advice"} == set(drive["smr"])
+    listing = fswizard("drives")
+    assert listing.returncode == 0
+    assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe (nvme)" in listing.stdout
+
+
+RESULT = make_findings().result
+
+
+@pytest.fixture
+def newest(state: Path) -> Path:
+    path = results.new_path(RESULT.plan)
+    results.write_result(path, RESULT, judge(RESULT))
+    return path
+
+
+def test_without_a_name_the_newest_result_is_shown_and_it_is_named_by_its_file_or_a_part_of_it(newest: Path) -> None:
+    done = fswizard("report")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == report.render(conclude(RESULT), "text")
+    assert fswizard("report", str(newest)).stdout == fswizard("report", "ST8000AS0002").stdout == done.stdout
+
+
+def test_the_json_document_of_a_real_judgement_keeps_to_its_schema(newest: Path) -> None:
+    schema = json.loads(Path(report.__file__).with_name("result.schema.json").read_text("utf-8"))
+    jsonschema.validate(document(), schema)
+    compared = [ratio for ratio in document()["ratios"] if ratio["verdict"] != "failed"]
+    assert all(ratio["low"] <= ratio["ratio"] <= ratio["high"] for ratio in compared)
+    assert compared
+
+
+def test_a_files_ending_chooses_the_format_and_nothing_is_overwritten(newest: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert fswizard("report", "--output", str(page)).returncode == 0
+    written = page.read_text("utf-8")
+    assert written.startswith("<!DOCTYPE html>")
+    again = fswizard("report", "--output", str(page), "--format", "text")
+    assert (again.returncode, page.read_text("utf-8")) == (2, written)
+    assert "exists already" in again.stderr
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fswizard("report", "--format", "json", *arguments).stdout)
+    return found
+
+
+def test_other_weights_and_needs_rank_anew(newest: Path) -> None:
+    deleting = document("--weights", "large-files=0, random-append=0")
+    overall = {ratio["candidate"]: ratio["ratio"] for ratio in deleting["overall"]}
+    assert document()["advice"]["choice"] == ["xfs"]
+    assert overall["xfs"] == pytest.approx(1.25 / 1.76, rel=1e-3)
+    assert "xfs" not in deleting["advice"]["choice"]
+    assert document("--need", "checksums")["advice"]["choice"] == ["btrfs:noatime"]
+
+
+def test_names_are_left_out_unless_asked_for(newest: Path) -> None:
+    assert "annes-box" not in json.dumps(document())
+    assert "annes-box" in json.dumps(document("--identify"))
+
+
+def test_a_terminal_without_unicode_gets_ascii(newest: Path) -> None:
+    done = fswizard("report", encoding="ascii")
+    assert done.stdout.isascii()
+    assert "+ faster" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--format", "docx"), "no format 'docx'"),
+        (("nothing-like-it",), "no result 'nothing-like-it'"),
+        (("/nowhere.jsonl",), "cannot be read"),
+        (("--weights", "speed=2"), "no workload speed"),
+        (("--output", "/nowhere/a.txt"), "/nowhere/a.txt cannot be written"),
+    ],
+)
+def test_wrong_choices_get_one_clear_message(newest: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = fswizard("report", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_cut_of_a_result_still_gives_a_report(newest: Path, tmp_path: Path) -> None:
+    data = newest.read_bytes()
+    header = data.index(b"\n", data.index(b"\n") + 1) + 1
+    cut = tmp_path / "cut.jsonl"
+    for place in random.Random(8).sample(range(header, len(data)), 200):
+        cut.write_bytes(data[:place])
+        findings = conclude(results.load(cut))
+        assert findings.advice.headline in " ".join(report.render(findings, "text").split())
+
+
+def test_the_history_lists_what_there_is_with_who_was_ahead(newest: Path) -> None:
+    lines = fswizard("history").stdout.splitlines()
+    assert lines[0] == newest.stem
+    assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[1]
+    assert lines[-1] == "    xfs ahead; 3 rounds, 7 min"
+    (entry,) = json.loads(fswizard("history", "--json").stdout)
+    assert (entry["path"], entry["leaders"], entry["rounds"]) == (str(newest), ["xfs"], 3)
+
+
+def test_nobody_is_ahead_who_was_measured_alone(state: Path) -> None:
+    plan = replace(RESULT.plan, candidates=RESULT.plan.candidates[:1])
+    names = {candidate.name for candidate in plan.candidates}
+    samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
+    alone = replace(RESULT, plan=plan, samples=samples, failures=())
+    results.write_result(results.new_path(plan), alone, judge(alone))
+    last = fswizard("history").stdout.splitlines()[-1]
+    assert last.startswith("    ext4 measured, beside no other; 3 rounds")
+    assert "ahead" not in last
+
+
+def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path) -> None:
+    assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
+    done = fswizard("history", "WD40")
+    assert (done.stdout, done.stderr) == ("", "There is no such result.\n")

@@ -16,24 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fswizard.errors import FswizardError, RunFailed, UsageError
-from fswizard.model.events import (
-    DoubtRaised,
-    Event,
-    RatioUpdated,
-    RoundDiscarded,
-    RunEnded,
-    RunStarted,
-    SampleTaken,
-    SeriesRecorded,
-    Step,
-    StepFailed,
-    StepStarted,
-)
+from fswizard.model import events
+from fswizard.model.events import Event, RunStarted, SampleTaken, Step
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
 from fswizard.results.reading import MAXIMUM_BYTES
+from fswizard.system.files import read_file
 from tests.builders import make_drive, make_plan, make_result
 
 FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
@@ -59,18 +49,18 @@ SERIES = (
 def events_of(result: Result) -> Iterator[Event]:
     step = Step(1, "workload", "writing")
     yield RunStarted(0.0, result.plan, result.environment)
-    yield StepStarted(0.5, step)
+    yield events.StepStarted(0.5, step)
     for number, sample in enumerate(result.samples, 1):
         yield SampleTaken(float(number), sample)
     for course in result.throughput_series:
-        yield SeriesRecorded(15.0, course)
+        yield events.SeriesRecorded(15.0, course)
     for failure in result.failures:
-        yield StepFailed(20.0, step, failure)
+        yield events.StepFailed(20.0, step, failure)
     for doubt in result.doubts:
-        yield DoubtRaised(21.0, doubt)
-    yield RoundDiscarded(22.0, 3, "The machine was suspended.")
-    yield RatioUpdated(23.0, Judgement(leaders=("xfs",), rounds=3))
-    yield RunEnded(result.elapsed_s, "finished", "Every verdict is settled.")
+        yield events.DoubtRaised(21.0, doubt)
+    yield events.RoundDiscarded(22.0, 3, "The machine was suspended.")
+    yield events.RatioUpdated(23.0, Judgement(leaders=("xfs",), rounds=3))
+    yield events.RunEnded(result.elapsed_s, "finished", "Every verdict is settled.")
 
 
 @pytest.fixture
@@ -82,17 +72,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return tmp_path / "fswizard"
-
-
-def test_a_run_comes_back_as_it_was_written(file: Path) -> None:
+def test_a_run_comes_back_as_it_was_written_event_by_event_or_at_once(file: Path, tmp_path: Path) -> None:
     assert load(file) == RESULT
-
-
-def test_a_whole_result_can_be_written_at_once(tmp_path: Path) -> None:
     write_result(tmp_path / "r", RESULT)
     assert load(tmp_path / "r") == RESULT
 
@@ -103,10 +84,6 @@ def test_a_line_can_be_read_as_soon_as_it_is_written(tmp_path: Path) -> None:
     writer.write(SampleTaken(7.5, RESULT.samples[0]))
     unfinished = load(tmp_path / "r")
     assert (unfinished.samples, unfinished.outcome, unfinished.elapsed_s) == (RESULT.samples[:1], "killed", 7.5)
-
-
-def test_a_result_is_for_its_owner_alone(file: Path) -> None:
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: Path) -> None:
@@ -127,22 +104,24 @@ def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: P
         assert result.plan == RESULT.plan
 
 
-def test_zeros_that_a_power_cut_left_at_the_end_are_passed_over(file: Path) -> None:
-    file.write_bytes(file.read_bytes() + bytes(4096))
+@pytest.mark.parametrize("end", [bytes(4096), b'{"type": "FutureThing", "at_s": 1.0}\n'])
+def test_zeros_that_a_power_cut_left_at_the_end_and_lines_of_unknown_kinds_are_passed_over(
+    file: Path, end: bytes
+) -> None:
+    file.write_bytes(file.read_bytes() + end)
     assert load(file) == RESULT
 
 
-def test_an_existing_file_is_never_overwritten(file: Path) -> None:
+def test_a_result_is_for_its_owner_alone_and_never_overwritten_and_a_link_is_not_followed(
+    file: Path, tmp_path: Path
+) -> None:
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     before = file.read_bytes()
-    with pytest.raises(UsageError, match="exists already"):
-        ResultWriter(file)
-    assert file.read_bytes() == before
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="exists already"):
-        ResultWriter(tmp_path / "link")
+    for path in (file, tmp_path / "link"):
+        with pytest.raises(UsageError, match="exists already"):
+            ResultWriter(path)
+    assert file.read_bytes() == before
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -218,29 +197,22 @@ def test_a_whole_number_and_a_new_field_do_not_matter(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "reason"),
+    ("number", "old", "new", "reason"),
     [
-        (b'"baseline": "ext4"', b'"baseline": "zfs"', "'zfs' is not among the candidates"),
-        (b'"name": "xfs"', b'"name": "ext4"', "twice"),
-        (b'"baseline"', b'"base"', "missing required field .baseline"),
-        (b'"engine": "fio"', b'"engine": []', "engine: Expected .str."),
-        (b'"job": {', b'"job": [], "jobs": {', "workloads.0..job: FioJob: Expected .object."),
+        (1, b'"schema": 1', b'"schema": 2', "schema 2"),
+        (2, b'"baseline": "ext4"', b'"baseline": "zfs"', "'zfs' is not among the candidates"),
+        (2, b'"name": "xfs"', b'"name": "ext4"', "twice"),
+        (2, b'"baseline"', b'"base"', "missing required field .baseline"),
+        (2, b'"engine": "fio"', b'"engine": []', "engine: Expected .str."),
+        (2, b'"job": {', b'"job": [], "jobs": {', "workloads.0..job: FioJob: Expected .object."),
     ],
 )
-def test_a_plan_that_does_not_fit_together_is_refused(file: Path, old: bytes, new: bytes, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        load(replaced(file, 2, old, new))
-
-
-def test_a_file_of_a_newer_program_is_refused_by_its_schema(file: Path) -> None:
-    with pytest.raises(UsageError, match="schema 2") as caught:
-        load(replaced(file, 1, b'"schema": 1', b'"schema": 2'))
-    assert "update" in caught.value.hint
-
-
-def test_lines_of_unknown_kinds_are_passed_over(file: Path) -> None:
-    file.write_bytes(file.read_bytes() + b'{"type": "FutureThing", "at_s": 1.0}\n')
-    assert load(file) == RESULT
+def test_a_file_of_a_newer_program_and_a_plan_that_does_not_fit_together_are_refused(
+    file: Path, number: int, old: bytes, new: bytes, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason) as caught:
+        load(replaced(file, number, old, new))
+    assert ("update" in caught.value.hint) == (number == 1)
 
 
 def test_text_in_a_file_becomes_harmless(file: Path) -> None:
@@ -250,8 +222,8 @@ def test_text_in_a_file_becomes_harmless(file: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
-    with (tmp_path / "large").open("wb") as large:
-        large.truncate(MAXIMUM_BYTES + 1)
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", MAXIMUM_BYTES + 1)
     with pytest.raises(UsageError, match="over 20 MB; no such file is that long"):
         load(tmp_path / "large")
 
@@ -271,6 +243,13 @@ def test_the_largest_run_writes_a_file_that_can_be_read(tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"cannot be read|is not a file"):
         load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "absent", "x\0", ".", "pipe"])
+def test_a_name_that_leads_to_no_file_is_told_and_a_named_pipe_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match=r"is not a file" if name == "pipe" else r"cannot be read"):
+        read_file(tmp_path / name, 100)
 
 
 @settings(deadline=None)
