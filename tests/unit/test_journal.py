@@ -27,20 +27,34 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def test_a_run_that_ends_leaves_nothing(tmp_path: Path) -> None:
+def the_entry() -> Path:
+    (entry,) = (state_directory() / "unfinished").iterdir()
+    return entry
+
+
+def the_leftover() -> Leftover:
+    (leftover,) = leftovers()
+    return leftover
+
+
+def identity_of(made: Path) -> Identity:
+    identity = the_leftover().identities[made]
+    assert identity
+    return identity
+
+
+def gone(made: Path) -> tuple[str]:
+    return (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+
+
+def test_a_run_is_no_leftover_while_it_lives_and_leaves_nothing_when_it_ends(tmp_path: Path) -> None:
     journal = Journal(None)
     made = journal.make_directory(tmp_path)
     (made / "image").write_bytes(b"x" * 5000)
+    assert leftovers() == ()
     journal.close()
     assert not made.exists()
     assert list((state_directory() / "unfinished").iterdir()) == []
-
-
-def test_the_directory_of_a_living_run_is_no_leftover(tmp_path: Path) -> None:
-    journal = Journal(None)
-    journal.make_directory(tmp_path)
-    assert leftovers() == ()
-    journal.close()
 
 
 def _die(journal: Journal) -> None:
@@ -75,7 +89,7 @@ def _killed_run(tmp_path: Path) -> Path:
 def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     made = _killed_run(tmp_path)
     assert made.is_dir()
-    (leftover,) = leftovers()
+    leftover = the_leftover()
     assert leftover.directories == leftover.present == (made,)
     assert leftover.result == tmp_path / "result.jsonl"
     assert leftover.size_bytes >= 100_000
@@ -84,29 +98,24 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     assert leftovers() == ()
 
 
-def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("link", "why"), [(True, "something else has its name now"), (False, "is not what the run made")]
+)
+def test_a_link_and_another_directory_in_place_of_the_directory_are_left_alone(
+    link: bool, why: str, tmp_path: Path
+) -> None:
     made = _left_behind(tmp_path)
-    precious = tmp_path / "precious"
+    made.rename(tmp_path / "elsewhere")
+    precious = tmp_path / "precious" if link else made
     precious.mkdir()
     (precious / "file").write_text("mine")
-    made.rename(tmp_path / "elsewhere")
-    made.symlink_to(precious)
-    with pytest.raises(RunFailed, match="something else has its name now"):
-        clean(leftovers()[0])
-    assert leftovers()[0].present == ()
+    if link:
+        made.symlink_to(precious)
+    with pytest.raises(RunFailed, match=why) as raised:
+        clean(the_leftover())
+    assert raised.value.hint == f"Move it away, then clean up again. To forget it, delete {the_entry()}."
+    assert the_leftover().present == ()
     assert (precious / "file").read_text() == "mine"
-
-
-def test_another_directory_of_the_same_name_is_left_alone(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
-    made.rename(tmp_path / "elsewhere")
-    made.mkdir()
-    (made / "file").write_text("mine")
-    with pytest.raises(RunFailed, match="is not what the run made") as raised:
-        clean(leftovers()[0])
-    (entry,) = (state_directory() / "unfinished").iterdir()
-    assert raised.value.hint == f"Move it away, then clean up again. To forget it, delete {entry}."
-    assert (made / "file").read_text() == "mine"
 
 
 def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path) -> None:
@@ -117,102 +126,94 @@ def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path
     second.write_text("mine")
     third.rmdir()
     with pytest.raises(RunFailed, match=f"{second} is not what .*{third} is gone"):
-        clean(leftovers()[0])
+        clean(the_leftover())
     assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [second.name]
-    assert leftovers()[0].directories == (second,)
+    assert the_leftover().directories == (second,)
     second.unlink()
-    assert clean(leftovers()[0]) == (f"{second} is gone. If you moved it elsewhere, delete it there.",)
+    assert clean(the_leftover()) == gone(second)
     assert leftovers() == ()
 
 
 def test_what_was_renamed_is_told_by_its_new_name_and_left_alone(tmp_path: Path) -> None:
     made = _left_behind(tmp_path)
     made.rename(tmp_path / "photos")
-    assert clean(leftovers()[0]) == (
-        f"{made} seems to be called photos now, and was left alone. If so, delete it yourself.",
-    )
+    (told,) = clean(the_leftover())
+    assert told == f"{made} seems to be called photos now, and was left alone. If so, delete it yourself."
     assert (tmp_path / "photos/image").exists()
     assert leftovers() == ()
 
 
 def test_a_new_directory_that_got_the_inode_is_not_taken_for_it(tmp_path: Path) -> None:
     made = _left_behind(tmp_path)
-    (leftover,) = leftovers()
-    identity = leftover.identities[made]
-    assert identity
     shutil.rmtree(made)
     (tmp_path / "photos").mkdir()
-    reused = replace(leftover, identities={made: identity._replace(inode=(tmp_path / "photos").stat().st_ino)})
-    assert clean(reused) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+    identity = identity_of(made)._replace(inode=(tmp_path / "photos").stat().st_ino)
+    assert clean(replace(the_leftover(), identities={made: identity})) == gone(made)
 
 
-def test_what_was_removed_by_hand_is_told_and_forgotten(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
-    (made / "image").unlink()
-    made.rmdir()
-    assert clean(leftovers()[0]) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
-    assert leftovers() == ()
-
-
-def test_with_the_directory_above_it_is_gone_as_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize("above", [False, True])
+def test_what_was_removed_by_hand_with_the_directory_above_or_without_is_told_and_forgotten(
+    above: bool, tmp_path: Path
+) -> None:
     (tmp_path / "above").mkdir()
     made = _left_behind(tmp_path / "above")
-    shutil.rmtree(tmp_path / "above")
-    assert clean(leftovers()[0]) == (f"{made} is gone. If you moved it elsewhere, delete it there.",)
+    shutil.rmtree(made.parent if above else made)
+    assert clean(the_leftover()) == gone(made)
+    assert leftovers() == ()
 
 
 def test_what_may_be_on_a_disk_that_is_not_mounted_stays_written_down(tmp_path: Path) -> None:
     """The number of the device is another one; in memory nothing outlives a restart."""
     made = _left_behind(tmp_path)
-    (leftover,) = leftovers()
-    identity = leftover.identities[made]
-    assert identity
+    identity = identity_of(made)
     made.rename(made.with_name("away"))
-    elsewhere = replace(leftover, identities={made: identity._replace(device=identity.device + 1, kind="ext4")})
+    moved = {made: identity._replace(device=identity.device + 1, kind="ext4")}
+    elsewhere = replace(the_leftover(), identities=moved)
     with pytest.raises(RunFailed, match=f"The disk with {made} is not mounted") as raised:
         clean(elsewhere)
     assert "Mount it where it was" in raised.value.hint
-    assert leftovers()[0].directories == (made,)
+    assert the_leftover().directories == (made,)
     made.with_name("away").rename(made)
     assert clean(elsewhere) == (), "once it is back; a device's number is no lasting one"
     assert not made.exists()
 
 
-def test_after_a_restart_nothing_is_looked_for_in_memory(tmp_path: Path) -> None:
-    with (
-        pytest.raises(NotRemoved, match="is gone"),
-        own_directory.removing(tmp_path / "fswizard-1", Identity(-1, 1, "tmpfs")),
-    ):
+@pytest.mark.parametrize(
+    ("name", "identity", "why"),
+    [
+        ("fswizard-1", Identity(-1, 1, "tmpfs"), "is gone"),
+        (f"fswizard-{'x' * 300}", None, "cannot be opened: File name too long"),
+    ],
+)
+def test_after_a_restart_nothing_is_looked_for_in_memory_and_what_cannot_be_looked_at_is_named(
+    name: str, identity: Identity | None, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(NotRemoved, match=why), own_directory.removing(tmp_path / name, identity):
         pass
 
 
 @pytest.mark.parametrize("kind", ["vfat", "exfat", "fuse.sshfs", "overlay"])
 def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind: str) -> None:
     made = _left_behind(tmp_path)
-    (leftover,) = leftovers()
-    assert clean(replace(leftover, identities={made: Identity(0, 0, kind)})) == ()
+    assert clean(replace(the_leftover(), identities={made: Identity(0, 0, kind)})) == ()
     assert not made.exists()
 
 
 def test_entries_of_earlier_versions_are_still_read(tmp_path: Path) -> None:
     made = _left_behind(tmp_path)
-    (entry,) = (state_directory() / "unfinished").iterdir()
-    entry.write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
-    (leftover,) = leftovers()
-    assert leftover.present == (made,)
-    assert clean(leftover) == ()
+    the_entry().write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
+    assert the_leftover().present == (made,)
+    assert clean(the_leftover()) == ()
     assert not made.exists() and leftovers() == ()
 
 
 def test_a_directory_that_is_not_needed_any_more_is_forgotten(tmp_path: Path) -> None:
     journal = Journal(None)
-    made = journal.make_directory(tmp_path)
-    kept = journal.make_directory(tmp_path)
+    made, kept = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
     asyncio.run(journal.remove_directory(made))
     _die(journal)
-    (leftover,) = leftovers()
-    assert leftover.directories == (kept,)
-    assert clean(leftover) == (), "not a word about the first one"
+    assert the_leftover().directories == (kept,)
+    assert clean(the_leftover()) == (), "not a word about the first one"
 
 
 def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) -> None:
@@ -222,42 +223,45 @@ def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) 
     made.write_text("mine")
     asyncio.run(journal.remove_directory(made))
     journal.close()
-    assert leftovers()[0].directories == (made,)
+    assert the_leftover().directories == (made,)
     made.unlink()
     moved.rename(made)
-    assert clean(leftovers()[0]) == ()
+    assert clean(the_leftover()) == ()
     assert not made.exists() and not other.exists()
 
 
-def test_a_disk_that_does_not_answer_is_named_and_tried_no_further(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("emptying", "why"),
+    [
+        (("sleep", "60"), "could not be removed: sleep did not answer within 0.1 s"),
+        (("true",), "could not be removed whole: Directory not empty"),
+    ],
+)
+def test_a_disk_that_does_not_answer_and_what_cannot_be_emptied_are_named_and_tried_no_further(
+    emptying: tuple[str, ...], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = _left_behind(tmp_path)
-    monkeypatch.setattr(journal_module, "EMPTY", ("sleep", "60"))
-    monkeypatch.setattr(timeouts, "LIMIT_S", 0.1)
-    with pytest.raises(RunFailed, match=f"{made} could not be removed: sleep did not answer within 0.1 s"):
-        clean(leftovers()[0])
-    assert leftovers()[0].present == (made,)
+    monkeypatch.setattr(journal_module, "EMPTY", emptying)
+    monkeypatch.setattr(timeouts, "LIMIT_S", 0.1 if emptying[0] == "sleep" else timeouts.LIMIT_S)
+    with pytest.raises(RunFailed, match=f"{made} {why}"):
+        clean(the_leftover())
+    assert the_leftover().present == the_leftover().directories == (made,)
 
 
 def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
-    precious = tmp_path / "documents"
+    made, precious = _left_behind(tmp_path), tmp_path / "documents"
     precious.mkdir()
-    (entry,) = (state_directory() / "unfinished").iterdir()
-    entry.write_text(json.dumps({"directories": [str(precious)], "result": ""}))
+    the_entry().write_text(json.dumps({"directories": [str(precious)], "result": ""}))
     with pytest.raises(RunFailed):
-        clean(leftovers()[0])
-    assert precious.is_dir()
-    assert made.is_dir()
+        clean(the_leftover())
+    assert precious.is_dir() and made.is_dir()
 
 
 def test_a_journal_cut_off_by_power_loss_is_cleaned_away() -> None:
     folder = state_directory() / "unfinished"
     folder.mkdir(parents=True)
     (folder / "run-x.json").write_text('{"direct')
-    (leftover,) = leftovers()
-    clean(leftover)
+    clean(the_leftover())
     assert leftovers() == ()
 
 
@@ -271,10 +275,8 @@ def test_a_directory_that_cannot_be_made_is_one_clear_error() -> None:
 def test_entries_are_on_disk_before_the_directory_is(tmp_path: Path) -> None:
     journal = Journal(None)
     made = journal.make_directory(tmp_path)
-    (entry,) = (state_directory() / "unfinished").iterdir()
-    status = made.stat()
-    kind = filesystem_type(str(tmp_path))
-    assert json.loads(entry.read_text())["directories"] == {str(made): [status.st_dev, status.st_ino, kind]}
+    told = [made.stat().st_dev, made.stat().st_ino, filesystem_type(str(tmp_path))]
+    assert json.loads(the_entry().read_text())["directories"] == {str(made): told}
     journal.close()
 
 
@@ -283,7 +285,7 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
 ) -> None:
     journal = Journal(None)
     journal.note_pool("fswizard-0123456789abcdef")
-    (entry,) = (state_directory() / "unfinished").iterdir()
+    entry = the_entry()
     pools = tuple(json.loads(entry.read_text())["pools"])
     assert pools == ("fswizard-0123456789abcdef",)
     journal.close()
@@ -296,8 +298,7 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
 
 def test_a_run_that_came_alive_after_it_was_listed_is_not_cleaned_away(tmp_path: Path) -> None:
     journal = Journal(None)
-    made = journal.make_directory(tmp_path)
-    (entry,) = (state_directory() / "unfinished").iterdir()
+    made, entry = journal.make_directory(tmp_path), the_entry()
     clean(Leftover(entry, (made,), None))
     assert made.is_dir() and entry.exists()
     journal.close()
@@ -312,22 +313,6 @@ def test_a_state_directory_that_cannot_be_written_is_one_clear_error(
     with pytest.raises(UsageError, match="cannot be written: Not a directory"):
         Journal(None)
     assert leftovers() == ()
-
-
-def test_what_cannot_be_emptied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = _left_behind(tmp_path)
-    monkeypatch.setattr(journal_module, "EMPTY", ("true",))
-    with pytest.raises(RunFailed, match=f"{made} could not be removed whole: Directory not empty"):
-        clean(leftovers()[0])
-    assert leftovers()[0].directories == (made,)
-
-
-def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
-    with (
-        pytest.raises(NotRemoved, match="cannot be opened: File name too long"),
-        own_directory.removing(tmp_path / f"fswizard-{'x' * 300}", None),
-    ):
-        pass
 
 
 def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
@@ -348,14 +333,14 @@ def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
 def test_clean_says_what_it_removed_what_is_gone_and_what_is_in_the_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    removed, gone, taken = (_left_behind(tmp_path) for _ in range(3))
-    shutil.rmtree(gone)
+    removed, lost, taken = (_left_behind(tmp_path) for _ in range(3))
+    shutil.rmtree(lost)
     taken.rename(tmp_path / "elsewhere")
     taken.mkdir()
     _, code = Fswizard.run(["fswizard", "clean"], exit=False)
     said = capsys.readouterr()
     assert code == ExitCode.RUN_FAILED
     assert said.out.startswith(f"removed {removed} (") and said.out.count("removed") == 1
-    assert f"{gone} is gone." in said.err
+    assert f"{lost} is gone." in said.err
     assert f"fswizard: {taken} is not what the run made" in said.err
     assert "\n  Move it away, then clean up again." in said.err
