@@ -1,24 +1,34 @@
-"""What zpool says is read rightly, and only pools of our own are ever destroyed."""
+"""Arrays and pools are made as listed and no otherwise, and only those of our own are ever stopped or destroyed."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
-from fswizard.privileged import commands, grammar, pools, programs, rights
+from fswizard.privileged import commands, grammar, groups, pools, programs, rights
 from fswizard.privileged.identity import User
-from fswizard.privileged.jobs import Jobs
-from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.names import NAME as NAME_OF_A_RUN
+from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.verbs import Verbs
 from fswizard.privileged.volumes import Volume
 from tests.fakes.machine import make_program
 
 NAME = "fswizard-0123456789abcdef"
+OTHER = "fswizard-fedcba9876543210"
+PATHS = ("/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd")
+MDADM = """
+echo "$*" >> {root}/log
+case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
+case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_NAME={name}\\nMD_UUID={uuid}\\n' ;; esac
+"""
 DAMAGED = """\
   pool: fswizard-eafb8e3cdd577281
  state: ONLINE
@@ -58,19 +68,193 @@ esac
 ZFS = 'echo "zfs $*" >> {root}/log; echo "{mark}"'
 
 
+class Root:
+    """What root finds: programs that note what they are told, and arrays of md in /sys/block."""
+
+    def __init__(self, place: Path, patch: pytest.MonkeyPatch) -> None:
+        self.place, self._patch = place, patch
+        patch.setattr(programs, "find", self.find)
+
+    def find(self, name: str) -> str:
+        if not (self.place / "bin" / name).exists():
+            raise Refusal("missing", f"{name} is not installed")
+        return str(self.place / "bin" / name)
+
+    def install(self, **scripts: str) -> None:
+        for name, script in scripts.items():
+            make_program(self.place / "bin", name, script)
+
+    def array(self, name: str = f"box:{NAME}", uuid: str = "") -> Path:
+        self.install(mdadm=MDADM.format(root=self.place, name=name, uuid=uuid or groups.uuid_of(NAME)))
+        return blocks(self.place, md126=("sdy", "sdz"))
+
+    def pool(self, mark: str = NAME, device: str = f"/dev/{NAME}/disk") -> None:
+        """OpenZFS's module has two pools imported, one of them called as ours are."""
+        zpool = ZPOOL.format(root=self.place, name=NAME, device=device)
+        self.install(zpool=zpool, zfs=ZFS.format(root=self.place, mark=mark))
+        self._patch.setattr(pools, "MODULE", self.find("zpool"))
+
+    def told(self, *words: str) -> list[str]:
+        """Orders with one of these words; without any, all but questions."""
+        log = self.place / "log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [line for line in lines if ({*line.split()} & {*words} if words else "--detail" not in line)]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Root:
+    return Root(tmp_path, monkeypatch)
+
+
+def create(*, degraded: bool = False, **given: Any) -> str:
+    usual = {"level": "5", "chunk_kib": 64, "bitmap": "none", "paths": PATHS, "name": NAME}
+    name, level, chunk_kib, bitmap, paths = ({**usual, **given}[key] for key in ("name", *list(usual)[:4]))
+    return " ".join(groups.array_command(name, level, chunk_kib, bitmap, paths, degraded=degraded))
+
+
+def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
+    assert create() == (
+        f"mdadm --create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
+        f"--uuid={groups.uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
+    )
+    assert create(degraded=True).endswith("--bitmap=none /dev/sda /dev/sdb /dev/sdc missing")
+    assert "--chunk" not in create(level="1", chunk_kib=0, bitmap="internal", paths=PATHS[:2])
+    assert groups.uuid_of(NAME) != groups.uuid_of(OTHER)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"level": "0"}, {"level": "5 --force"}, {"level": ""}, {"chunk_kib": 0}, {"chunk_kib": 3}, {"chunk_kib": 4096},
+        {"bitmap": "/etc/passwd"}, {"bitmap": "internal --force"}, {"paths": PATHS[:2]},
+        {"level": "6", "paths": PATHS[:3]}, {"level": "10", "paths": PATHS[:3]}, {"level": "1", "chunk_kib": 64},
+        {"level": "1", "chunk_kib": 0, "paths": PATHS[:1]}, {"name": "archive"}, {"name": f"{NAME}0"},
+        {"name": "../../etc"}, {"name": ""},
+    ],
+)  # fmt: skip
+def test_what_is_not_on_the_list_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(Refusal):
+        create(**wrong)
+
+
+def blocks(root: Path, **members: tuple[str, ...]) -> Path:
+    """/sys/block of a machine with arrays of such members."""
+    for array, names in members.items():
+        for name in names:
+            (root / "block" / array / "slaves" / name).mkdir(parents=True)
+    (root / "block").mkdir(exist_ok=True)
+    return root / "block"
+
+
+def test_an_array_is_found_by_its_members_and_left_alone_with_one_of_somebody_elses(tmp_path: Path) -> None:
+    found = blocks(tmp_path, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"), md5=("loop5", "sdx"))
+    assert groups.find_array(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
+    assert groups.find_array(["loop7"], found) == ""
+    with pytest.raises(Refusal, match="members that are not this run's"):
+        groups.find_array(["loop5", "loop6"], found)
+
+
+@pytest.mark.parametrize("name", [NAME, f"box:{NAME}"])
+def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(name: str, root: Root) -> None:
+    groups.reclaim_array(NAME, root.array(name))
+    assert root.told() == [
+        "--stop --config=none /dev/md126",
+        "--zero-superblock --config=none /dev/sdy",
+        "--zero-superblock --config=none /dev/sdz",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "how"),
+    [
+        (NAME, {"uuid": "00000000:00000000:00000000:00000000"}),
+        ("archive", {"name": "archive"}),
+        (f"{NAME} --scan", {}),
+        ("", {}),
+    ],
+)
+def test_an_array_that_may_be_anothers_is_not_stopped(asked: str, how: dict[str, str], root: Root) -> None:
+    found = root.array(**how)
+    with pytest.raises(Refusal):
+        groups.reclaim_array(asked, found)
+    assert root.told() == []
+
+
+@pytest.mark.parametrize("name", ["box:archive", OTHER, ""])
+def test_arrays_of_other_names_are_passed_over(name: str, root: Root) -> None:
+    groups.reclaim_array(NAME, root.array(name))
+    assert root.told() == []
+
+
+@pytest.mark.usefixtures("root")
+def test_without_arrays_mdadm_is_not_even_asked(tmp_path: Path) -> None:
+    groups.reclaim_array(NAME, blocks(tmp_path))
+
+
+def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:
+    members = tuple(LoopDevice(-1, f"loop{number}", True, Image(-1, 0)) for number in range(3))
+    whole = groups.Group(members, spread=True)
+    assert whole.mount_options == ("device=/dev/loop1", "device=/dev/loop2")
+    assert whole.sources == ("/dev/loop0", "/dev/loop1", "/dev/loop2")
+    degraded = groups.Group(members, spread=True, missing=True)
+    assert degraded.mount_options == ("device=/dev/loop1", "degraded")
+    assert groups.Group(members).mount_options == ()
+    assert groups.Group(members).sources == ("/dev/loop0",)
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Iterator[tuple[LoopDevice, ...]]:
+    """Files in place of them: locks are the same."""
+    with ExitStack() as undo:
+        files = [undo.enter_context((tmp_path / f"loop{number}").open("wb")) for number in range(3)]
+        yield tuple(LoopDevice(file.fileno(), Path(file.name).name, True, Image(-1, 0)) for file in files)
+
+
+def others_lock(path: Path, operation: int) -> bool:
+    """Whether another program gets it; only for a moment."""
+    with path.open("rb") as file, suppress(BlockingIOError):
+        fcntl.flock(file, operation | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def test_members_are_joined_as_soon_as_udev_lets_go_of_them(
+    loops: tuple[LoopDevice, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    udev = (tmp_path / "loop1").open("rb")
+    fcntl.flock(udev, fcntl.LOCK_SH)
+    monkeypatch.setattr(programs.time, "sleep", lambda seconds: udev.close())
+    group = groups.join(loops)
+    assert udev.closed
+    assert not any(others_lock(tmp_path / member.name, fcntl.LOCK_SH) for member in loops), "udev would probe them"
+    group.detach()
+    assert all(others_lock(tmp_path / member.name, fcntl.LOCK_EX) for member in loops)
+
+
+def test_members_that_stay_locked_are_not_joined_and_none_is_kept(
+    loops: tuple[LoopDevice, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "LOCK_LIMIT_S", 0.0)
+    with (tmp_path / "loop2").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        with pytest.raises(Refusal, match="loop2 is locked by another program"):
+            groups.join(loops)
+    assert all(others_lock(tmp_path / member.name, fcntl.LOCK_EX) for member in loops)
+
+
+@pytest.mark.parametrize("level", ["raid5", "raid0", "", "raid1 -f"])
+def test_levels_that_are_not_on_the_list_are_refused(level: str) -> None:
+    with pytest.raises(Refusal):
+        groups.btrfs_arguments(level, NAME)
+    with pytest.raises(Refusal):
+        groups.zpool_arguments(level, PATHS)
+    with pytest.raises(Refusal):
+        groups.zpool_arguments("mirror", PATHS[:3])
+
+
 def test_errors_are_the_highest_of_each_column() -> None:
-    assert pools.errors(DAMAGED) == {
-        "read_errors": 0,
-        "write_errors": 0,
-        "checksum_errors": 2,
-        "data_errors": 1,
-    }
-    assert pools.errors(SUSPENDED) == {
-        "read_errors": 3,
-        "write_errors": 12,
-        "checksum_errors": 0,
-        "data_errors": 7,
-    }
+    assert pools.errors(DAMAGED) == {"read_errors": 0, "write_errors": 0, "checksum_errors": 2, "data_errors": 1}
+    assert pools.errors(SUSPENDED) == {"read_errors": 3, "write_errors": 12, "checksum_errors": 0, "data_errors": 7}
     assert set(pools.errors("no pools available").values()) == {0}
 
 
@@ -80,38 +264,11 @@ def test_no_two_pools_have_the_same_name() -> None:
     assert all(NAME_OF_A_RUN.fullmatch(name) for name in names)
 
 
-def kernel_with_a_pool(
-    root: Path, patch: pytest.MonkeyPatch, *, mark: str = NAME, device: str = f"/dev/{NAME}/disk"
-) -> None:
-    """A machine where OpenZFS's module has two pools imported, one of them called as ours are."""
-    make_program(root / "bin", "zpool", ZPOOL.format(root=root, name=NAME, device=device))
-    make_program(root / "bin", "zfs", ZFS.format(root=root, mark=mark))
-
-    def find(name: str) -> str:
-        path = root / "bin" / name
-        if not path.exists():
-            raise Refusal("missing", f"{name} is not installed")
-        return str(path)
-
-    patch.setattr(programs, "find", find)
-    patch.setattr(pools, "MODULE", str(root / "bin/zpool"))
-
-
-def orders(root: Path, *verbs: str) -> list[str]:
-    """What zpool was told, of these verbs."""
-    log = root / "log"
-    lines = log.read_text().splitlines() if log.exists() else []
-    return [line for line in lines if line.split()[1] in verbs]
-
-
-def destroyed(root: Path) -> list[str]:
-    return orders(root, "destroy")
-
-
-def test_a_pool_that_bears_our_mark_is_reclaimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
-    pools.reclaim(NAME)
-    assert destroyed(tmp_path) == [f"zpool destroy -f {NAME}"]
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_pool_that_bears_our_mark_is_reclaimed_and_one_not_imported_needs_nothing(imported: bool, root: Root) -> None:
+    root.pool()
+    pools.reclaim(NAME if imported else OTHER)
+    assert root.told("destroy") == [f"zpool destroy -f {NAME}"] * imported
 
 
 @pytest.mark.parametrize(
@@ -121,23 +278,15 @@ def test_a_pool_that_bears_our_mark_is_reclaimed(tmp_path: Path, monkeypatch: py
         (f"{NAME}0", {}),
         (f"-f {NAME}", {}),
         (NAME, {"mark": "-"}),
-        (NAME, {"mark": "fswizard-fedcba9876543210"}),
+        (NAME, {"mark": OTHER}),
         (NAME, {"device": "/dev/sda1"}),
     ],
 )
-def test_a_pool_that_may_be_anothers_is_not(
-    name: str, how: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch, **how)
+def test_a_pool_that_may_be_anothers_is_not(name: str, how: dict[str, str], root: Root) -> None:
+    root.pool(**how)
     with pytest.raises(Refusal):
         pools.reclaim(name)
-    assert destroyed(tmp_path) == []
-
-
-def test_a_pool_that_is_not_imported_needs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
-    pools.reclaim("fswizard-fedcba9876543210")
-    assert destroyed(tmp_path) == []
+    assert root.told("destroy") == []
 
 
 def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> None:
@@ -149,11 +298,13 @@ def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> N
     )
 
 
+PAIR = pools.Pool(NAME, -1, others=(-1,))
+
+
 def test_a_pool_over_several_devices_is_made_as_they_are_spread() -> None:
-    pool = pools.Pool(NAME, -1, others=(-1,))
-    assert [*pool.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
-    command = commands.create_pool(NAME, (), ("mirror", *pool.devices))[0]
-    assert command[-4:] == (NAME, "mirror", *pool.devices)
+    assert [*PAIR.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
+    command = commands.create_pool(NAME, (), ("mirror", *PAIR.devices))[0]
+    assert command[-4:] == (NAME, "mirror", *PAIR.devices)
 
 
 def test_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
@@ -166,33 +317,31 @@ def test_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
         grammar.mount_options("zfs", ("suid",), 1000, 1000)
 
 
-def test_the_zpool_of_zfs_fuse_is_never_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
+def test_the_zpool_of_zfs_fuse_is_never_tried(root: Root) -> None:
+    root.pool()
     with pytest.raises(Refusal, match=r"mount\.zfs is not installed"):
         pools.create(pools.Pool(NAME, -1), ())
-    assert not (tmp_path / "log").exists()
+    assert root.told() == []
 
 
 @pytest.mark.parametrize("degraded", [False, True])
 def test_a_pool_is_imported_only_while_it_is_mounted(
-    degraded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    degraded: bool, root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
-    make_program(tmp_path / "bin", "mount.zfs", "")
+    root.pool()
+    root.install(**{"mount.zfs": ""})
     monkeypatch.setattr(pools, "_make_nodes", lambda pool: None)
-    pool = pools.Pool(NAME, -1, others=(-1,))
-    assert pools.create(pool, (), ("mirror", *pool.devices), degraded=degraded).body() == 0
-    assert pools.import_pool(pool) == 0
-    assert pools.export_pool(pool) == 0
-    told = [line.split()[1] for line in orders(tmp_path, "create", "offline", "import", "export")]
-    assert told == ["create", *(["offline"] if degraded else []), "export", "import", "export"]
-    last = [f"zpool offline {NAME} /dev/{NAME}/disk-2"]
-    assert orders(tmp_path, "offline") == (last if degraded else [])
+    assert pools.create(PAIR, (), ("mirror", *PAIR.devices), degraded=degraded).body() == 0
+    assert pools.import_pool(PAIR) == 0
+    assert pools.export_pool(PAIR) == 0
+    told = [line.split()[1] for line in root.told("create", "offline", "import", "export")]
+    assert told == ["create", *["offline"] * degraded, "export", "import", "export"]
+    assert root.told("offline") == [f"zpool offline {NAME} /dev/{NAME}/disk-2"] * degraded
 
 
-def test_errors_of_earlier_mounts_are_added_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
-    make_program(tmp_path / "bin", "zpool", f"cat <<'END'\n{DAMAGED}END")
+def test_errors_of_earlier_mounts_are_added_up(root: Root) -> None:
+    root.pool()
+    root.install(zpool=f"cat <<'END'\n{DAMAGED}END")
     pool = pools.Pool(NAME, -1)
     once = pools.counters(pool)
     pools.keep_errors(pool)
@@ -201,20 +350,73 @@ def test_errors_of_earlier_mounts_are_added_up(tmp_path: Path, monkeypatch: pyte
 
 
 def test_at_the_helpers_end_a_pool_that_is_still_imported_is_destroyed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel_with_a_pool(tmp_path, monkeypatch)
-
     def nobody_else(pid: int, number: int) -> None:
         raise ProcessLookupError
 
+    root.pool()
     removed: list[str] = []
     monkeypatch.setattr("os.kill", nobody_else)
     monkeypatch.setattr(pools, "remove_nodes", lambda pool: removed.append(pool.name))
-    verbs = Verbs(User(os.getuid(), os.getgid(), (), str(tmp_path)), cast(Jobs, None), rights.IMAGES)
-    for number, name in enumerate((NAME, "fswizard-fedcba9876543210")):
-        volume = Volume(number, cast(LoopDevice, None), None, pools.Pool(name, -1), is_pool=True)
-        verbs._volumes[number] = volume
+    verbs = Verbs(User(os.getuid(), os.getgid(), (), str(root.place)), cast(Any, None), rights.IMAGES)
+    for number, name in enumerate((NAME, OTHER)):
+        verbs._volumes[number] = Volume(number, cast(Any, None), None, pools.Pool(name, -1), is_pool=True)
     verbs.end()
-    assert destroyed(tmp_path) == [f"zpool destroy -f {NAME}"]
-    assert removed == [NAME, "fswizard-fedcba9876543210"]
+    assert root.told("destroy") == [f"zpool destroy -f {NAME}"]
+    assert removed == [NAME, OTHER]
+
+
+def refused_elsewhere(file: Path, name: str) -> bool:
+    """In a process of its own, as the kernel does not keep one from itself."""
+    child = os.fork()
+    if not child:
+        try:
+            with Names(str(file)).reclaiming(name):
+                os._exit(0)
+        except Refusal:
+            os._exit(1)
+        finally:
+            os._exit(2)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 1)
+    return code == 1
+
+
+def test_a_name_is_held_until_it_is_released(tmp_path: Path) -> None:
+    names = Names(str(tmp_path / "names"))
+    names.hold(NAME)
+    names.hold(NAME)
+    assert refused_elsewhere(tmp_path / "names", NAME)
+    assert not refused_elsewhere(tmp_path / "names", OTHER)
+    with pytest.raises(Refusal, match="is running"), names.reclaiming(NAME):
+        pass
+    names.release(OTHER)
+    names.release(NAME)
+    assert not refused_elsewhere(tmp_path / "names", NAME)
+
+
+def test_nobody_takes_a_name_while_it_is_reclaimed(tmp_path: Path) -> None:
+    names = Names(str(tmp_path / "names"))
+    with names.reclaiming(NAME):
+        assert refused_elsewhere(tmp_path / "names", NAME)
+    assert not refused_elsewhere(tmp_path / "names", NAME)
+
+
+def test_what_is_no_name_is_refused_before_any_file_is_opened(tmp_path: Path) -> None:
+    for name in ("tank", f"{NAME}0", "fswizard-", f"{NAME}\n"):
+        with pytest.raises(Refusal, match="is no name of a run"), Names(str(tmp_path / "names")).reclaiming(name):
+            pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_others_can_open_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "names").touch()
+    (tmp_path / "names").chmod(0o644)
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for name in ("names", "pipe"):
+        with pytest.raises(Refusal, match="is not root's alone"):
+            Names(str(tmp_path / name)).hold(NAME)
+    (tmp_path / "link").symlink_to(tmp_path / "names")
+    with pytest.raises(OSError, match="Too many levels"):
+        Names(str(tmp_path / "link")).hold(NAME)
