@@ -79,8 +79,7 @@ def test_what_lies_on_a_disk_stands_in_a_line(found: Probed, words: str) -> None
 
 def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) -> tuple[bool, bytes]:
     """Whether that is a yes, where `early` was typed before the question stood there; and what the terminal showed."""
-    user, terminal = os.openpty()
-    shown = bytearray()
+    (user, terminal), shown = os.openpty(), bytearray()
 
     def answer() -> None:
         while not shown.endswith(b"? "):
@@ -102,18 +101,18 @@ def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) 
         os.close(terminal)
 
 
-@pytest.mark.parametrize(("reply", "yes"), [("yes\n", True), (" YES \n", True), ("y\n", False), ("\n", False)])
-def test_yes_in_whole_is_a_yes(reply: str, yes: bool) -> None:
-    assert replied("", reply)[0] is yes
-
-
-def test_what_was_typed_before_the_question_is_no_answer() -> None:
-    assert not replied("yes\n", "no\n")[0]
-
-
-def test_an_answer_that_was_cut_off_is_a_no() -> None:
-    """The end of input sends what stands there without the end of its line."""
-    assert not replied("", "yes\x04")[0]
+@pytest.mark.parametrize(
+    ("early", "reply", "yes"),
+    [
+        ("", "yes\n", True), ("", " YES \n", True), ("", "y\n", False), ("", "\n", False),
+        ("yes\n", "no\n", False),
+        ("", "yes\x04", False),  # the end of input sends what stands there without the end of its line
+    ],
+)  # fmt: skip
+def test_yes_in_whole_is_a_yes_unless_it_was_typed_before_the_question_or_cut_off(
+    early: str, reply: str, yes: bool
+) -> None:
+    assert replied(early, reply)[0] is yes
 
 
 def test_a_terminal_gets_the_characters_that_it_understands() -> None:

@@ -1,4 +1,4 @@
-"""Which copy of the helper root would run, and what is said when root cannot be had."""
+"""Which copy of the helper root would run, whom it works for, and what is said when root cannot be had."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ import pytest
 import fswizard.privileged
 from fswizard.errors import Missing, Refused
 from fswizard.model.plan import Member, Target
-from fswizard.privileged import protocol
+from fswizard.privileged import identity, protocol
+from fswizard.privileged.protocol import Refusal
 from fswizard.system import commands
 from fswizard.targets import privilege
 from tests.builders import make_plan
+from tests.fakes.machine import make_program
 
 PACKAGE = Path(fswizard.privileged.__file__).parent
 
@@ -44,30 +46,32 @@ def test_an_installed_copy_that_is_roots_alone_is_preferred(installed: Path) -> 
     assert privilege.privileged_path() == installed
 
 
-@pytest.mark.root
-@pytest.mark.parametrize("place", ["", "protocol.py", "__main__.py"])
-def test_a_copy_that_others_could_change_is_passed_over(installed: Path, place: str) -> None:
-    (installed / place).chmod(0o777)
-    assert privilege.privileged_path() == PACKAGE
+def link_out(copy: Path) -> None:
+    (copy / "jobs.py").unlink()
+    (copy / "jobs.py").symlink_to(PACKAGE / "jobs.py")
+
+
+def another_version(copy: Path) -> None:
+    text = (copy / "protocol.py").read_text()
+    (copy / "protocol.py").write_text(text.replace(f"VERSION = {protocol.VERSION}\n", "VERSION = 0\n"))
 
 
 @pytest.mark.root
-def test_a_copy_with_a_file_of_somebody_elses_is_passed_over(installed: Path) -> None:
-    os.chown(installed / "jobs.py", 65534, 65534)
-    assert privilege.privileged_path() == PACKAGE
-
-
-@pytest.mark.root
-def test_a_copy_with_a_link_out_of_it_is_passed_over(installed: Path) -> None:
-    (installed / "jobs.py").unlink()
-    (installed / "jobs.py").symlink_to(PACKAGE / "jobs.py")
-    assert privilege.privileged_path() == PACKAGE
-
-
-@pytest.mark.root
-def test_a_copy_of_another_version_is_passed_over(installed: Path) -> None:
-    source = installed / "protocol.py"
-    source.write_text(source.read_text().replace(f"VERSION = {protocol.VERSION}\n", "VERSION = 0\n"))
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda copy: copy.chmod(0o777), id="that others could change"),
+        pytest.param(lambda copy: (copy / "protocol.py").chmod(0o777), id="with a file that others could change"),
+        pytest.param(lambda copy: (copy / "__main__.py").chmod(0o777), id="with a program that others could change"),
+        pytest.param(lambda copy: os.chown(copy / "jobs.py", 65534, 65534), id="with a file of somebody else's"),
+        link_out,
+        another_version,
+    ],
+)
+def test_a_copy_that_is_not_roots_alone_or_of_another_version_is_passed_over(
+    change: Callable[[Path], None], installed: Path
+) -> None:
+    change(installed)
     assert privilege.privileged_path() == PACKAGE
 
 
@@ -84,13 +88,8 @@ def test_without_an_installed_copy_the_programs_own_is_used() -> None:
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
     states: tuple[privilege.State, ...] = (*privilege.NO_WAY, "sudo-asks")
-    for state in states:
-        error = privilege.missing(state)
-        assert "needs root" in error.message
-        assert "--target dir:" in error.hint
-
-
-def test_where_sudo_does_not_allow_it_the_command_line_to_allow_is_named() -> None:
+    for error in map(privilege.missing, states):
+        assert "needs root" in error.message and "--target dir:" in error.hint
     for needed in (privilege.PROBE, privilege.ERASE, privilege.ERASE_UNATTENDED):
         assert f"__main__.py {needed.right}` in sudoers" in privilege.missing("sudo-refuses", needed).hint
     assert "Start fswizard in a terminal" in privilege.missing("sudo-asks", privilege.ERASE_UNATTENDED).hint
@@ -150,17 +149,14 @@ REFUSED, ASKS = "exit 1", "echo sudo: a password is required >&2; exit 1"
 
 
 @pytest.fixture
-def sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def sudo(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """A stand-in that answers as sudo was seen to, and notes what it was asked; the real one is in `tests/loop`."""
 
     def stand_in(starts: str, lists: str = REFUSED, confirms: str = "exit 0") -> Path:
-        program, log = tmp_path / "sudo", tmp_path / "log"
         answers = f'case "$*" in *" confirm "*) {confirms};; "-n -l "*) {lists};; *) {starts};; esac'
-        program.write_text(f'#!/bin/sh\necho "$*" >> {log}\n{answers}\n')
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+        make_program(programs, "sudo", f'echo "$*" >> {programs}/log\n{answers}')
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        return log
+        return programs / "log"
 
     return stand_in
 
@@ -193,20 +189,99 @@ def test_a_yes_to_the_helper_is_all_that_erasing_takes(sudo: Callable[..., Path]
     assert [line for line in log.read_text().splitlines() if line.endswith("/__main__.py confirm 8:16 8:32")]
 
 
-def test_a_no_to_the_helper_is_told_with_its_reason(sudo: Callable[..., Path]) -> None:
-    sudo("exit 0", confirms="echo sdb is mounted on /mnt; exit 1")
-    with pytest.raises(Refused, match=r"Not erased: sdb is mounted on /mnt\.$"):
+@pytest.mark.parametrize(
+    ("answers", "error", "said", "asked"),
+    [
+        (("exit 0", REFUSED, "echo sdb is mounted on /mnt; exit 1"), Refused,
+         r"Not erased: sdb is mounted on /mnt\.$", True),
+        ((ASKS, ASKS, REFUSED), Missing, "sudo did not give it", True),
+        ((ASKS,), Missing, "sudo is not allowed to start it", False),
+    ],
+    ids=["a no to the helper", "a no of sudo's", "nobody is asked to confirm where sudo will not start it"],
+)  # fmt: skip
+def test_a_no_is_told_with_its_reason(
+    answers: tuple[str, ...], error: type[Exception], said: str, asked: bool, sudo: Callable[..., Path]
+) -> None:
+    log = sudo(*answers)
+    with pytest.raises(error, match=said):
         privilege.authorise(CONFIRMED)
+    assert ("confirm" in log.read_text()) == asked
 
 
-def test_a_no_of_sudos_is_told_as_one(sudo: Callable[..., Path]) -> None:
-    sudo(ASKS, lists=ASKS, confirms=REFUSED)
-    with pytest.raises(Missing, match="sudo did not give it"):
-        privilege.authorise(CONFIRMED)
+ROOT, USER, OTHER = (0, 0, 0), (65534, 65534, 65534), (1, 1, 1)
+SUDO_BY_ITSELF = (65534, 0, 0)
+"""As /proc shows a program with the setuid bit that has not changed its real user."""
 
 
-def test_where_sudo_will_not_start_it_nobody_is_asked_to_confirm(sudo: Callable[..., Path]) -> None:
-    log = sudo(ASKS)
-    with pytest.raises(Missing, match="sudo is not allowed to start it"):
-        privilege.authorise(CONFIRMED)
-    assert "confirm" not in log.read_text()
+def make_proc(directory: Path, *ancestors: tuple[int, int, int], login: int = identity.UNSET) -> Path:
+    """A /proc where the helper, process 9, was started by `ancestors`, nearest first, the last of them by nobody."""
+    for number, (real, effective, saved) in zip(range(9, 0, -1), [ROOT, *ancestors]):
+        parent = number - 1 if 9 - number < len(ancestors) else 0
+        (directory / str(number)).mkdir()
+        uids = f"{real}\t{effective}\t{saved}\t{effective}"
+        (directory / str(number) / "status").write_text(f"Name:\tp{number}\nPPid:\t{parent}\nUid:\t{uids}\n")
+    (directory / "9" / "loginuid").write_text(str(login))
+    (directory / "self").symlink_to("9")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("said", "ancestors", "uid"),
+    [
+        ({"SUDO_UID": "65534"}, (ROOT, ROOT, USER, ROOT), 65534),
+        ({"SUDO_UID": "65534"}, (SUDO_BY_ITSELF, USER), 65534),
+        ({"PKEXEC_UID": "65534"}, (ROOT, USER, OTHER), 65534),
+        ({}, (ROOT, ROOT), 0),
+        ({}, (), 0),
+        ({"SUDO_UID": "0"}, (ROOT,), 0),
+    ],
+)
+def test_who_calls_is_known(
+    said: dict[str, str], ancestors: tuple[tuple[int, int, int], ...], uid: int, tmp_path: Path
+) -> None:
+    assert identity.invoking_user(said, make_proc(tmp_path, *ancestors)).uid == uid
+
+
+@pytest.mark.parametrize(
+    ("said", "ancestors", "words"),
+    [
+        ({}, (ROOT, USER), "neither sudo nor pkexec says who calls, and user 65534 runs p7 (process 7)"),
+        ({"DOAS_USER": "ada"}, (ROOT, USER), "use sudo or pkexec instead of doas"),
+        ({"SUDO_UID": "0"}, (ROOT, USER), "SUDO_UID is '0', and user 65534 runs"),
+        ({"SUDO_UID": "65534"}, (ROOT, OTHER, USER), "and user 1 runs"),
+        ({"SUDO_UID": "65534", "PKEXEC_UID": "0"}, (ROOT, USER), "and PKEXEC_UID is '0'"),
+        ({"SUDO_UID": "065534"}, (ROOT, USER), "065534"),
+        ({"SUDO_UID": "٠"}, (ROOT,), "nobody but root started it"),
+        ({"SUDO_UID": ""}, (ROOT,), "SUDO_UID is ''"),
+        ({"SUDO_UID": "65534"}, (ROOT, ROOT), "nobody but root started it"),
+        ({}, ((0, 65534, 0),), "neither sudo nor pkexec"),
+        ({"SUDO_UID": "-1"}, ((0, 65534, 0),), "SUDO_UID is '-1', and"),
+    ],
+)
+def test_who_cannot_be_told_is_refused_with_the_reason(
+    said: dict[str, str], ancestors: tuple[tuple[int, int, int], ...], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        identity.invoking_user(said, make_proc(tmp_path, *ancestors))
+    assert words in refused.value.text
+
+
+def test_a_program_whose_parents_ended_is_still_of_its_login(tmp_path: Path) -> None:
+    """Else it would pass for root's: init is its parent then."""
+    proc = make_proc(tmp_path, ROOT, login=65534)
+    with pytest.raises(Refusal, match="user 65534 logged in"):
+        identity.invoking_user({}, proc)
+    assert identity.invoking_user({"SUDO_UID": "65534"}, proc).uid == 65534
+
+
+def test_root_who_logged_in_is_root_and_a_parent_that_ends_meanwhile_is_nobody_known(tmp_path: Path) -> None:
+    proc = make_proc(tmp_path, ROOT, ROOT, login=0)
+    assert identity.invoking_user({}, proc).uid == 0
+    os.unlink(proc / "7" / "status")
+    with pytest.raises(Refusal, match="is gone"):
+        identity.invoking_user({}, proc)
+
+
+def test_a_user_without_an_entry_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="no entry"):
+        identity.invoking_user({"SUDO_UID": "4123123"}, make_proc(tmp_path, (4123123, 0, 0)))

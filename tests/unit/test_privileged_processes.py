@@ -27,19 +27,11 @@ def answering(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProce
             yield subprocess.CompletedProcess(("mdadm",), code, b"", stderr)
 
 
-def test_it_is_asked_once_where_that_is_enough(time: SimulatedClock) -> None:
-    began_s = time.monotonic()
+def test_it_is_asked_once_or_until_it_is_over_or_given_up_with_the_last_answer(time: SimulatedClock) -> None:
+    began_s, answers = time.monotonic(), iter(range(100))
     assert programs.poll(lambda: "yes", bool, 10.0) == "yes"
-    assert time.monotonic() == began_s
-
-
-@pytest.mark.usefixtures("time")
-def test_it_is_asked_until_it_is_over() -> None:
-    answers = iter(range(100))
+    assert time.monotonic() == began_s, "once where that is enough"
     assert programs.poll(lambda: next(answers), lambda number: number == 7, 10.0) == 7
-
-
-def test_what_never_ends_is_given_up_with_the_last_answer(time: SimulatedClock) -> None:
     began_s = time.monotonic()
     assert programs.poll(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
 

@@ -1,16 +1,20 @@
-"""The page for auditors says what the code does."""
+"""What people are told of root's rights is what the code does: the page for auditors, and polkit's actions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
 
 from fswizard import privileged
 from fswizard.privileged import rights
 from fswizard.privileged.protocol import VERBS
 from fswizard.privileged.system_calls import CAPABILITIES
 from fswizard.privileged.volumes import ALLOWED
+from fswizard.targets import privilege
 
 ROOM = Path(privileged.__file__).parent
 README = (ROOM / "README.md").read_text()
@@ -49,3 +53,38 @@ def test_the_table_of_capabilities_has_each_that_is_kept() -> None:
 def test_the_reading_order_has_each_file() -> None:
     order = README.partition("## Reading order")[2].partition("## Tests")[0]
     assert {*re.findall(r"`(\w+\.py)`", order)} == {path.name for path in ROOM.glob("*.py")} - {"__init__.py"}
+
+
+POLICY = Path(__file__).parents[2] / "packaging" / "polkit" / "org.fswizard.policy"
+ACTIONS = ElementTree.parse(POLICY).getroot().findall("action")
+BY_RIGHT = {action.attrib["id"].removeprefix("org.fswizard."): action for action in ACTIONS}
+
+
+def test_each_right_but_the_one_for_scripts_has_an_action() -> None:
+    assert len(ACTIONS) == len(BY_RIGHT)
+    assert BY_RIGHT.keys() | {rights.ERASE_UNATTENDED} == rights.VERBS.keys()
+    assert BY_RIGHT.keys() == {purpose.right for purpose in privilege.PURPOSES}
+
+
+@pytest.mark.parametrize("right", BY_RIGHT)
+def test_an_action_is_found_by_the_installed_helper_and_its_right(right: str) -> None:
+    """Word for word: pkexec takes blanks and line ends for part of them."""
+    noted = {note.attrib["key"]: note.text for note in BY_RIGHT[right].findall("annotate")}
+    assert noted == {
+        "org.freedesktop.policykit.exec.path": str(privilege.INSTALLED / "__main__.py"),
+        "org.freedesktop.policykit.exec.argv1": right,
+    }
+
+
+@pytest.mark.parametrize("right", BY_RIGHT)
+def test_an_administrator_is_asked_and_for_a_disk_each_time(right: str) -> None:
+    said = {answer.tag: answer.text for answer in BY_RIGHT[right].findall("defaults/*")}
+    active = "auth_admin_keep" if right == rights.IMAGES else "auth_admin"
+    assert said == {"allow_any": "auth_admin", "allow_inactive": "auth_admin", "allow_active": active}
+
+
+def test_the_dialogue_says_what_is_at_stake() -> None:
+    messages = {right: action.findtext("message", "") for right, action in BY_RIGHT.items()}
+    assert "No disk is erased" in messages[rights.IMAGES]
+    assert "nothing was found" in messages[rights.PROBE]
+    assert "Everything on them will be lost" in messages[rights.ERASE]

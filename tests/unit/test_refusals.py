@@ -32,45 +32,31 @@ PART = {
     "ID_PART_ENTRY_NAME": "store",
 }
 Udev = Mapping[str, Mapping[str, str]]
+BLOCK = "sys/devices/pci0/ata1/host0/block/sdb"
+USUAL = {
+    "BLOCK/dev": "8:16", "BLOCK/size": "15628053168", "BLOCK/ro": "0", "BLOCK/diskseq": "7",
+    "BLOCK/queue/zoned": "none", "BLOCK/queue/rotational": "1",
+    "BLOCK/device/model": "ST8000AS0002", "BLOCK/device/serial": SERIAL,
+    "BLOCK/sdb1/dev": "8:17", "BLOCK/sdb1/size": "15628050000", "BLOCK/sdb1/partition": "1", "BLOCK/sdb1/start": "2048",
+    "proc/swaps": "Filename Type Size Used Priority", "dev/sdb": "", "dev/sdb1": "",
+    **dict.fromkeys(("proc/1/mountinfo", "proc/self/mountinfo"), "20 1 8:1 / / rw - ext4 /dev/sda1 rw"),
+}  # fmt: skip
+LINKS = {
+    "sys/block/sdb": "BLOCK", "sys/class/block/sdb": "BLOCK", "sys/class/block/sdb1": "BLOCK/sdb1",
+    "sys/dev/block/8:16": "BLOCK", "sys/dev/block/8:17": "BLOCK/sdb1",
+    BY_ID.lstrip("/"): "dev/sdb", f"{BY_ID}-part1".lstrip("/"): "dev/sdb1",
+}  # fmt: skip
 
 
 def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Machine:
     """A machine with an 8 TB disk `sdb` of one partition, of which nothing is in use, and `files` besides."""
-    block = "sys/devices/pci0/ata1/host0/block/sdb"
-    usual = {
-        f"{block}/dev": "8:16",
-        f"{block}/size": "15628053168",
-        f"{block}/ro": "0",
-        f"{block}/diskseq": "7",
-        f"{block}/queue/zoned": "none",
-        f"{block}/queue/rotational": "1",
-        f"{block}/device/model": "ST8000AS0002",
-        f"{block}/device/serial": SERIAL,
-        f"{block}/sdb1/dev": "8:17",
-        f"{block}/sdb1/size": "15628050000",
-        f"{block}/sdb1/partition": "1",
-        f"{block}/sdb1/start": "2048",
-        "proc/swaps": "Filename Type Size Used Priority",
-        "proc/1/mountinfo": "20 1 8:1 / / rw - ext4 /dev/sda1 rw",
-        "proc/self/mountinfo": "20 1 8:1 / / rw - ext4 /dev/sda1 rw",
-        "dev/sdb": "",
-        "dev/sdb1": "",
-    }
-    links = {
-        "sys/block/sdb": block,
-        "sys/class/block/sdb": block,
-        "sys/class/block/sdb1": f"{block}/sdb1",
-        "sys/dev/block/8:16": block,
-        "sys/dev/block/8:17": f"{block}/sdb1",
-        BY_ID.lstrip("/"): "dev/sdb",
-        f"{BY_ID}-part1".lstrip("/"): "dev/sdb1",
-    }
-    for path, text in {**usual, **{name.replace("BLOCK", block): text for name, text in files.items()}}.items():
+    for path, text in {**USUAL, **files}.items():
+        file = root / path.replace("BLOCK", BLOCK)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+    for path, target in LINKS.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text + "\n")
-    for path, target in links.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).symlink_to(root / target)
+        (root / path).symlink_to(root / target.replace("BLOCK", BLOCK))
     return Machine(root, lambda name: udev.get(name, {}))
 
 
@@ -268,7 +254,7 @@ def test_a_whole_disk_with_zones_passes_where_it_is_known_how_to_write_them(
     machine = stage(tmp_path, {"BLOCK/queue/zoned": zones}, {})
     for path in ("sys/class/block/sdb1", "sys/dev/block/8:17"):
         (machine.root / path).unlink()
-    shutil.rmtree(machine.root / "sys/devices/pci0/ata1/host0/block/sdb/sdb1")
+    shutil.rmtree(machine.root / BLOCK / "sdb1")
     assert list(found(machine, BY_ID)) == codes
 
 
@@ -294,13 +280,10 @@ def test_whatever_name_is_used_the_lasting_one_is_shown(path: str, tmp_path: Pat
     assert target.identifiers == (SERIAL,)
 
 
-def test_everything_that_would_be_lost_is_listed(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {}, {"sdb": {"ID_PART_TABLE_TYPE": "gpt"}, "sdb1": PART})
+def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_was_found(tmp_path: Path) -> None:
+    machine = stage(tmp_path / "used", {}, {"sdb": {"ID_PART_TABLE_TYPE": "gpt"}, "sdb1": PART})
     assert losses(find_device(BY_ID, machine)) == ("sdb: its partition table (gpt)", 'sdb1: ext4 "my archive", 8.00 TB')
-
-
-def test_a_new_disk_says_that_nothing_was_found_on_it(tmp_path: Path) -> None:
-    target = find_device(f"{BY_ID}-part1", stage(tmp_path, {}, {}))
+    target = find_device(f"{BY_ID}-part1", stage(tmp_path / "new", {}, {}))
     assert losses(target) == ("Nothing was found on sdb1 (8.00 TB): no partition table and no filesystem.",)
 
 

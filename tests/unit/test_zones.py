@@ -61,18 +61,16 @@ def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
     candidate = parse_candidate("f2fs:noatime")
+    tried = zones.worth_trying_on_zones(("ext4", "xfs", "btrfs:noatime"), DISK)
     if first_zone == block_device.CONVENTIONAL_ZONE:
         arguments = zones.made_for_zones(candidate, DISK).mkfs_arguments(scratch=True)
         assert "-m" in arguments
         assert "-t" not in arguments, "mkfs.f2fs refuses to leave zones as they are"
+        assert tried == ("btrfs:noatime", "f2fs"), "of a recipe stays what fits, and what else fits joins"
     else:
         with pytest.raises(UsageError, match="can be written anywhere"):
             zones.made_for_zones(candidate, DISK)
-
-
-def test_of_a_recipe_stays_what_fits_and_what_else_fits_joins(first_zone: int) -> None:
-    tried = zones.worth_trying_on_zones(("ext4", "xfs", "btrfs:noatime"), DISK)
-    assert tried == (("btrfs:noatime", "f2fs") if first_zone == block_device.CONVENTIONAL_ZONE else ("btrfs:noatime",))
+        assert tried == ("btrfs:noatime",)
 
 
 def test_the_commands_for_copying_make_it_for_zones() -> None:

@@ -17,6 +17,7 @@ Log = Callable[..., None]
 """Adds lines to the kernel's log."""
 IO_ERROR = "I/O error, dev {}, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
 EXT4_ERROR = "EXT4-fs error (device {}): ext4_find_entry:1643: inode #2: comm fio: reading directory lblock 0"
+XFS_ERROR = "XFS ({}): Corruption of in-memory data detected. Shutting down filesystem"
 SDA = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0"
 
 
@@ -45,14 +46,11 @@ def nas(tmp_path: Path) -> Tree:
 
 
 def write(tree: Tree, path: str, text: str) -> None:
-    file = tree.path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{text}\n")
+    tree.path(path).parent.mkdir(parents=True, exist_ok=True)
+    tree.path(path).write_text(f"{text}\n")
 
 
-@pytest.mark.parametrize(
-    "line", [EXT4_ERROR.format("loop0"), "XFS (loop0): Corruption of in-memory data detected. Shutting down filesystem"]
-)
+@pytest.mark.parametrize("line", [EXT4_ERROR.format("loop0"), XFS_ERROR.format("loop0")])
 def test_an_error_of_the_filesystem_is_none_of_the_disk(log: Log, nas: Tree, line: str) -> None:
     errors = DiskErrors(loop, ["md0"], nas)
     log(line)
@@ -84,7 +82,7 @@ def test_an_error_of_the_device_or_of_anything_below_it_is_the_disks(log: Log, n
         (IO_ERROR.format("sda"), True),
         ("sd 0:0:0:0: [sda] tag#7 timing out command, waited 180s", True),
         (EXT4_ERROR.format("sda1"), False),
-        ("XFS (sda1): Corruption of in-memory data detected. Shutting down filesystem", False),
+        (XFS_ERROR.format("sda1"), False),
     ],
 )
 def test_a_filesystem_on_a_disk_of_its_own_is_told_from_that(
@@ -105,8 +103,7 @@ def test_what_is_of_another_device_or_no_fault_does_not_count(log: Log, nas: Tre
         "operation not supported error, dev loop0, sector 17008 op 0x9:(WRITE_ZEROES) flags 0x8000800 phys_seg 0",
         "critical target error, dev sda, sector 2048 op 0x3:(DISCARD) flags 0x800 phys_seg 1 prio class 2",
     )
-    assert errors.of_disks() == []
-    assert errors.lines == []
+    assert errors.of_disks() == errors.lines == []
 
 
 def test_another_filesystem_on_the_device_is_not_blamed_for_what_the_one_before_did(log: Log, nas: Tree) -> None:
@@ -184,3 +181,47 @@ def test_where_nobody_may_read_the_log_counters_are_all_there_is(nas: Tree, monk
     write(nas, "/sys/fs/ext4/md0/errors_count", "1")
     assert errors.of_disks() == ["md0: errors_count grew by 1"]
     errors.close()
+
+
+BCACHEFS = """IO errors since filesystem creation
+  read:    1
+  write:   0
+  checksum:3
+IO errors since 7 y ago
+  read:    9
+  write:   9
+  checksum:9
+"""
+UUID = "11111111-0000-0000-0000-000000000001"
+COUNTED = {
+    "ext4/loop0/errors_count": "3",
+    "ext4/loop0/warning_count": "7",
+    "f2fs/loop1/stat/cp_status": "18",
+    f"btrfs/{UUID}/devices/loop2/size": "",
+    f"btrfs/{UUID}/devices/loop3/size": "",
+    f"btrfs/{UUID}/devinfo/1/error_stats": "write_errs 4\nread_errs 0",
+    f"btrfs/{UUID}/devinfo/2/error_stats": "write_errs 1\nread_errs 2",
+    f"bcachefs/{UUID}/dev-0/io_errors": BCACHEFS,
+    "ext4/loop9/errors_count": "a new way",
+}
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ("loop0", {"errors_count": 3}),
+        ("loop1", {"checkpoint_error": 1, "needs_fsck": 1}),
+        ("loop2", {"write_errs": 5, "read_errs": 2}),
+        ("loop3", {"write_errs": 5, "read_errs": 2}),
+        ("loop4", {"read_errors": 1, "write_errors": 0, "checksum_errors": 3}),
+        ("loop5", {}),
+        ("loop9", {}),
+    ],
+)
+def test_each_filesystem_has_counters_of_its_own(device: str, found: dict[str, int], tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for path, text in COUNTED.items():
+        write(tree, f"/sys/fs/{path}", text)
+    link = tree.path(f"/sys/fs/bcachefs/{UUID}/dev-0/block")
+    link.symlink_to("../../../../devices/virtual/block/loop4")
+    assert disk_errors.of_filesystem(device, tree) == found
