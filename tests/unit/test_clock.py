@@ -31,12 +31,8 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
         if WAITING.search(line)
     ]
     assert others == []
-
-
-def test_of_what_runs_as_root_only_the_helper_for_it_waits() -> None:
-    """The probe rests between two writes as it is told to."""
     waiting = {path.name for path in ROOT.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
-    assert waiting == {"programs.py", "block_device.py"}
+    assert waiting == {"programs.py", "block_device.py"}, "of what root runs; the probe rests as it is told to"
 
 
 def test_the_real_clock_is_back_afterwards() -> None:
@@ -62,15 +58,13 @@ async def test_a_program_that_was_stopped_takes_note_of_what_came_meanwhile(monk
     assert await clock.ended(answer, 0.05)
 
 
-def test_it_stands_still_until_somebody_sleeps_or_it_is_advanced(time: SimulatedClock) -> None:
+def test_it_stands_still_until_somebody_sleeps_or_it_is_advanced_or_set(time: SimulatedClock) -> None:
     began_s, wall_s = clock.monotonic(), clock.wall()
     clock.sleep(3600.0)
     time.advance(60.0)
     assert clock.monotonic() == began_s + 3660.0
     assert clock.wall() == wall_s + 3660.0
 
-
-def test_the_machine_may_sleep_and_the_time_may_be_set(time: SimulatedClock) -> None:
     began = clock.monotonic(), clock.boottime(), clock.wall()
     time.asleep_s += 600.0
     time.set_s -= 3600.0
@@ -117,14 +111,10 @@ async def test_a_limit_comes_due_when_the_test_says_so_and_not_before(time: Simu
 
 
 @pytest.mark.usefixtures("time")
-async def test_a_limit_that_is_over_already_waits_for_nobody() -> None:
+async def test_a_limit_that_is_over_already_waits_for_nobody_and_what_ends_in_time_takes_no_time() -> None:
+    began_s = clock.monotonic()
     assert not await clock.ended(asyncio.get_running_loop().create_future(), -1.0)
     await clock.pause(0.0)
-
-
-@pytest.mark.usefixtures("time")
-async def test_what_ends_in_time_takes_no_time() -> None:
-    began_s = clock.monotonic()
     assert await clock.ended(asyncio.ensure_future(asyncio.sleep(0)), 5.0)
     assert await within(1.0, asyncio.sleep(0, "done")) == "done"
     assert clock.monotonic() == began_s
@@ -167,12 +157,8 @@ async def test_a_thread_that_sleeps_brings_a_tasks_limit_about(time: SimulatedCl
     assert await waiting is False
 
 
-def test_the_real_one_blocks_a_thread_for_the_whole_limit_at_once() -> None:
-    assert list(clock.turns(60.0)) == [60.0]
-    assert list(clock.turns(-1.0)) == [0.0]
-
-
-async def test_the_real_one_waits() -> None:
+async def test_the_real_one_waits_and_blocks_a_thread_for_the_whole_limit_at_once() -> None:
+    assert [list(clock.turns(limit_s)) for limit_s in (60.0, -1.0)] == [[60.0], [0.0]]
     began_s = clock.monotonic()
     clock.sleep(0.01)
     await clock.pause(0.01)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
 
 from fswizard.errors import Missing, RunFailed
-from fswizard.system import commands
+from fswizard.system import clock, commands, timeouts
+from fswizard.system.process import Process
+from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
 
 
-def test_the_bytes_of_a_program_come_as_they_are() -> None:
+def test_the_bytes_of_a_program_come_as_they_are_and_it_finds_no_standard_input_and_speaks_english() -> None:
     finished = commands.query(["sh", "-c", r"printf '\377\000a'; printf '\376' >&2; exit 3"])
     assert (finished.exit_code, finished.stdout, finished.stderr) == (3, b"\xff\x00a", b"\xfe")
-
-
-def test_a_question_finds_no_standard_input() -> None:
     assert commands.query(["cat"], timeout_s=5).stdout == b""
+    assert b"LC_ALL=C.UTF-8" in commands.query(["env"]).stdout.splitlines()
 
 
 def test_a_program_that_does_not_answer_is_given_up() -> None:
@@ -31,22 +33,12 @@ def test_a_program_that_does_not_answer_is_given_up() -> None:
         commands.query(["sleep", "1000"], timeout_s=0.01)
 
 
-def test_programs_speak_english() -> None:
-    assert b"LC_ALL=C.UTF-8" in commands.query(["env"]).stdout.splitlines()
-
-
-def test_an_absent_program_is_missing() -> None:
-    with pytest.raises(Missing, match="nonesuch is not installed"):
-        commands.query(["nonesuch"])
-
-
-def test_a_file_that_cannot_be_started_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "broken"
-    program.write_bytes(b"\x7fELF nonsense")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Missing, match="cannot be started"):
-        commands.query(["broken"])
+def test_an_absent_program_and_a_file_that_cannot_be_started_are_missing(programs: Path) -> None:
+    (programs / "broken").write_bytes(b"\x7fELF nonsense")
+    (programs / "broken").chmod(0o755)
+    for name, why in (("nonesuch", "nonesuch is not installed"), ("broken", "cannot be started")):
+        with pytest.raises(Missing, match=why):
+            commands.query([name])
 
 
 def test_arguments_are_never_a_shells(tmp_path: Path) -> None:
@@ -114,3 +106,77 @@ def test_a_hanging_program_whose_children_hold_the_pipe_is_given_up_in_time(
         with pytest.raises(RunFailed, match="sh did not answer within 10 s"):
             asked.result()
     os.kill(child, signal.SIGKILL)  # it was there all the time
+
+
+async def test_what_the_work_gives_is_given_and_its_error_is_raised() -> None:
+    async def fails() -> None:
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"):
+        await within(60.0, fails())
+    assert await within(60.0, asyncio.sleep(0, "done")) == "done"
+
+
+@pytest.mark.usefixtures("time")
+async def test_what_takes_too_long_is_cancelled_to_its_end() -> None:
+    began_s, ended = clock.monotonic(), list[str]()
+
+    async def slow() -> None:
+        try:
+            while True:
+                await clock.pause(1.0)
+        finally:
+            await asyncio.sleep(0)
+            ended.append("in good order")
+
+    with pytest.raises(asyncio.TimeoutError):
+        await within(900.0, slow())
+    assert ended == ["in good order"]
+    assert clock.monotonic() == began_s + 900.0
+
+
+async def test_a_program_that_does_not_end_in_time_is_killed_and_named(time: SimulatedClock) -> None:
+    waiting = asyncio.create_task(timeouts.finish(["sleep", "1000"]))
+    await time.somebody_waits()
+    time.advance(timeouts.LIMIT_S)
+    with pytest.raises(RunFailed, match="sleep did not end within 900 s"):
+        await waiting
+
+
+async def test_a_program_that_cannot_be_killed_waits_for_the_disk(time: SimulatedClock) -> None:
+    class Stuck:
+        pid = 0
+
+        async def kill(self) -> None:
+            await asyncio.get_running_loop().create_future()
+
+    ending = asyncio.create_task(timeouts.end(cast(Process, Stuck()), "dd"))
+    await time.somebody_waits()
+    time.advance(timeouts.KILL_S)
+    with pytest.raises(RunFailed, match="The disk does not answer any more: dd cannot be ended"):
+        await ending
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_cancellation_is_heard_at_the_moment_at_which_the_work_ends(fails: bool) -> None:
+    work: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    waiting = asyncio.create_task(within(60.0, work))
+    await asyncio.sleep(0)
+    if fails:
+        work.set_exception(ValueError("bad"))
+    else:
+        work.set_result("done")
+    await asyncio.sleep(0)  # its end is known, and nobody has been told
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_work_is_cancelled_with_whoever_waits_for_it() -> None:
+    work: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    waiting = asyncio.create_task(within(60.0, work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert work.cancelled()

@@ -1,36 +1,42 @@
+"""How long a run takes: what is expected, the order of its trials, what is left; and the course of a workload."""
+
 from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fswizard import recipes
+from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
 from fswizard.model.events import RoundFinished, RunEnded, RunStarted, SampleTaken, StepProgressed, StepStarted
-from fswizard.model.plan import Plan, Trial
+from fswizard.model.plan import Trial
 from fswizard.model.result import Result
 from fswizard.progress.eta import Eta
+from fswizard.progress.workload_events import Progress, SeriesRecorder
+from fswizard.session.session import another_round_fits, trial_order
 from fswizard.stats import judge, likely_trials
-from tests import builders
-from tests.builders import make_workload
+from tests.builders import make_plan, make_workload
 from tests.recording import recorded
 
 
-def make_plan(**fields: Any) -> Plan:
-    """A plan whose trials take time beside their workloads alone, unless some are given."""
-    return builders.make_plan(**{"workloads": [make_workload(seconds=0.0)], **fields})
+def make_eta(trial_s: float, minimum_rounds: int = 3, **fields: Any) -> Eta:
+    """Of a plan whose trials take time beside their workloads alone, unless some are given, and without a limit."""
+    usual = {"workloads": [make_workload(seconds=0.0)], "time_limit_s": 0, "preparation_s": 0}
+    timing = {"seconds_per_trial": trial_s, "minimum_rounds": minimum_rounds}
+    return Eta(make_plan(**{**usual, **timing, **fields}))
 
 
 def test_the_first_outlook_is_what_the_plan_expects() -> None:
-    eta = Eta(make_plan(time_limit_s=0, seconds_per_trial=10, preparation_s=5, minimum_rounds=3))
-    fraction, left_s = eta.outlook(0.0, None)
-    assert (fraction, left_s) == (0.0, 65.0)
+    assert make_eta(10, preparation_s=5).outlook(0.0, None) == (0.0, 65.0)
 
 
 def test_what_is_measured_corrects_what_was_expected() -> None:
-    eta = Eta(make_plan(time_limit_s=0, seconds_per_trial=10, preparation_s=0, minimum_rounds=3))
+    eta = make_eta(10)
     for number in range(2):
         eta.trial_begins(number * 20)
         eta.trial_ends(number * 20 + 20)
@@ -39,8 +45,7 @@ def test_what_is_measured_corrects_what_was_expected() -> None:
 
 
 def test_the_share_done_never_goes_back_and_never_passes_one() -> None:
-    eta = Eta(make_plan(time_limit_s=0, seconds_per_trial=1, preparation_s=0, minimum_rounds=3))
-    shares = []
+    eta, shares = make_eta(1), []
     for number in range(6):
         eta.trial_begins(number * 30)
         shares.append(eta.outlook(number * 30 + 15, 0.5)[0])
@@ -51,13 +56,13 @@ def test_the_share_done_never_goes_back_and_never_passes_one() -> None:
 
 
 def test_time_left_shrinks_within_a_trial() -> None:
-    eta = Eta(make_plan(time_limit_s=0, seconds_per_trial=10, preparation_s=0, minimum_rounds=1))
+    eta = make_eta(10, minimum_rounds=1)
     eta.trial_begins(0)
     assert eta.outlook(2, None)[1] > eta.outlook(8, None)[1] > 0
 
 
 def test_while_nobody_knows_how_many_rounds_it_takes_the_guess_lies_between_the_least_and_the_most() -> None:
-    eta = Eta(make_plan(time_limit_s=180, seconds_per_trial=10, preparation_s=0, minimum_rounds=3))
+    eta = make_eta(10, time_limit_s=180)
     eta.trials_ahead(1)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == pytest.approx(math.sqrt((90 + 10) * 180) - 90)
@@ -65,7 +70,7 @@ def test_while_nobody_knows_how_many_rounds_it_takes_the_guess_lies_between_the_
 
 @pytest.mark.parametrize(("likely", "left_s"), [(2, 20), (9, 90), (60, 90)])
 def test_what_the_figures_make_likely_is_counted_to_within_the_time_limit(likely: int, left_s: float) -> None:
-    eta = Eta(make_plan(time_limit_s=180, seconds_per_trial=10, preparation_s=0, minimum_rounds=3))
+    eta = make_eta(10, time_limit_s=180)
     eta.trials_ahead(1, likely)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == left_s
@@ -73,8 +78,7 @@ def test_what_the_figures_make_likely_is_counted_to_within_the_time_limit(likely
 
 def test_within_the_first_trial_what_its_workloads_took_corrects_what_is_ahead() -> None:
     workloads = [make_workload(name, seconds=10.0) for name in ("one", "two", "three")]
-    plan = make_plan(workloads=workloads, time_limit_s=0, seconds_per_trial=32, preparation_s=0, minimum_rounds=1)
-    eta = Eta(plan)
+    eta = make_eta(32, minimum_rounds=1, workloads=workloads)
     assert eta.outlook(0, None)[1] == 64
     eta.trial_begins(0)
     eta.step_begins(0, 10, "one")
@@ -121,5 +125,113 @@ def test_the_time_left_of_a_recorded_run_comes_close_to_what_it_was() -> None:
 
 
 def test_the_minimum_of_rounds_may_take_longer_than_the_limit() -> None:
-    eta = Eta(make_plan(time_limit_s=10, seconds_per_trial=20, preparation_s=0, minimum_rounds=3))
-    assert eta.outlook(0, None)[1] == 3 * 2 * 20
+    assert make_eta(20, time_limit_s=10).outlook(0, None)[1] == 3 * 2 * 20
+
+
+KIND = "unknown"
+"""The recorded machine does not tell what disk it has."""
+
+
+def close(expected: float, took: float, factor: float) -> bool:
+    return took / factor < expected < took * factor
+
+
+def test_a_trial_of_the_quick_look_takes_as_long_as_expected() -> None:
+    taken: defaultdict[str, list[float]] = defaultdict(list)
+    rounds: list[float] = []
+    candidates, before = 0, None
+    for event in recorded("quick"):
+        if isinstance(event, RunStarted):
+            candidates = len(event.plan.candidates)
+        elif isinstance(event, StepStarted):
+            if before is not None and before.step.stage == "workload":
+                taken[before.step.workload].append(event.at_s - before.at_s)
+            if not rounds and event.step.round:
+                rounds.append(event.at_s)
+            before = event
+        elif isinstance(event, RoundFinished) and event.round <= 3:
+            rounds.append(event.at_s)
+    quick = recipes.find("quick")
+    for workload in quick.workloads:
+        took = statistics.median(taken[workload.name])
+        assert close(on_disk_s(workload.job, workload.seconds, KIND) + 0.2, took + 0.2, 1.5), workload.name
+    trial_s = trial_overhead_s(KIND) + sum(workload.seconds for workload in quick.workloads)
+    assert close(trial_s, (rounds[3] - rounds[0]) / 3 / candidates, 1.5)
+
+
+@pytest.mark.parametrize("name", ["quick", "desktop-ssd", "archive-disk"])
+def test_a_hard_disk_takes_longer_for_what_has_no_time_of_its_own(name: str) -> None:
+    for workload in recipes.find(name).workloads:
+        on_ssd, on_hdd = (on_disk_s(workload.job, workload.seconds, kind) for kind in ("ssd", "hdd"))
+        assert on_ssd == workload.seconds
+        assert on_ssd < on_hdd <= 3 * on_ssd
+    assert filling_s(1 << 30, "hdd") > filling_s(1 << 30, "ssd") > filling_s(1 << 30, "nvme")
+
+
+def test_a_round_tries_every_survivor_once() -> None:
+    plan = make_plan(("ext4", "xfs", "btrfs"), seed=7)
+    assert sorted(trial.candidate for trial in trial_order(plan, 1, {"ext4", "btrfs"})) == ["btrfs", "ext4"]
+    assert {trial.round for trial in trial_order(plan, 4, {"ext4", "xfs"})} == {4}
+
+
+def test_the_same_seed_gives_the_same_order_and_other_seeds_give_others() -> None:
+    names = {"ext4", "xfs", "btrfs"}
+    orders = [trial_order(make_plan(tuple(sorted(names)), seed=seed), 1, names) for seed in (1, 1, *range(2, 30))]
+    assert orders[0] == orders[1]
+    assert len(set(orders)) == 6
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_second_round_goes_backwards_through_the_one_before(seed: int) -> None:
+    plan = make_plan(("ext4", "xfs", "btrfs", "f2fs"), seed=seed)
+    survivors = {"ext4", "btrfs", "f2fs"}
+    there = [trial.candidate for trial in trial_order(plan, 3, {*survivors, "xfs"}) if trial.candidate in survivors]
+    back = [trial.candidate for trial in trial_order(plan, 4, survivors)]
+    assert back == there[::-1]
+
+
+def test_every_candidate_comes_first_about_as_often() -> None:
+    plan = make_plan(("ext4", "xfs", "btrfs"), seed=3)
+    first = Counter(trial_order(plan, number, {"ext4", "xfs", "btrfs"})[0].candidate for number in range(1, 601))
+    assert all(150 < count < 250 for count in first.values())
+
+
+@pytest.mark.parametrize(
+    ("rounds", "now_s", "round_s", "fits"),
+    [(2, 150, 40, True), (2, 201, 40, False), (3, 60, 40, True), (3, 61, 40, False), (12, 10, 1, False)],
+)
+def test_the_minimum_of_rounds_is_gone_through_past_the_limit_and_another_begins_only_when_it_will_end_in_time(
+    rounds: int, now_s: float, round_s: float, fits: bool
+) -> None:
+    plan = make_plan(time_limit_s=100, minimum_rounds=3, maximum_rounds=12)
+    assert another_round_fits(plan, rounds, now_s=now_s, round_s=round_s) == fits
+
+
+def taken(*told: Progress, begins_s: float = 0.0, at_s: tuple[float, ...] = (0.5, 1.5, 2.5)) -> SeriesRecorder:
+    course = SeriesRecorder()
+    course.begin(begins_s)
+    for progress, moment_s in zip(told, at_s):
+        course.take(progress, moment_s)
+    return course
+
+
+def test_each_second_has_the_mean_of_what_was_told_in_it_in_three_digits() -> None:
+    rates, at_s = (1000.0, 2000.0, 1234.5, 1234.5), (100.2, 100.7, 101.1, 101.9)
+    course = taken(*(Progress(0.5, rate) for rate in rates), begins_s=100.0, at_s=at_s)
+    assert (course.unit, course.rates) == ("B/s", (1500.0, 1230.0))
+
+
+def test_a_second_in_which_it_got_nowhere_counts_as_nothing_and_without_a_rate_there_is_no_course() -> None:
+    course = taken(*(Progress(0.5, rate, "1/s") for rate in (10.0, None, 30.0)))
+    assert (course.unit, course.rates) == ("1/s", (10.0, 0.0, 30.0))
+    assert taken(Progress(0.5)).rates == ()
+
+
+def test_what_is_told_of_the_preparation_or_of_the_sync_is_left_out() -> None:
+    course = SeriesRecorder()
+    course.take(Progress(0.1, 77.0), 1.0)
+    course.begin(2.0)
+    course.take(Progress(0.5, 10.0, "1/s"), 2.5)
+    course.begin(3.0)  # the sync
+    course.take(Progress(1.0, 5e6, "B/s"), 3.5)
+    assert (course.unit, course.rates) == ("1/s", (10.0,))
