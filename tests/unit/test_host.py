@@ -1,9 +1,11 @@
-"""Facts about a machine, read from its files."""
+"""Facts about a machine, read from its files; and doctor, who says what is missing for what and installs it."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fswizard
-from fswizard.filesystems import catalogue
+from fswizard.cli.doctor import Doctor
+from fswizard.filesystems import Availability, availability, catalogue
 from fswizard.model.plan import PlannedCommand
-from fswizard.system import host, programs
+from fswizard.system import commands, host, programs
 from fswizard.system.host import Host
-from tests.builders import make_plan
+from fswizard.targets import privilege
+from tests.builders import make_filesystem, make_plan
 from tests.fakes.machine import OS_RELEASE, make_machine, make_program
 
 
@@ -50,12 +54,9 @@ def test_an_unknown_distribution_gets_no_command(tmp_path: Path, monkeypatch: py
     assert programs.install_hint("fio").startswith("Install the package fio with")
 
 
-def test_a_machine_without_os_release_is_just_linux(tmp_path: Path) -> None:
-    assert Host(tmp_path).distribution() == host.Distribution("Linux", ())
-
-
 @given(st.binary(max_size=300))
-def test_any_os_release_is_read_and_made_harmless(content: bytes) -> None:
+def test_any_os_release_is_read_and_made_harmless_and_without_one_it_is_just_linux(content: bytes) -> None:
+    assert Host(Path("/nonexistent")).distribution() == host.Distribution("Linux", ())
     system = host._read_os_release(content.decode("utf-8", "replace"))
     assert all(text.isprintable() for text in (system.title, *system.names))
 
@@ -102,45 +103,41 @@ def test_powersave_is_slow_only_where_the_driver_makes_it_so(
 
 def test_a_kernel_supports_what_is_loaded_built_in_or_on_disk(tmp_path: Path) -> None:
     modules = f"lib__modules__{platform.release()}__modules."
-    root = make_machine(
-        tmp_path,
-        proc__filesystems="nodev\tsysfs\n\text4\n",
-        **{
-            f"{modules}builtin": "kernel/fs/xfs/xfs.ko\n",
-            f"{modules}dep": "kernel/fs/f2fs/f2fs.ko.zst: kernel/lib/lz4/lz4.ko\nkernel/fs/ntfs3/ntfs3.ko:\n",
-        },
-    )
-    assert [kind for kind in ("ext4", "xfs", "f2fs", "ntfs3", "ntfs", "lz4") if Host(root).kernel_supports(kind)] == [
-        "ext4",
-        "xfs",
-        "f2fs",
-        "ntfs3",
-    ]
+    known = {
+        f"{modules}builtin": "kernel/fs/xfs/xfs.ko\n",
+        f"{modules}dep": "kernel/fs/f2fs/f2fs.ko.zst: kernel/lib/lz4/lz4.ko\nkernel/fs/ntfs3/ntfs3.ko:\n",
+    }
+    root = make_machine(tmp_path, proc__filesystems="nodev\tsysfs\n\text4\n", **known)
+    assert supported(root, "ext4", "xfs", "f2fs", "ntfs3", "ntfs", "lz4") == ["ext4", "xfs", "f2fs", "ntfs3"]
+
+
+def supported(root: Path, *kinds: str) -> list[str]:
+    return [kind for kind in kinds if Host(root).kernel_supports(kind)]
 
 
 def test_a_module_is_found_by_the_type_that_it_stands_for_and_where_nixos_keeps_it(tmp_path: Path) -> None:
     directory = f"run__booted-system__kernel-modules__lib__modules__{platform.release()}__modules."
     root = make_machine(tmp_path, **{f"{directory}alias": "alias fs-ext2 ext4\nalias fs-fuseblk fuse\nalias x ntfs3\n"})
-    assert [kind for kind in ("ext2", "ext3", "fuseblk", "ntfs3") if Host(root).kernel_supports(kind)] == [
-        "ext2",
-        "fuseblk",
-    ]
+    assert supported(root, "ext2", "ext3", "fuseblk", "ntfs3") == ["ext2", "fuseblk"]
 
 
-def test_versions_are_what_programs_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_program(tmp_path, "mkfs.xfs", 'echo "mkfs.xfs version 6.1.0"')
-    make_program(tmp_path, "mkfs.btrfs", 'echo "mkfs.btrfs, part of btrfs-progs v6.2" >&2')
-    make_program(tmp_path, "fio", '[ "$1" = --version ] && echo fio-3.33')
-    make_program(tmp_path, "mkfs.odd", "echo no figure here; exit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+PRINTING = {
+    "mkfs.xfs": 'echo "mkfs.xfs version 6.1.0"',
+    "mkfs.btrfs": 'echo "mkfs.btrfs, part of btrfs-progs v6.2" >&2',
+    "fio": '[ "$1" = --version ] && echo fio-3.33',
+    "mkfs.odd": "echo no figure here; exit 1",
+    "mkfs.ext4": "echo mke2fs 1.47.0 >&2",
+}
+
+
+def test_versions_are_what_programs_print_and_a_run_knows_what_it_ran_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, script in PRINTING.items():
+        make_program(tmp_path, name, script)
+    monkeypatch.setenv("PATH", str(tmp_path))
     versions = host.tool_versions(["mkfs.xfs", "mkfs.btrfs", "fio", "mkfs.odd", "mkfs.absent"])
     assert versions == {"mkfs.xfs": "6.1.0", "mkfs.btrfs": "6.2", "fio": "3.33"}
-
-
-def test_a_run_knows_what_it_ran_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_program(tmp_path, "mkfs.ext4", "echo mke2fs 1.47.0 >&2")
-    make_program(tmp_path, "fio", "echo fio-3.33")
-    monkeypatch.setenv("PATH", str(tmp_path))
     found = host.environment(make_plan(("ext4",), commands=(PlannedCommand(("fio", "--rw=write")),)))
     assert found.version == fswizard.__version__
     assert found.kernel == platform.release()
@@ -162,3 +159,165 @@ def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path: Path) 
     named = make_machine(tmp_path / "named", proc__cpuinfo="processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\n")
     assert Host(named).processor() == "Fast CPU @ 3 GHz"
     assert Host(tmp_path).processor() == platform.machine()
+
+
+APT_GET = """
+echo "apt-get $*" >> {root}/log
+[ -e {root}/broken ] && exit 100
+[ $1 = update ] || for program in fio mkfs.btrfs; do ln -sf {root}/bin/cp {root}/bin/$program; done
+"""
+HERE = ("mkfs.ext4", "mkfs.xfs", "losetup", "mount", "blkid", "wipefs", "unshare", "setpriv", "cp", "sudo")
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Debian where btrfs-progs and fio are missing and apt-get installs them by making them."""
+    bin_directory = tmp_path / "bin"
+    for name in HERE:
+        make_program(bin_directory, name, f'echo "{name} 1.2.3"')
+    make_program(bin_directory, "apt-get", APT_GET.format(root=tmp_path))
+    for name in ("ln", "sh"):
+        (bin_directory / name).symlink_to(f"/bin/{name}")
+    make_machine(tmp_path, "debian", proc__filesystems="\text4\n\txfs\n\tbtrfs\n", **{"dev__loop-control": ""})
+    monkeypatch.setenv("PATH", str(bin_directory))
+    monkeypatch.setattr(commands, "SYSTEM_PATH", ())
+    monkeypatch.setattr(host, "this", Host(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(privilege, "_who_else", str)
+    monkeypatch.setattr(sys, "stdin", (tmp_path / "etc/os-release").open())
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    return int(Doctor.run(["doctor", *arguments], exit=False)[1])
+
+
+def log(machine: Path) -> list[str]:
+    return (machine / "log").read_text().splitlines() if (machine / "log").exists() else []
+
+
+def unusable(name: str) -> str:
+    """Why that filesystem cannot be used."""
+    found = availability(catalogue()[name])
+    assert not found.usable
+    return found.reason
+
+
+def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--needed") == 4
+    shown = capsys.readouterr().out
+    assert "✓ ext4          1.2.3" in shown
+    assert "✗ btrfs         mkfs.btrfs is not installed." in shown
+    assert "✗ fio           not installed; for block workloads" in shown
+    assert "  apt-get install btrfs-progs fio\n" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert log(machine) == [], "nothing is installed without being asked for"
+
+
+@pytest.mark.parametrize("state", privilege.REASONS)
+def test_how_root_is_had_is_told_with_the_reason(
+    state: privilege.State, machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(privilege, "state", lambda needed: "root" if needed == privilege.PROBE else state)
+    run()
+    shown = " ".join(capsys.readouterr().out.split())
+    sign = "✗" if state in privilege.NO_WAY else "✓"
+    assert f"{sign} root's rights {privilege.REASONS[state]}" in shown
+    assert f"✓ probe a disk {privilege.REASONS['root']}" in shown
+    assert f"{sign} erase a disk {privilege.REASONS[state]}" in shown
+
+
+def test_everything_fits_on_a_small_screen(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run()
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines if "apt-get" not in line), "a command to be copied stays one line"
+
+
+def test_json_says_the_same(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json", "--needed") == 4
+    told = json.loads(capsys.readouterr().out)
+    assert told["command"] == "apt-get install btrfs-progs fio"
+    assert [item["name"] for item in told["checked"] if not item["found"]] == ["btrfs", "fio"]
+
+
+def test_root_without_a_terminal_goes_ahead_and_a_second_time_nothing_is_installed(
+    machine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--install", "--needed") == 0
+    assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs fio"]
+    shown = capsys.readouterr()
+    assert "✗" not in shown.out
+    assert "$ apt-get install --yes btrfs-progs fio" in shown.err
+    (machine / "log").unlink()
+    assert run("--install", "--needed") == 0
+    assert log(machine) == []
+
+
+def test_a_failing_package_manager_is_an_error(machine: Path) -> None:
+    (machine / "broken").touch()
+    assert run("--install", "--needed") == 4
+    assert log(machine) == ["apt-get update"], "it stops at the first failure"
+
+
+def test_without_root_and_terminal_the_command_is_told_instead(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert run("--install", "--needed") == 4
+    assert "sudo apt-get install btrfs-progs fio" in capsys.readouterr().err
+    assert log(machine) == []
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 4), ("", 4), ("\n", 0), ("Yes\n", 0)])
+def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int) -> None:
+    leader, follower = os.openpty()
+    os.write(leader, answer.encode() or b"\x04")
+    with os.fdopen(follower) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        assert run("--install", "--needed") == code
+    os.close(leader)
+    assert bool(log(machine)) is (code == 0)
+
+
+def test_other_users_need_sudo(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("--install", "--needed")
+    (machine / "bin/sudo").unlink()
+    assert run("--needed") == 0
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert run("--needed") == 4
+
+
+def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
+    make_machine(machine, "debian", proc__filesystems="\text4\n\tbtrfs\n")
+    assert availability(make_filesystem("ext4")) == Availability(True, version="1.2.3")
+    assert availability(catalogue()["btrfs"]) == Availability(
+        False, "mkfs.btrfs is not installed.", "Install it: apt-get install btrfs-progs", package="btrfs-progs"
+    )
+    assert unusable("xfs") == "The running kernel cannot mount XFS."
+    assert availability(catalogue()["xfs"]).version == "1.2.3"
+
+
+def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path) -> None:
+    zfs = catalogue()["zfs"]
+    for name in ("zpool", "zfs", "zfs-fuse"):
+        make_program(machine / "bin", name, "")
+    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\n")
+    assert unusable("zfs") == "The running kernel cannot mount ZFS."
+    assert "install OpenZFS's module" in availability(zfs).hint and availability(zfs).package == ""
+    make_machine(machine, "debian", proc__filesystems="nodev\tfuse\nnodev\tzfs\n")
+    assert unusable("zfs") == "mount.zfs is not installed."
+    assert availability(zfs).hint == "Install it: apt-get install zfsutils-linux"
+    make_program(machine / "bin", "mount.zfs", "")
+    whole = availability(zfs)
+    assert whole.usable and whole.driver and whole.driver.name == "OpenZFS"
+    (machine / "bin/zpool").unlink()
+    assert availability(zfs).package == "zfsutils-linux"
+
+
+def test_a_fuse_program_is_looked_for_beside_mkfs(machine: Path) -> None:
+    make_machine(machine, "debian", proc__filesystems="\text4\nnodev\tfuse\n")
+    make_program(machine / "bin", "mkfs.ntfs", "echo mkntfs v2022.10.3")
+    assert unusable("ntfs"), "the kernel lacks ntfs3"
+    assert unusable("ntfs-3g") == "ntfs-3g is not installed."
+    make_program(machine / "bin", "ntfs-3g", "")
+    assert availability(catalogue()["ntfs-3g"]).usable
