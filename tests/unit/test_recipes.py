@@ -1,9 +1,11 @@
-"""Recipes are data from outside: either they can be used, or the user learns what is wrong with them and where."""
+"""Recipes are data from outside, used or wrong in a way that is told; and those that are shipped are what they say."""
 
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,14 +18,16 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.shared import fileserver_worker
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.recipe import Recipe, Workload
 from tests.fakes.command_line import fswizard
 
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 SHIPPED = (
     "quick", "archive-disk", "backup", "cache-overflow", "desktop-programs", "desktop-ssd", "everyday", "fileserver",
     "fill", "four-jobs", "kdiskmark", "randwrite-f2fs", "trees",
@@ -60,12 +64,6 @@ def _lines(table: dict[str, Any]) -> list[str]:
     return [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items() if value is not None]
 
 
-def complaint(text: str) -> str:
-    with pytest.raises(UsageError) as caught:
-        recipes.parse(text, "mine.toml")
-    return f"{caught.value.message} {caught.value.hint}"
-
-
 def test_a_recipe_says_what_is_measured() -> None:
     recipe = recipes.parse(toml(*ALL), "mine.toml")
     assert (recipe.name, recipe.minutes, recipe.image_bytes) == ("mine", 3.0, 2048 * MIB)
@@ -79,40 +77,34 @@ def test_a_recipe_says_what_is_measured() -> None:
         SqliteJob("delete", 100),
         OverflowJob(256 * MIB, 60.0, 16384, 8),
     ]
-    assert [(w.metric.name, w.metric.better) for w in recipe.workloads] == [
-        ("iops", "higher"),
-        ("duration", "lower"),
-        ("append_latency", "lower"),
-        ("duration", "lower"),
-        ("duration", "lower"),
-        ("operation_rate", "higher"),
-        ("sustained_rate", "higher"),
-    ]
+    metrics = [f"{workload.metric.name} {workload.metric.better}" for workload in recipe.workloads]
+    assert metrics[:4] == ["iops higher", "duration lower", "append_latency lower", "duration lower"]
+    assert metrics[4:] == ["duration lower", "operation_rate higher", "sustained_rate higher"]
+    for workload in recipe.workloads:
+        assert from_json(Workload, json.loads(json.dumps(to_json(workload)))) == workload, "it survives a result file"
 
 
-def test_a_job_of_every_kind_survives_a_result_file() -> None:
-    for workload in recipes.parse(toml(*ALL), "mine.toml").workloads:
-        assert from_json(Workload, json.loads(json.dumps(to_json(workload)))) == workload
+def workloads_of(*tables: dict[str, Any]) -> tuple[Workload, ...]:
+    return recipes.parse(toml(*tables), "mine.toml").workloads
 
 
 def test_a_file_that_two_workloads_share_is_written_once() -> None:
     reading = {**FIO, "name": "read", "rw": "randread"}
-    first, second = recipes.parse(toml(reading, {**reading, "name": "again"}), "mine.toml").workloads
+    first, second = workloads_of(reading, {**reading, "name": "again"})
     assert (first.writes_bytes, second.writes_bytes) == (256 * MIB, 0)
     assert first.seconds > second.seconds
 
 
 def test_filling_goes_on_where_the_workload_before_ended() -> None:
     names = {0: "empty", 80: "most", 90: "more"}
-    text = toml(*({**SERVER, "name": name, "fill": percent} for percent, name in names.items()))
-    empty, most, more = recipes.parse(text, "mine.toml").workloads
+    empty, most, more = workloads_of(*({**SERVER, "name": name, "fill": percent} for percent, name in names.items()))
     assert most.writes_bytes - empty.writes_bytes == 2048 * MIB * 80 // 100
     assert more.writes_bytes - empty.writes_bytes == 2048 * MIB * 10 // 100
 
 
 def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> None:
-    first, second = recipes.parse(toml({**BACKUP, "name": "first", "archive": "first"}, BACKUP), "mine.toml").workloads
-    (alone,) = recipes.parse(toml(BACKUP), "mine.toml").workloads
+    first, second = workloads_of({**BACKUP, "name": "first", "archive": "first"}, BACKUP)
+    (alone,) = workloads_of(BACKUP)
     assert alone.seconds > second.seconds
     assert alone.writes_bytes > first.writes_bytes > second.writes_bytes > 10 * MIB
 
@@ -163,17 +155,16 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
         ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
+        (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' meant to be it?)"]),
+        ("", ["'schema' is missing: 1 is expected"]),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) -> None:
-    said = complaint(text)
+    with pytest.raises(UsageError) as caught:
+        recipes.parse(text, "mine.toml")
+    said = f"{caught.value.message} {caught.value.hint}"
     assert said.startswith("mine.toml: ")
     assert [word for word in words if word not in said] == []
-
-
-def test_a_key_that_is_missing_is_told_with_what_may_be_meant_to_be_it() -> None:
-    assert "'minutes' is missing (is 'minuts' meant to be it?)" in complaint(toml(FIO).replace("minutes", "minuts"))
-    assert "'schema' is missing: 1 is expected" in complaint("")
 
 
 def test_a_recipe_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
@@ -250,23 +241,19 @@ def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     assert "archive-disk" in caught.value.hint
 
 
-def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
+def test_a_file_is_named_by_its_path_and_not_even_parsed_where_it_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(toml())
     assert recipes.find(str(path)).source == str(path)
+    path.write_bytes(b"\xff" * 10_000_000)
+    with pytest.raises(UsageError, match="over 1 MB"):
+        recipes.load(path)
 
 
 @pytest.mark.parametrize("path", ["/nowhere/x.toml", "/etc/", "x\0.toml"])
 def test_a_file_that_cannot_be_read_is_wrong_usage(path: str) -> None:
     with pytest.raises(UsageError):
         recipes.find(path)
-
-
-def test_a_file_that_is_too_large_is_not_even_parsed(tmp_path: Path) -> None:
-    path = tmp_path / "large.toml"
-    path.write_bytes(b"\xff" * 10_000_000)
-    with pytest.raises(UsageError, match="over 1 MB"):
-        recipes.load(path)
 
 
 @pytest.fixture
@@ -286,6 +273,9 @@ def test_a_recipe_of_ones_own_stands_beside_the_shipped_ones(own_directory: Path
 
 def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_directory: Path) -> None:
     (own_directory / "mine.toml").write_text(toml({**FIO, "block": "4Q"}))
+    listed = fswizard("recipes", "--json")
+    assert "mine.toml: workload 1 (write): 'block'" in listed.stderr
+    assert {document["name"] for document in json.loads(listed.stdout)} >= set(SHIPPED)
     assert {recipe.name for recipe in recipes.available()} >= set(SHIPPED)
     assert ["'block'" in error.message for error in recipes.broken()] == [True]
     with pytest.raises(UsageError, match=r"mine\.toml: workload 1 \(write\): 'block'"):
@@ -310,8 +300,83 @@ def test_the_command_lists_recipes_with_time_and_bytes() -> None:
     assert documents["quick"]["writes_bytes_per_trial"] > 256 * MIB
 
 
-def test_the_command_complains_about_broken_recipes_on_stderr(own_directory: Path) -> None:
-    (own_directory / "mine.toml").write_text("schema = 1")
-    finished = fswizard("recipes", "--json")
-    assert "mine.toml: 'workload' is missing" in finished.stderr
-    assert {document["name"] for document in json.loads(finished.stdout)} >= set(SHIPPED)
+def jobs(recipe: str) -> dict[str, object]:
+    return {workload.name: workload.job for workload in recipes.find(recipe).workloads}
+
+
+def test_the_file_server_is_filebench_s_with_fifty_threads_a_fiftieth_of_its_size() -> None:
+    (job,) = jobs("fileserver").values()
+    assert job == FileServerJob(50, 100_000 // 50, 1_310_720, 16 * KIB, 36_000 / 600)
+
+
+def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_filebench_s() -> None:
+    options = fileserver_worker.Options(["x", "50", "100000", "1310720", "16384", "60", "1"])
+    dice = Random(1)
+    sizes = [options.size(dice) for _ in range(20_000)]
+    assert statistics.mean(sizes) == pytest.approx(1_310_720, rel=0.03)
+    assert statistics.pvariance(sizes) == pytest.approx(1_310_720**2 / 1.5, rel=0.1)
+    assert sum(map(options.exists_at_first, range(100_000))) == 80_000
+    folders = {options.path(number).rpartition("/")[0] for number in range(100_000)}
+    assert len(folders) == 100_000 / 20
+
+
+def test_flash_is_written_to_by_sixteen_jobs_as_in_the_published_comparison() -> None:
+    (job,) = jobs("randwrite-f2fs").values()
+    assert job == FioJob("randwrite", 4 * KIB, 800 * MIB, 20, jobs=16, depth=1, io_engine="psync", direct=True)
+
+
+def test_the_four_jobs_are_those_of_the_published_comparison() -> None:
+    assert list(jobs("four-jobs").values()) == [
+        FioJob(rw, 4 * KIB, 1024 * MIB, 10, jobs=1, depth=32, io_engine="libaio", direct=True)
+        for rw in ("read", "randread", "write", "randwrite")
+    ]
+
+
+def test_kdiskmark_s_profile_is_exact_and_the_desktop_s_is_shorter() -> None:
+    presets = [("read", "write", MIB, 8), ("read", "write", MIB, 1)]
+    presets += [("randread", "randwrite", 4 * KIB, 32), ("randread", "randwrite", 4 * KIB, 1)]
+    exact = [
+        FioJob(rw, block, 1024 * MIB, 5.0, jobs=1, depth=depth, io_engine="libaio", direct=True)
+        for read, write, block, depth in presets
+        for rw in (read, write)
+    ]
+    assert list(jobs("kdiskmark").values()) == exact
+    shorter = [job for job in jobs("desktop-ssd").values() if isinstance(job, FioJob)]
+    assert {(j.rw, j.block_bytes, j.depth, j.size_bytes) for j in shorter} == {
+        (j.rw, j.block_bytes, j.depth, j.size_bytes) for j in exact
+    }
+    assert {job.seconds for job in shorter} == {3.0}
+
+
+def test_over_four_disks_the_four_jobs_compare_what_the_publication_compared() -> None:
+    names = recipes.find("four-jobs").array_candidates
+    candidates = [parse_candidate(name).on(4) for name in names]
+    for candidate in candidates:
+        require_members(candidate.name, candidate.array, 4)
+    layouts = [one.array.layout.name if one.array else one.filesystem.name for one in candidates]
+    assert set(layouts) == {
+        "ext4", "md:raid5", "md:raid6", "md:raid10", "zfs", "zfs:mirror", "zfs:raidz", "zfs:raidz2", "btrfs:raid1",
+        "btrfs:raid10",
+    }  # fmt: skip
+    raid6 = candidates[layouts.index("md:raid6")]
+    assert "stride=128,stripe_width=256" in raid6.mkfs_arguments(scratch=False)
+
+
+@pytest.mark.parametrize(
+    ("tree", "shape", "files", "total_bytes"),
+    [
+        ("portage", "small-files", 150_000, 408 * MIB),
+        ("kernel", "source", 50_000, 606 * MIB),
+        ("project", "mixed", 12_000, 1400 * MIB),
+        ("video", "mixed", 4, 4400 * MIB),
+    ],
+)
+def test_the_four_trees_are_a_quarter_of_the_published_ones(
+    tree: str, shape: str, files: int, total_bytes: int
+) -> None:
+    for operation in ("copy", "delete"):
+        job = jobs("trees")[f"{operation}-{tree}"]
+        assert isinstance(job, TreeJob)
+        assert (job.operation, job.shape, job.files) == (operation, shape, files // 4)
+        assert job.total_bytes == pytest.approx(total_bytes / 4, rel=0.01)
+    assert all(name.endswith(":noatime") for name in recipes.find("trees").candidates)
