@@ -10,6 +10,7 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.events import Event, SampleTaken
 from fswizard.model.metrics import DURATION, OPERATION_RATE
+from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.session import harness_ceiling
@@ -30,10 +31,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def measured(*workloads: object) -> list[SampleTaken]:
-    plan = make_plan(workloads=workloads)  # type: ignore[arg-type]
-    told: list[Event] = []
-    journal = Journal(None)
+async def measured(*workloads: Workload) -> list[SampleTaken]:
+    plan = make_plan(workloads=workloads)
+    told, journal = list[Event](), Journal(None)
     await harness_ceiling.measure_limits(plan, Emitter(told.append, Eta(plan)), journal)
     journal.close()
     return [event for event in told if isinstance(event, SampleTaken)]

@@ -33,18 +33,14 @@ pytestmark = pytest.mark.usefixtures("time")
 def test_a_round_in_which_the_program_stood_still_or_a_clock_jumped_is_known(
     time: SimulatedClock, asleep_s: float, set_s: float, stopped_s: float, code: str | None
 ) -> None:
-    clocks = idle_wait.Clocks(idle_wait.Heartbeat(dict))
+    heartbeat = idle_wait.Heartbeat(dict)
+    time.advance(60.0)  # what was before a round does not concern it
+    clocks = idle_wait.Clocks(heartbeat)
     time.advance(stopped_s)
     time.asleep_s += asleep_s
     time.set_s += set_s
     doubt = clocks.jumped()
     assert (doubt.code if doubt else None) == code
-
-
-def test_what_was_before_a_round_does_not_concern_it(time: SimulatedClock) -> None:
-    heartbeat = idle_wait.Heartbeat(dict)
-    time.advance(60.0)
-    assert idle_wait.Clocks(heartbeat).jumped() is None
 
 
 def test_a_program_that_waits_for_a_processor_or_computes_is_not_stopped(time: SimulatedClock) -> None:
@@ -101,22 +97,17 @@ async def waiting(patch: pytest.MonkeyPatch, busy_s: float, longest_s: float) ->
 
 
 async def test_a_quiet_machine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited_s, told = await waiting(monkeypatch, busy_s=0.0, longest_s=5.0)
-    assert waited_s == idle_wait.WINDOW_S
-    assert told == []
+    assert await waiting(monkeypatch, busy_s=0.0, longest_s=5.0) == (idle_wait.WINDOW_S, [])
 
 
-async def test_a_busy_machine_is_waited_for_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited_s, told = await waiting(monkeypatch, busy_s=30.0, longest_s=60.0)
-    assert 30.0 <= waited_s <= 30.0 + 2 * idle_wait.WINDOW_S
+@pytest.mark.parametrize(("busy_s", "waits_s", "doubts"), [(30.0, 30.0, []), (1000.0, 60.0, ["busy-machine"])])
+async def test_a_busy_machine_is_waited_for_until_it_is_quiet_and_one_that_stays_so_is_said_in_a_doubt(
+    busy_s: float, waits_s: float, doubts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited_s, told = await waiting(monkeypatch, busy_s=busy_s, longest_s=60.0)
+    assert waits_s <= waited_s <= waits_s + 2 * idle_wait.WINDOW_S
     assert [event.step.stage for event in told if isinstance(event, StepStarted)] == ["wait"]
-    assert not any(isinstance(event, DoubtRaised) for event in told)
-
-
-async def test_a_machine_that_stays_busy_is_said_in_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited_s, told = await waiting(monkeypatch, busy_s=1000.0, longest_s=60.0)
-    assert 60.0 <= waited_s <= 60.0 + 2 * idle_wait.WINDOW_S
-    assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == ["busy-machine"]
+    assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == doubts
 
 
 async def test_without_time_to_wait_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:

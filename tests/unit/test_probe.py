@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from collections.abc import Generator, Iterator, Sequence
@@ -45,15 +46,8 @@ class Disk:
             self.closed += 1
 
 
-def steady(latency_s: float = 0.02) -> Iterator[float]:
-    while True:
-        yield latency_s
-
-
-def stalling(every: int) -> Iterator[float]:
-    while True:
-        yield from [0.02] * (every - 1)
-        yield 0.4
+def steady() -> Disk:
+    return Disk(itertools.repeat(0.02))
 
 
 @pytest.fixture(autouse=True)
@@ -61,23 +55,17 @@ def _tell_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOMENT_S", 0.0)
 
 
-def test_never_more_is_ordered_than_the_plan_says_and_never_beyond_its_span() -> None:
-    disk = Disk(steady())
+def test_never_more_is_ordered_than_planned_nor_beyond_its_span_and_pauses_vary_while_it_listens() -> None:
+    disk = steady()
     *_, result = probe(PLAN, disk.opened())
     assert isinstance(result, ProbeResult)
     assert result.written_bytes == PLAN.maximum_bytes == len(disk.blocks) * BLOCK_BYTES
     assert set(disk.blocks) <= set(range(PLAN.listen_bytes // BLOCK_BYTES))
-
-
-def test_the_pause_between_writes_varies_while_it_listens() -> None:
-    disk = Disk(steady())
-    list(probe(PLAN, disk.opened()))
-    assert len(set(disk.pauses)) > 2
-    assert max(disk.pauses) < 0.1
+    assert len(set(disk.pauses)) > 2 and max(disk.pauses) < 0.1
 
 
 def test_every_progress_tells_what_a_screen_shows() -> None:
-    told = list(probe(PLAN, Disk(stalling(every=100)).opened()))
+    told = list(probe(PLAN, Disk(itertools.cycle([*[0.02] * 99, 0.4])).opened()))
     progress = [one for one in told if isinstance(one, ProbeProgress)]
     last = progress[-1]
     assert last.written_bytes == PLAN.maximum_bytes
@@ -118,16 +106,13 @@ def test_it_can_be_stopped_from_another_thread_while_the_disk_is_silent() -> Non
     assert disk.closed == 1
 
 
-def test_leaving_the_loop_ends_the_writing() -> None:
-    disk = Disk(steady())
+def test_leaving_the_loop_or_a_failing_disk_ends_the_writing(tmp_path: Path) -> None:
+    disk = steady()
     told = probe(PLAN, disk.opened())
     next(told)
     assert disk.closed == 0
     told.close()  # type: ignore[attr-defined]
     assert disk.closed == 1
-
-
-def test_a_failing_disk_ends_the_probe_with_its_reason(tmp_path: Path) -> None:
     file = tmp_path / "read-only"
     file.write_bytes(bytes(BLOCK_BYTES))
     descriptor = os.open(file, os.O_RDONLY)
@@ -137,6 +122,7 @@ def test_a_failing_disk_ends_the_probe_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_file_is_written_where_it_was_ordered(tmp_path: Path) -> None:
+    assert block_device.WRITE_BYTES == BLOCK_BYTES, "both sides mean the same block"
     file = tmp_path / "scratch"
     file.write_bytes(bytes(6 * BLOCK_BYTES))
     descriptor = os.open(file, os.O_RDWR | os.O_DSYNC)
@@ -165,7 +151,3 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
         assert [next(answers), next(answers)] == [0.02, None]
         answers.close()
         answers_at_last.set()
-
-
-def test_both_sides_mean_the_same_block() -> None:
-    assert block_device.WRITE_BYTES == BLOCK_BYTES

@@ -34,39 +34,40 @@ def plan(*workloads: Any, **fields: Any) -> Plan:
     return make_plan(workloads=workloads or (DIRECT,), **{"target": ON_DEVICE, **fields})
 
 
-def test_on_a_disk_of_its_own_only_the_age_of_the_filesystem_is_doubtful() -> None:
+def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
+    return Target("image", "/var/tmp", size, filesystem)
+
+
+def test_on_a_disk_of_its_own_only_the_age_of_the_filesystem_is_doubtful_unless_it_was_mounted_before() -> None:
     ((code, text),) = said(plan()).items()
     assert code == "fresh-only"
     assert "measure again in a year, or with a fill recipe" in text
-
-
-def test_filesystems_that_are_mounted_are_not_called_new() -> None:
     assert "fresh-only" not in said(plan(target=Target("directory", "/home", 64 << 30, "ext4")))
 
 
 @pytest.mark.parametrize(("host_filesystem", "code"), [("btrfs", "image-on-btrfs"), ("", "image-on-unknown")])
 def test_an_image_is_named_after_the_filesystem_below_it(host_filesystem: str, code: str) -> None:
-    told = said(plan(target=Target("image", "/var/tmp", 64 << 30, host_filesystem)))
+    told = said(plan(target=image(filesystem=host_filesystem)))
     assert "ratios carry over to the bare disk, absolute figures less so" in told[code]
 
 
 def test_the_option_discard_is_not_measured_on_an_image() -> None:
     asking = ("ext4:discard", "btrfs:discard=async", "btrfs:nodiscard", "xfs")
-    image = Target("image", "/var/tmp", 64 << 30, "ext4")
-    text = said(plan(candidates=asking, target=image))["discard-on-image"]
+    text = said(plan(candidates=asking, target=image()))["discard-on-image"]
     assert text.startswith("ext4:discard, btrfs:discard=async: a scratch image ignores")
     assert "Measure it on a partition or a disk." in text
     assert "discard-on-image" not in said(plan(candidates=asking))
-    assert "discard-on-image" not in said(plan(candidates=asking[2:], target=image))
+    assert "discard-on-image" not in said(plan(candidates=asking[2:], target=image()))
 
 
 def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
-    small = Target("image", "/var/tmp", 15 << 30, "ext4")
-    text = said(plan(DIRECT, BUFFERED, target=small))["fits-in-memory"]
+    text = said(plan(DIRECT, BUFFERED, target=image(15 << 30)))["fits-in-memory"]
     assert text.startswith("Copy: the data fit into") and "A larger image, or a longer recipe" in text
-    assert "fits-in-memory" not in said(plan(DIRECT, target=small)), "direct access goes past the memory"
-    assert "fits-in-memory" not in said(plan(OVERFLOW, target=small)), "so does that of the overflow engine"
-    assert "fits-in-memory" not in said(plan(BUFFERED, target=Target("image", "/var/tmp", 16 << 30, "ext4")))
+    assert "fits-in-memory" not in said(plan(DIRECT, target=image(15 << 30))), "direct access goes past the memory"
+    assert "fits-in-memory" not in said(plan(OVERFLOW, target=image(15 << 30))), "so does that of the overflow engine"
+    assert "fits-in-memory" not in said(plan(BUFFERED, target=image(16 << 30)))
+    buffered = make_workload("stream", job=FioJob("write", 1 << 20, 64 << 20, direct=False))
+    assert "fits-in-memory" in said(plan(buffered, target=image(2 << 30))), "fio's, where it is not direct"
 
 
 def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_recipe() -> None:
@@ -90,21 +91,16 @@ def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
         assert "does not count; another one is measured instead" in doubt.text
 
 
-def test_a_workload_of_fio_that_is_not_direct_counts_as_buffered() -> None:
-    job = FioJob("write", 1 << 20, 64 << 20, direct=False)
-    buffered = make_workload("stream", job=job)
-    assert "fits-in-memory" in said(plan(buffered, target=Target("image", "/var/tmp", 2 << 30, "ext4")))
-
-
 def test_a_time_too_short_for_three_rounds_is_said_beforehand_with_what_would_fit() -> None:
     five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
-    text = plan_text(make_plan(five, time_limit_s=100, seconds_per_trial=10, preparation_s=5))
-    assert "is short for 3 rounds: about 3 candidates would fit." in text
-    assert "The first 3 rounds are finished even so, up to twice the limit." in text
-    assert "fewer workloads or more time would fit" in plan_text(
-        make_plan(five, time_limit_s=20, seconds_per_trial=10, preparation_s=5)
+    little, short, enough = (
+        plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
+        for limit_s in (20, 100, 200)
     )
-    assert "is short for" not in plan_text(make_plan(five, time_limit_s=200, seconds_per_trial=10, preparation_s=5))
+    assert "is short for 3 rounds: about 3 candidates would fit." in short
+    assert "The first 3 rounds are finished even so, up to twice the limit." in short
+    assert "fewer workloads or more time would fit" in little
+    assert "is short for" not in enough
 
 
 def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:

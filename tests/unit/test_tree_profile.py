@@ -54,20 +54,24 @@ def job_of(recipe: Recipe) -> TreeJob:
 
 def made(recipe: Recipe, directory: Path) -> Path:
     """The tree that a recipe generates."""
-    job, shape = job_of(recipe), directory / "shape.json"
-    shape.write_text(json.dumps(to_json(job.own)))
-    tree_worker.make(str(shape), job.files, job.total_bytes, str(directory / "made"))
+    tree_worker.make(*shape_of(job_of(recipe), directory), str(directory / "made"))
     return directory / "made"
+
+
+def shape_of(job: TreeJob, directory: Path) -> tuple[str, int, int]:
+    """What the worker is told of a tree."""
+    (directory / "shape.json").write_text(json.dumps(to_json(job.own)))
+    return str(directory / "shape.json"), job.files, job.total_bytes
+
+
+def files_in(tree: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
 
 
 def census(directory: str | Path) -> tuple[list[int], int]:
     """Sizes of the regular files, and the number of directories, counted another way than the program does."""
-    found = subprocess.run(
-        ["find", directory, "-xdev", "-type", "f", "-printf", "%s\\n", "-o", "-type", "d", "-printf", "d\\n"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
+    find = ["find", directory, "-xdev", "-type", "f", "-printf", "%s\\n", "-o", "-type", "d", "-printf", "d\\n"]
+    found = subprocess.run(find, capture_output=True, text=True, check=False).stdout.split()
     return sorted(int(word) for word in found if word != "d"), found.count("d")
 
 
@@ -76,17 +80,9 @@ def distance(one: Sequence[int], other: Sequence[int]) -> float:
     return max(abs(bisect_right(one, x) / len(one) - bisect_right(other, x) / len(other)) for x in {*one, *other})
 
 
-def test_a_generated_tree_is_like_its_original(collection: Path, tmp_path: Path) -> None:
-    assert_alike(collection, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("directory", REAL)
-def test_a_generated_tree_is_like_a_real_directory(directory: str, tmp_path: Path) -> None:
-    assert_alike(directory, tmp_path)
-
-
-def assert_alike(directory: str | Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("real", ["", *(pytest.param(place, marks=pytest.mark.slow) for place in REAL)])
+def test_a_generated_tree_is_like_its_original(real: str, collection: Path, tmp_path: Path) -> None:
+    directory = real or collection
     sizes, directories = census(directory)
     recipe = recipe_of(directory)
     generated, made_directories = census(made(recipe, tmp_path))
@@ -108,11 +104,10 @@ def test_a_large_collection_is_scaled_down_and_stays_alike(tmp_path: Path) -> No
     assert job.total_bytes <= tree_profile.MOST_BYTES
     assert f"one in {scale}" in text
     assert job.total_bytes == pytest.approx(sum(sizes) / scale, rel=0.02)
-    shape = tmp_path / "shape.json"
-    shape.write_text(json.dumps(to_json(job.own)))
-    generated = sorted(size for _, size in tree_worker.entries(str(shape), job.files, job.total_bytes))
+    shape = shape_of(job, tmp_path)
+    generated = sorted(size for _, size in tree_worker.entries(*shape))
     assert distance(generated, sorted(sizes)) < 0.05
-    assert len(tree_worker.directories(str(shape), job.files, job.total_bytes)) == pytest.approx(5000 / scale, rel=0.02)
+    assert len(tree_worker.directories(*shape)) == pytest.approx(5000 / scale, rel=0.02)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
@@ -120,25 +115,21 @@ def test_a_generated_tree_compresses_as_the_original(share: float, tmp_path: Pat
     dice, original = random.Random(2), tmp_path / "original"
     original.mkdir()
     for number in range(50):
-        random_writes = round(4096 * share)
-        (original / f"{number}").write_bytes(
-            b"".join(dice.randbytes(random_writes) + bytes(4096 - random_writes) for _ in range(20))
-        )
-    tree = made(recipe_of(original), tmp_path)
-    content = b"".join(path.read_bytes() for path in tree.rglob("*") if path.is_file())
+        noise = round(4096 * share)
+        pages = (dice.randbytes(noise) + bytes(4096 - noise) for _ in range(20))
+        (original / f"{number}").write_bytes(b"".join(pages))
+    content = b"".join(files_in(made(recipe_of(original), tmp_path)).values())
     blocks = [content[at : at + 4096] for at in range(0, len(content), 4096)]
     left = sum(min(len(block), len(zlib.compress(block))) for block in blocks) / len(content)
     assert left == pytest.approx(share, abs=0.05)
 
 
 def test_a_tree_made_twice_is_identical(collection: Path, tmp_path: Path) -> None:
-    recipe = recipe_of(collection)
-    trees = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        tree = made(recipe, tmp_path / name)
-        trees.append({str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()})
-    assert trees[0] == trees[1]
+    recipe, places = recipe_of(collection), (tmp_path / "one", tmp_path / "two")
+    for place in places:
+        place.mkdir()
+    one, two = (files_in(made(recipe, place)) for place in places)
+    assert one == two
 
 
 def test_no_name_gets_into_the_recipe_and_no_link_is_followed(tmp_path: Path) -> None:
