@@ -52,12 +52,8 @@ def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
 
 
 def test_sizes_and_durations_for_people() -> None:
-    assert [size_text(n) for n in (512, 2_147_483_648, 8_001_563_222_016, 999_600)] == [
-        "512 B",
-        "2.15 GB",
-        "8.00 TB",
-        "1.00 MB",
-    ]
+    sizes = [size_text(n) for n in (512, 2_147_483_648, 8_001_563_222_016, 999_600)]
+    assert sizes == ["512 B", "2.15 GB", "8.00 TB", "1.00 MB"]
     assert [duration_text(s) for s in (0.123, 5, 45, 200, 4800)] == ["0.12 s", "5.0 s", "45 s", "3 min", "80 min"]
     assert [three_digits(v) for v in (0.9984, 1.234, 12.34, 123.4, 0.0)] == ["0.998", "1.23", "12.3", "123", "0"]
 
