@@ -10,13 +10,15 @@ from importlib import resources
 from typing import Annotated, Literal
 
 from fswizard.errors import UsageError
-from fswizard.model.drive import Confidence, SmrKind
+from fswizard.model.drive import Confidence, Drive, SmrKind
 from fswizard.model.keys import Expected, Keys
 
 SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "community"]
 """Who says so: the maker, smartmontools' database, a published measurement, a review, a court paper,
 the year (older than the first shingled disk), or people's lists."""
 
+ASSUMED_CACHE_BYTES = 20_000_000_000
+"""Persistent cache of a drive-managed disk where its size is not known: that of the Archive family, as measured."""
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
@@ -112,3 +114,11 @@ class ModelTable:
 def shipped_table() -> ModelTable:
     """The table that comes with the program."""
     return ModelTable(parse_table(resources.files(__package__).joinpath("smr_models.toml").read_text("utf-8")))
+
+
+def persistent_cache_bytes(drive: Drive) -> int:
+    """Size of the cache that takes a shingled disk's random writes, known or assumed; 0 for other disks."""
+    if drive.smr.kind not in ("drive-managed", "host-aware"):
+        return 0
+    known = (row.cache_bytes for row in shipped_table().find(drive.model) if row.cache_bytes)
+    return next(known, ASSUMED_CACHE_BYTES)

@@ -9,12 +9,12 @@ from importlib import resources
 
 import pytest
 
-from fswizard.drives import formatting_advice, persistent_cache_bytes, unsuitable
+from fswizard.drives import persistent_cache_bytes
 from fswizard.drives.identity import parse_characteristics, parse_identify
 from fswizard.drives.models import ModelRow, ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
 from fswizard.drives.smr import SmrFacts, judge_smr, with_evidence
 from fswizard.errors import UsageError
-from fswizard.model.drive import Evidence, SmrKind, SmrVerdict
+from fswizard.model.drive import Evidence, SmrVerdict
 from tests.builders import make_drive
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)
@@ -148,31 +148,6 @@ def test_zones_and_rotation_from_block_device_characteristics() -> None:
     assert parse_characteristics(page) == (5400, "drive-managed")
     assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")
     assert parse_characteristics(b"") == (0, "")
-
-
-@pytest.mark.parametrize("kind", ["cmr", "unknown", "not-a-hard-disk"])
-def test_nothing_is_advised_where_nothing_is_shingled(kind: SmrKind) -> None:
-    smr = make_drive(kind).smr
-    assert (formatting_advice(smr), unsuitable(smr)) == ((), {})
-
-
-def test_a_drive_managed_disk_speaks_for_metadata_together_on_ext4_and_against_zfs() -> None:
-    advice = formatting_advice(make_drive("drive-managed").smr)
-    (ext4,) = [each for each in advice if each.filesystem == "ext4"]
-    assert ext4.options == "-E packed_meta_blocks=1,lazy_itable_init=0"
-    assert "mke2fs" in ext4.source
-    assert [each.filesystem for each in advice if each.discourages] == ["zfs"]
-
-
-@pytest.mark.parametrize("kind", ["drive-managed", "host-aware", "host-managed"])
-def test_every_piece_of_advice_has_a_reason_and_a_source(kind: SmrKind) -> None:
-    assert all(advice.reason and advice.source for advice in formatting_advice(make_drive(kind).smr))
-
-
-def test_a_host_managed_disk_takes_none_but_zoned_filesystems() -> None:
-    smr = make_drive("host-managed").smr
-    assert "ext4" in unsuitable(smr)
-    assert not {advice.filesystem for advice in formatting_advice(smr)} & set(unsuitable(smr))
 
 
 def test_the_cache_is_known_assumed_or_none() -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fswizard.drives import formatting_advice, unsuitable
-from fswizard.model.drive import SmrVerdict
+from fswizard.filesystems import catalogue
 from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import VIRTIO, ZONED
@@ -19,7 +18,6 @@ pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
 NAMESPACE = f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{ZONED.serial}"
 ORDINARY = f"/dev/disk/by-id/virtio-{VIRTIO.serial}"
-HOST_MANAGED = SmrVerdict("host-managed", "certain")
 POINT = "/mnt/zones"
 WORK = (
     f"fio --name=work --directory={POINT} --rw=randwrite --bs=64k --size=64M --direct=1 --end_fsync=1"
@@ -110,12 +108,14 @@ def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Mach
     table.note("f2fs on zones", "whole run", f"2 rounds, {run.ratio('f2fs'):.2f} times {SINGLE}")
 
 
-def test_ext4_is_said_to_be_unsuitable_and_is(machine: Machine) -> None:
-    assert "ext4" in unsuitable(HOST_MANAGED)
+def test_ext4_has_no_way_of_keeping_to_zones_and_fails(machine: Machine) -> None:
+    assert catalogue()["ext4"].zones is None
     assert not tried(machine, f"mkfs.ext4 -q -F {NAMESPACE}", f"mount {NAMESPACE} {POINT}", WORK)
 
 
-def test_f2fs_is_advised_and_works_with_an_ordinary_disk_for_its_metadata(machine: Machine) -> None:
-    advised = {advice.filesystem: advice.options for advice in formatting_advice(HOST_MANAGED)}
-    make = f"mkfs.f2fs -q -f {advised['f2fs']} -c $(realpath {NAMESPACE}) {ORDINARY}"
+def test_f2fs_works_with_an_ordinary_disk_for_its_metadata(machine: Machine) -> None:
+    zones = catalogue()["f2fs"].zones
+    assert zones is not None
+    ((flag, _),) = zones.arguments
+    make = f"mkfs.f2fs -q -f {flag} -c $(realpath {NAMESPACE}) {ORDINARY}"
     assert tried(machine, "modprobe f2fs", make, f"mount {ORDINARY} {POINT}", WORK)
