@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fswizard.drives.targets import find_device
+from fswizard.drives.devices import find_device
 
 import fswizard.privileged
 from fswizard.privileged import rights
