@@ -12,8 +12,16 @@ Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots t
 - `words` for people, `cost` in seconds and bytes, and `leaves`, the room that it takes;
 - `commands` and `run`, or for a `TimedEngine` `timed` and `figures`.
 
-Nothing else needs to know it. A recipe uses it with `engine = "NAME"`, one of its metrics as `metric`, and its keys.
+The program needs nothing else. A recipe uses it with `engine = "NAME"`, one of its metrics as `metric`, and its keys.
 Try it with `fswizard run mine.toml --target image:2G@/var/tmp`; `sqlite.py` is a short example to begin with.
+
+Where no program that people have does the work, write one of the standard library alone, `shared/NAME_worker.py`:
+`put_worker` in `bring` copies it to where `worker_command` starts it. `shared/trees.py` shows both.
+
+For the tests, add a small job to `JOBS` in `tests/unit/test_workload_programs.py` and, if a shipped recipe uses the
+engine, say in `small` in `tests/loop/test_workload_matrix.py` how its jobs are made small. Then, as root:
+
+    .venv/bin/pytest tests/unit/test_workload_programs.py tests/loop/test_engines.py tests/loop/test_workload_matrix.py
 """
 
 from __future__ import annotations
