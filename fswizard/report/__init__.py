@@ -4,7 +4,8 @@ Add an export format
 ====================
 
 Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and give it its line in FORMATS
-below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS.
+below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS. Name it in
+the README too. `markdown.py` is a short example.
 
 - What comes in has gone through `privacy.harmless`: its text is one line each, and says nothing of who measured where.
 - `presentation.present(findings)` has every word and figure, in order; a format only lays them out. What it lacks is
@@ -12,6 +13,11 @@ below. That is all: the command line, the wizard's list and the tests of every f
 - `layout` has tables, bars and wrapping for fixed-width text; `figures.Axis` says where a ratio stands.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
+
+The wizard's list is in a picture, which is drawn anew; look at it before you commit it:
+
+    .venv/bin/pytest tests/unit/test_report_formats.py
+    .venv/bin/pytest -k export --snapshot-update tests/tui/test_screens.py
 """
 
 from __future__ import annotations
