@@ -37,6 +37,7 @@ from fswizard.targets import Journal, PreparedTarget, make_images, open_devices,
 
 WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
+    "alone": "There is nothing to compare the only candidate left with.",
     "all-tie": "All that are left are proven equal.",
     "rounds": "The greatest number of rounds is reached.",
     "none-left": "No candidate is left: each one failed or was skipped.",

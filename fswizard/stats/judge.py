@@ -84,7 +84,7 @@ def _itself(name: str, workload: str, rounds: int) -> Ratio:
     return Ratio(name, name, workload, 1.0, 1.0, 1.0, rounds, "tie")
 
 
-Stop = Literal["", "one-left", "all-tie", "rounds", "none-left"]
+Stop = Literal["", "one-left", "alone", "all-tie", "rounds", "none-left"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +103,15 @@ def decide(judgement: Judgement, plan: Plan, candidates: Collection[str] | None 
     `candidates` are those still in the run, where some left it for other reasons; all by default. A candidate
     with nobody left to compare it with still gets its minimum, so that its figures have a spread.
     """
-    in_the_run = (*judgement.leaders, *judgement.dropped)
-    if candidates is not None:
-        in_the_run = tuple(name for name in in_the_run if name in candidates)
+    measured = (*judgement.leaders, *judgement.dropped)
+    in_the_run = tuple(name for name in measured if candidates is None or name in candidates)
     if not in_the_run:
         return Decision((), "none-left")
     if judgement.rounds < plan.minimum_rounds:
         return Decision(in_the_run)
     survivors = judgement.unbeaten(in_the_run)
     if len(survivors) == 1:
-        return Decision(survivors, "one-left")
+        return Decision(survivors, "one-left" if len(measured) > 1 else "alone")
     if judgement.all_tie(survivors):
         return Decision(survivors, "all-tie")
     return Decision(survivors, "rounds" if judgement.rounds >= plan.maximum_rounds else "")

@@ -70,6 +70,7 @@ def small(job: Job) -> Job:
         return replace(job, transactions=40)
     if isinstance(job, TreeJob) and job.files == 1:
         return replace(job, total_bytes=16 * MIB)
+    assert isinstance(job, (TreeJob, RsyncJob, BackupJob)), f"say here what a small job of {job.engine} is"
     return replace(job, files=120, total_bytes=3 * MIB)
 
 

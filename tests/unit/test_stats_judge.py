@@ -302,7 +302,7 @@ DECISIONS: dict[str, tuple[Result, Decision]] = {
         run(LOUD, plan=make_plan(maximum_rounds=4)), Decision(("xfs", "ext4"), "rounds")),
     "one round less does not": (run(LOUD, plan=make_plan(maximum_rounds=5)), Decision(("xfs", "ext4"))),
     "a candidate alone is not done before its minimum": (run({"ext4": (100.0,) * 2}), Decision(("ext4",))),
-    "a candidate alone gets its minimum": (run({"ext4": (100.0,) * 3}), Decision(("ext4",), "one-left")),
+    "a candidate alone gets its minimum": (run({"ext4": (100.0,) * 3}), Decision(("ext4",), "alone")),
     "when everybody failed there is nothing to go on with": (
         run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")), Decision((), "none-left")),
     "a failure in the first round leaves the minimum of rounds to the other": (

@@ -113,6 +113,7 @@ def await_words(machine: Machine, running: Running, words: str) -> None:
 @contextmanager
 def watched_mounts(machine: Machine, disk: Disk) -> Iterator[None]:
     """For `mounts_seen`, in whatever namespace the disk is mounted meanwhile."""
+    machine.ok("udevadm", "wait", "--timeout=60", link(disk))
     device = machine.run("readlink", "--canonicalize", link(disk)).stdout.decode().strip()
     watching = machine.start("sh", "-c", WATCHER, "sh", device)
     try:
