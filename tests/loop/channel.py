@@ -13,9 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fswizard.drives.devices import find_device
-
 import fswizard.privileged
+from fswizard.drives.devices import find_device
 from fswizard.privileged import rights
 from fswizard.targets.helper import Helper
 
