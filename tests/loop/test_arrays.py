@@ -24,6 +24,7 @@ from tests.loop.tiny_run import fswizard, killed
 from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
+pytestmark += [pytest.mark.xdist_group("arrays")]  # one after the other: half a gigabyte each
 
 MEMBERS = 4
 MEMBER_BYTES = 128 << 20
