@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
+import tempfile
 import zlib
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -43,7 +44,8 @@ class Bench:
         return path
 
     def attach(self, file: Path, *options: str) -> str:
-        device = run("losetup", "--find", "--show", *options, str(file)).strip()
+        one_by_one = ("flock", tempfile.gettempdir())  # of two that find the same one, one keeps it open
+        device = run(*one_by_one, "losetup", "--find", "--show", *options, str(file)).strip()
         self.undo.callback(_detach, device, file.resolve())
         return device
 
