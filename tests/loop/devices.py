@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.loop.machine_state import wait_until
+
 SIZE = 72 << 20
 BTRFS_SIZE = 160 << 20
 START, SECTORS = 2048, 135168
@@ -82,6 +84,15 @@ def _detach(device: str, file: Path) -> None:
             subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
 
 
+def _remove_partition(device: str) -> None:
+    """A namespace that was made meanwhile still has it mounted for a moment after it was unmounted here."""
+
+    def gone() -> bool:
+        return subprocess.run(["delpart", device, "1"], check=False, capture_output=True).returncode == 0
+
+    wait_until(gone, 60, f"the partition of {device} can be removed")
+
+
 def run(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
@@ -133,7 +144,7 @@ def partitioned(bench: Bench, kind: int = 0x83) -> Case:
     case = Case(bench.attach(file, "--partscan"), file)
     if not os.path.exists(f"{case.path}p1"):  # a kernel that does not know this table itself
         run("addpart", case.path, "1", str(START), str(SECTORS))
-        bench.undo.callback(run, "delpart", case.path, "1")
+        bench.undo.callback(_remove_partition, case.path)
     return case
 
 

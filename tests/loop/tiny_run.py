@@ -66,7 +66,7 @@ class Run:
         _, rest = self.process.communicate(timeout=LIMIT_S)
         said = "".join([*self.said, rest])
         assert code in (None, self.process.returncode), said
-        assert "Traceback" not in said
+        assert "Traceback" not in said, said
         return said
 
     @property
