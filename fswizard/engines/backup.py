@@ -17,7 +17,7 @@ from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
 CHANGED_EVERY = 20
-"""Of so many files one has other content in the second copy."""
+"""One file in this many has different content in the second copy."""
 BACKED_UP_BYTES_PER_S = 350e6
 """borg cuts into pieces, hashes and compresses."""
 FILES_BACKED_UP_PER_S = 6_000

@@ -45,7 +45,7 @@ class FioJob(Engine):
     io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
     direct: bool = True
     fsync: Annotated[int, whole(0, 1_000_000)] = 0
-    """fsync after so many writes; 0 means once at the end."""
+    """fsync after this many writes; 0 means once, at the end."""
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:

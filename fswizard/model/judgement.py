@@ -22,7 +22,7 @@ TIE = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What stands for a verdict beside its word, or where the word finds no room."""
+    """The sign of each verdict, shown beside its word, or alone where the word does not fit."""
 
     glyph: str
     tone: Tone

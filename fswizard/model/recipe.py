@@ -30,7 +30,7 @@ class Program:
     required: bool = False
     """The default run cannot do without it."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Its package by distribution; `` (the empty name) stands for all others, and else it bears the program's name."""
+    """Its package by distribution; the empty key is for all others. Without either, it is named like the program."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """What it says of an error of the system in its own words, with the error's number."""
 
@@ -74,7 +74,7 @@ class Job:
 
     @property
     def cost(self) -> Cost:
-        """What is to be expected on an ordinary SATA SSD; at most so many bytes where time decides."""
+        """What to expect on an ordinary SATA SSD; where the job is timed, its bytes are an upper bound."""
         raise NotImplementedError
 
     @property
@@ -113,7 +113,7 @@ class Job:
         return ""
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        """The same work with so many files for so long, and the bytes it takes; None where others' programs do it."""
+        """The same work with this many files and seconds, and its bytes; None where other programs do it."""
         return None
 
 
