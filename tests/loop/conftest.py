@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -19,6 +23,21 @@ from tests.loop.people import User, user, with_packages
 from tests.loop.tiny_run import TWO_KINDS
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport"]
+ROOM_BYTES = 4 << 30
+"""The images of as many tests as run side by side fit into this."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Where there is less room, a test and all that it sets up wait until no other one of this directory runs."""
+    directory = os.open(Path(__file__).parent, os.O_RDONLY)
+    try:
+        if shutil.disk_usage(tempfile.gettempdir()).free < ROOM_BYTES:
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        return (yield)
+    finally:
+        fcntl.flock(directory, fcntl.LOCK_UN)  # a child that is left may have it open, too
+        os.close(directory)
 
 
 @pytest.fixture(scope="session", autouse=True)
