@@ -239,7 +239,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
     if kind != "unknown":
         return _KNOW.get(kind, ())
     if facts.volume:
-        return ("It stands for disks that do not show themselves: ask the controller, or a virtual machine's host.",)
+        return ("It hides the disks behind it: ask the RAID controller, or look at the host of the virtual machine.",)
     advice = [*_contradictions(evidence), *_ways_to_learn(facts)]
     if facts.source == "machine":
         advice.append("`fswizard smr --probe` writes for some minutes and may show a shingled disk's behaviour.")
