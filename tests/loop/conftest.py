@@ -25,19 +25,22 @@ from tests.loop.tiny_run import TWO_KINDS
 __all__ = ["pytest_configure", "pytest_runtest_makereport"]
 ROOM_BYTES = 4 << 30
 """The images of as many tests as run side by side fit into this."""
+SIDE_BY_SIDE = 2
+"""Where there is less room, so many do."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """Where there is less room, a test and all that it sets up wait until no other one of this directory runs."""
-    directory = os.open(Path(__file__).parent, os.O_RDONLY)
+    """Where there is little room, a test and all that it sets up wait for others of this directory."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    turn = os.open(sorted(Path(__file__).parent.glob("*.py"))[worker % SIDE_BY_SIDE], os.O_RDONLY)
     try:
         if shutil.disk_usage(tempfile.gettempdir()).free < ROOM_BYTES:
-            fcntl.flock(directory, fcntl.LOCK_EX)
+            fcntl.flock(turn, fcntl.LOCK_EX)
         return (yield)
     finally:
-        fcntl.flock(directory, fcntl.LOCK_UN)  # a child that is left may have it open, too
-        os.close(directory)
+        fcntl.flock(turn, fcntl.LOCK_UN)  # a child that is left may have it open, too
+        os.close(turn)
 
 
 @pytest.fixture(scope="session", autouse=True)
