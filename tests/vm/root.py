@@ -21,6 +21,8 @@ PACKAGES = (
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
     *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm"),
 )
+NEWER_PACKAGES = ("python3-msgspec",)
+"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`."""
 ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
 """OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""
 LEFT_OUT = (
@@ -105,7 +107,7 @@ def _command(suite: str, zfs: bool) -> tuple[str, ...]:
 
 
 def _words(suite: str, zfs: bool) -> Iterable[str]:
-    packages = PACKAGES + (ZFS_PACKAGES if zfs else ())
+    packages = PACKAGES + (ZFS_PACKAGES if zfs else ()) + (NEWER_PACKAGES if suite == NEWER else ())
     yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
     yield f"--components={'main,contrib' if zfs else 'main'}"
     yield from (f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)

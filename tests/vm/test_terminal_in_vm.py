@@ -32,7 +32,7 @@ SHOWN = (
     ("zoned", "nvme0n1  ", ("host-managed zones", "queue/zoned")),
     ("nvme", "nvme1n1  ", ("NVMe", "It is an NVMe device")),
     ("usb", "QEMU QEMU HARDDISK  ", ("● virtual", "46f4:0001")),
-    ("virtio", "no model name  ", ("virtual", "It stands for disks")),
+    ("virtio", "no model name  ", ("virtual", "It hides the disks")),
 )
 """Disks by the picture's name: what stands in their row, with the blanks after it, and what is said of them."""
 
