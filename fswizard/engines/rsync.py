@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import GIB
-from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, writing
+from fswizard.engines.shared.timed import LaidOut, Timed, Work, writing
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Program
@@ -48,6 +48,10 @@ class RsyncJob(TreeEngine):
     def parts(self) -> Sequence[str]:
         return (f"{self.shape} {self.direction}",)
 
+    @property
+    def brings(self) -> Sequence[tuple[object, int]]:
+        return [((self.engine, self.shape, self.files), self.tree_bytes)]
+
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         return self.total_bytes if self.direction == "onto" else 0
 
@@ -60,12 +64,9 @@ class RsyncJob(TreeEngine):
             tree = LaidOut(source, (self.making(self.shape, source, scratch, "making the source"),), anew=True)
             copying = self._copying(source, copy)
             return Timed(copying.text, (copying,), (tree,), removes=(copy,))
-        tree = LaidOut(elsewhere, (self.making(self.shape, elsewhere, scratch, "making the source"),))
+        tree, warm_up = self.source(self.shape, elsewhere, scratch)
         copying = self._copying(elsewhere, here)
-        # Into /dev/null tar would not read.
-        argv = ("tar", "--create", "--file=/dev/zero", f"--directory={elsewhere}", ".")
-        warm_up = (reading(argv, "reading the source into memory", self.total_bytes),)
-        return Timed(copying.text, (copying,), (tree,), warm_up, makes=here, writes_bytes=self.total_bytes)
+        return Timed(copying.text, (copying,), (tree,), (warm_up,), makes=here, writes_bytes=self.total_bytes)
 
     def _copying(self, source: str, target: str) -> Work:
         text = f"rsync of {self.files:,} files {self.direction} the candidate"

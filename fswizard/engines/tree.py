@@ -1,4 +1,9 @@
-"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start."""
+"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start.
+
+What comes from elsewhere, as a video from a camera or an archive from the network, lies outside the candidate and is
+read into memory beforehand. No program here syncs but `dpkg`: the one sync at the end is what a user waits for who
+wants to unplug the disk.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +11,48 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.engine import TIB, WorkloadContext
 from fswizard.engines.shared.running import worker_command
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, share_of, writing
-from fswizard.engines.shared.trees import BYTES_BESIDE_A_FILE, LEFT_BY_COMPRESSION, WORKER, TreeEngine
+from fswizard.engines.shared.trees import (
+    BYTES_BESIDE_A_FILE,
+    FILES_COPIED_PER_S,
+    LEFT_BY_COMPRESSION,
+    WORKER,
+    TreeEngine,
+    outside,
+)
 from fswizard.model.codec import to_json
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole, wholes
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
-TreeOperation = Literal["copy", "delete", "tar", "untar", "find", "du", "git-status", "install", "read"]
+TreeOperation = Literal[
+    "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
+    "start", "read",
+]  # fmt: skip
+WORDS: Mapping[str, str] = {
+    "copy": "cp -a",
+    "delete": "rm -rf",
+    "copy-onto": "cp -a onto the disk",
+    "read-back": "cp from the disk",
+    "delete-onto": "rm -rf",
+    "tar": "tar --create",
+    "untar": "tar --extract",
+    "git-status": "git status",
+    "install": "installation",
+    "start": "program start",
+    "read": "reading",
+}
+USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 FOUND_BYTES = 16
 """What `find` writes for each file."""
 GIT = ("git", "-c", "user.name=fswizard", "-c", "user.email=fswizard@localhost", "-c", "core.hooksPath=/dev/null")
@@ -68,9 +98,11 @@ class TreeJob(TreeEngine):
         Program("find", "workloads on trees", packages={"": "findutils"}),
     )
     operation: TreeOperation
-    """`install` writes every file with an fsync, as package managers do; `read` reads all in a random order."""
-    shape: Literal["small-files", "source", "mixed", "own"]
-    """Package recipes, a kernel's sources, a project with pictures and films, or the user's own."""
+    """`copy` and `tar` read from the candidate, `copy-onto` and `untar` from memory; `read-back` reads one file and
+    `delete-onto` deletes what was copied onto; `install` makes dpkg's system calls, and `start` reads what is installed
+    in a random order, as `read` does with any tree."""
+    shape: Literal["small-files", "source", "mixed", "video", "own"]
+    """Package recipes, a kernel's sources, a project with pictures and films, films alone, or the user's own."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
     own: Annotated[TreeShape | None, UNWRITTEN] = None
@@ -78,6 +110,8 @@ class TreeJob(TreeEngine):
 
     def checked(self, keys: Keys) -> TreeJob:
         own = _own_tree(keys.outer)
+        if self.operation == "read-back" and (self.files != 1 or self.shape == "own"):
+            raise keys.error("operation", "of one file of a known shape, 'read-back', else another operation")
         if self.shape != "own":
             return self
         if own is None:
@@ -88,9 +122,7 @@ class TreeJob(TreeEngine):
 
     @property
     def words(self) -> str:
-        programs = {"copy": "cp -a", "delete": "rm -rf", "tar": "tar --create", "untar": "tar --extract"}
-        others = {"git-status": "git status", "install": "installation", "read": "reading"}
-        program = {**programs, **others}.get(self.operation, self.operation)
+        program = WORDS.get(self.operation, self.operation)
         return f"{program} of {self.files:,} files, {size_text(self.total_bytes)} together"
 
     @property
@@ -99,14 +131,16 @@ class TreeJob(TreeEngine):
 
     @property
     def writes(self) -> bool:
-        return self.operation in ("copy", "tar", "untar", "install")
+        return self.operation in ("copy", "copy-onto", "tar", "untar", "install")
 
     @property
     def works_on(self) -> Job:
-        return self if self.operation in ("git-status", "install") else replace(self, operation="copy")
+        shared: Mapping[str, TreeOperation] = {"read-back": "copy-onto", "delete-onto": "copy-onto", "start": "install"}
+        alone = ("git-status", "install", "copy-onto", "untar")
+        return self if self.operation in alone else replace(self, operation=shared.get(self.operation, "copy"))
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        if self.operation not in ("install", "read") or self.own is not None:
+        if self.operation not in ("install", "start", "read") or self.own is not None:
             return None
         files = min(self.files, files)
         total_bytes = self.total_bytes * files // self.files
@@ -120,24 +154,39 @@ class TreeJob(TreeEngine):
         looked_at_s = self.files / FILES_LOOKED_AT_PER_S
         deleted_s = self.files / FILES_DELETED_PER_S + self.total_bytes / DELETED_BYTES_PER_S
         unpacked_s, installed_s = self.files_s(FILES_UNPACKED_PER_S), self.files_s(FILES_SYNCED_PER_S)
+        onto_s = self.files_s(FILES_COPIED_PER_S)
+        installed_bytes = tree_bytes + self.files * BYTES_OF_AN_FSYNC
         packed_bytes = self.total_bytes
         costs = {
             "copy": Cost(made_s, self.copied_s, tree_bytes, tree_bytes),
             "delete": Cost(made_s + self.copied_s, deleted_s, 2 * tree_bytes, 0),
+            "copy-onto": Cost(0.0, onto_s, 0, tree_bytes),
+            "read-back": Cost(onto_s, packed_s, tree_bytes, 0),
+            "delete-onto": Cost(onto_s, deleted_s, tree_bytes, 0),
             "tar": Cost(made_s, packed_s, tree_bytes, packed_bytes),
-            "untar": Cost(made_s + packed_s, unpacked_s, tree_bytes + packed_bytes, tree_bytes),
+            "untar": Cost(0.0, unpacked_s, 0, tree_bytes),
             "git-status": Cost(made_s + committed_s, looked_at_s, committed_bytes, 0),
-            "install": Cost(0.0, installed_s, 0, tree_bytes + self.files * BYTES_OF_AN_FSYNC),
+            "install": Cost(0.0, installed_s, 0, installed_bytes),
+            "start": Cost(installed_s, packed_s, installed_bytes, 0),
             "read": Cost(made_s, packed_s, tree_bytes, 0),
         }
         return costs.get(self.operation, Cost(made_s, looked_at_s, tree_bytes, 0))
 
     @property
     def parts(self) -> Sequence[str]:
-        more = {"delete": ("copy",), "untar": ("tar", "untar"), "find": (), "du": (), "read": ()}
-        alone = {"git-status": ("work tree", "objects"), "install": ("installed",)}
+        more = {"delete": ("copy",), "find": (), "du": (), "read": ()}
+        alone = {"git-status": ("work tree", "objects"), "untar": ("unpacked",)}
+        alone |= dict.fromkeys(USES_ONTO, ("onto",))
+        alone |= dict.fromkeys(("install", "start"), ("installed",))
         parts = alone.get(self.operation, ("tree", *more.get(self.operation, (self.operation,))))
         return [f"{self.shape} {part}" for part in parts]
+
+    @property
+    def brings(self) -> Sequence[tuple[object, int]]:
+        if self.operation not in (*USES_ONTO, "untar"):
+            return ()
+        parts = ("tree", "archive") if self.operation == "untar" else ("tree",)
+        return [((self._name, part), self.tree_bytes) for part in parts]
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         return self.total_bytes if self.writes else 0
@@ -147,48 +196,69 @@ class TreeJob(TreeEngine):
         if self.own is not None:
             Path(self._shape(context.scratch)).write_text(json.dumps(to_json(self.own)))
 
-    def source(self, directory: str, scratch: str) -> LaidOut:
-        """The tree itself, below `directory`."""
-        path = f"{directory}/{self._name}"
-        return LaidOut(path, (self._making(path, scratch),))
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        tree, files, total_bytes = self.source(directory, scratch), self._files, self.total_bytes
-        copy, archive = f"{tree.path}-copy", f"{tree.path}.tar"
-        unpacked, installed = f"{tree.path}-unpacked", f"{tree.path}-installed"
-        copying = ("cp", "-a", "--reflink=never", tree.path, copy)  # sharing blocks would be no copy
-        packing = ("tar", "--create", f"--file={archive}", f"--directory={tree.path}", ".")
-        unpacking = ("tar", "--extract", f"--file={archive}", f"--one-top-level={unpacked}")
-        installing = self._worker("install", installed, scratch)
-        copied = LaidOut(copy, (writing(copying, f"copying {files}", total_bytes),))
-        packed = LaidOut(archive, (writing(packing, f"packing {files}", total_bytes),))
-        writes = {
-            "copy": (copied, (tree,)),
-            "tar": (packed, (tree,)),
-            "untar": (LaidOut(unpacked, (writing(unpacking, f"unpacking {files}", total_bytes),)), (tree, packed)),
-            "install": (LaidOut(installed, (writing(installing, f"installing {files}", total_bytes),)), ()),
-        }
-        if self.operation in writes:
-            made, lay_out = writes[self.operation]
-            return Timed(made.works[0].text, made.works, lay_out, makes=made.path, writes_bytes=total_bytes)
-        if self.operation == "delete":
-            work = Work(("rm", "-rf", copy), f"deleting {files}", _share_gone(copy), self.files, "1/s")
-            return Timed(work.text, (work,), (tree, copied), takes_away=copy)
-        if self.operation == "git-status":
-            repository = self._repository(f"{tree.path}-repository", scratch)
-            status = _git(repository.path, scratch, "asking git what has changed", "status", "--short")
-            share = share_walked(repository.path, begins=0.5)  # it asks for every known file before it walks
-            return Timed(f"{status.text} among {files}", (replace(status, share_done=share),), (repository,))
-        text = f"{'reading' if self.operation == 'read' else 'looking at'} {files}"
+        path, files, total_bytes = f"{directory}/{self._name}", self._files, self.total_bytes
+        tree, copy = LaidOut(path, (self._making(path, scratch),)), self._copied(path, f"{path}-copy")
+        source, warm_up = self.source(self._shape(scratch), f"{scratch}/{self._name}", scratch)
+        onto, packed = self._copied(source.path, f"{path}-onto"), self._packed(path, f"{path}.tar")
+        archive = outside(
+            f"{source.path}.tar", self._packed(source.path, f"{source.path}.tar", "--sort=name").works[0], scratch
+        )
+        archive_read = reading(("cp", archive.path, "/dev/null"), "reading the archive into memory", total_bytes)
+        unpacking = ("tar", "--extract", f"--file={archive.path}", f"--one-top-level={path}-unpacked")
+        installing = self._worker("install", f"{path}-installed", scratch)
+        installed = self._made("installing", f"{path}-installed", *installing)
+        repository = self._repository(f"{path}-repository", scratch)
+        # git asks for every known file before it walks.
+        walked, asked = share_walked(path), share_walked(repository.path, begins=0.5)
+        status = _git(repository.path, scratch, f"asking git what has changed among {files}", "status", "--short")
         # find asks for every file's size, and by what it has written into nothing it is told how far it is.
         finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{FOUND_BYTES - 1}s\\n")
-        share = share_of("wchar", self.files * FOUND_BYTES)
-        works = {
-            "read": reading(self._worker("read", tree.path, scratch, seed), text, total_bytes),
-            "find": Work(("find", tree.path, *finding), text, share, self.files, "1/s"),
-            "du": Work(("du", "--summarize", tree.path), text, share_walked(tree.path)),
+        found, look = share_of("wchar", self.files * FOUND_BYTES), f"looking at {files}"
+        back = reading(("cp", f"{onto.path}/{self._first}", "/dev/null"), f"reading {files} back", total_bytes)
+        read = reading(self._worker("read", path, scratch, seed), f"reading {files}", total_bytes)
+        start = replace(read, argv=self._worker("read", installed.path, scratch, seed), text=f"starting from {files}")
+        timed: Mapping[str, Timed] = {
+            "copy": self._writes(copy, tree),
+            "delete": self._deletes(copy, tree),
+            "copy-onto": self._writes(onto, source, warm_up=warm_up),
+            "read-back": self._reads(back, source, onto),
+            "delete-onto": self._deletes(onto, source),
+            "tar": self._writes(packed, tree),
+            "untar": self._writes(
+                self._made("unpacking", f"{path}-unpacked", *unpacking), source, archive, warm_up=archive_read
+            ),
+            "find": self._reads(Work(("find", path, *finding), look, found, self.files, "1/s"), tree),
+            "du": self._reads(Work(("du", "--summarize", path), look, walked), tree),
+            "git-status": self._reads(replace(status, share_done=asked), repository),
+            "install": self._writes(installed),
+            "start": self._reads(start, installed),
+            "read": self._reads(read, tree),
         }
-        return Timed(text, (works[self.operation],), (tree,))
+        return timed[self.operation]
+
+    def _made(self, verb: str, path: str, *argv: str) -> LaidOut:
+        return LaidOut(path, (writing(argv, f"{verb} {self._files}", self.total_bytes),))
+
+    def _copied(self, source: str, path: str) -> LaidOut:
+        """Without sharing blocks, which would be no copy."""
+        return self._made("copying", path, "cp", "-a", "--reflink=never", source, path)
+
+    def _packed(self, source: str, path: str, *options: str) -> LaidOut:
+        return self._made("packing", path, "tar", "--create", *options, f"--file={path}", f"--directory={source}", ".")
+
+    def _writes(self, made: LaidOut, *lay_out: LaidOut, warm_up: Work | None = None) -> Timed:
+        before = (warm_up,) if warm_up else ()
+        text, size = made.works[0].text, self.total_bytes
+        return Timed(text, made.works, lay_out, before, makes=made.path, writes_bytes=size)
+
+    def _deletes(self, made: LaidOut, *lay_out: LaidOut) -> Timed:
+        share = _share_gone(made.path)
+        work = Work(("rm", "-rf", made.path), f"deleting {self._files}", share, self.files, "1/s")
+        return Timed(work.text, (work,), (*lay_out, made), takes_away=made.path)
+
+    def _reads(self, work: Work, *lay_out: LaidOut) -> Timed:
+        return Timed(work.text, (work,), lay_out)
 
     def _repository(self, path: str, scratch: str) -> LaidOut:
         adding = _git(path, scratch, "adding its files", "add", "--all")
@@ -204,13 +274,18 @@ class TreeJob(TreeEngine):
         text = f"making a tree of {self.files:,} files, {size_text(self.total_bytes)}"
         return self.making(self._shape(scratch), path, scratch, text)
 
-    def _worker(self, what: str, directory: str, scratch: str, *more: str) -> Sequence[str]:
+    def _worker(self, what: str, directory: str, scratch: str, *more: str) -> tuple[str, ...]:
         arguments = (what, self._shape(scratch), str(self.files), str(self.total_bytes), directory, *more)
         return worker_command(WORKER, *arguments, scratch=scratch)
 
     def _shape(self, scratch: str) -> str:
         """What the worker is told of the shape: its name, or a file that describes it."""
         return self.shape if self.own is None else f"{scratch}/{self._name}.json"
+
+    @property
+    def _first(self) -> str:
+        """The file that is the whole of what is read back."""
+        return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0] if self.files == 1 and not self.own else "."
 
     @property
     def _name(self) -> str:
@@ -220,8 +295,9 @@ class TreeJob(TreeEngine):
 
     @property
     def _files(self) -> str:
-        kinds = {"source": "source files", "mixed": "mixed files", "own": "files like your own"}
-        return f"{self.files:,} {kinds.get(self.shape, 'small files')}"
+        kinds = {"small-files": "small file", "source": "source file", "mixed": "mixed file", "video": "video"}
+        plural = "s" if self.files > 1 else ""
+        return f"{self.files:,} files like your own" if self.own else f"{self.files:,} {kinds[self.shape]}{plural}"
 
 
 def share_walked(tree: str, *, begins: float = 0.0) -> Callable[[int], float]:

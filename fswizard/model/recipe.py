@@ -83,6 +83,11 @@ class Job:
         raise NotImplementedError
 
     @property
+    def brings(self) -> Iterable[tuple[object, int]]:
+        """Names and sizes of what is made once in a run beside the candidates, in the scratch directory."""
+        return ()
+
+    @property
     def works_on(self) -> Job:
         """The same for all jobs that share what they work on."""
         return self

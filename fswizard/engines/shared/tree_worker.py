@@ -1,34 +1,39 @@
 """A directory tree that is the same every time: a program of the standard library alone, run where it is measured.
 
-    tree_worker.py make|install SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
+    tree_worker.py make SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
+    tree_worker.py install SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`install` writes each file under another name, syncs it and renames it, as package managers do; `read` reads the tree
-in a random order, as starting programs do. With CHANGED_EVERY every so manieth file begins with other content.
+`install` makes the system calls of `dpkg --unpack`, see `Dpkg`; `read` reads the tree in a random order, as starting
+programs do. With CHANGED_EVERY every so manieth file begins with other content.
 
-SHAPE is `small-files`, `source`, `mixed`, or the path of a JSON file with `sizes`, `files_at_depth`,
+SHAPE is `small-files`, `source`, `mixed`, `video`, or the path of a JSON file with `sizes`, `files_at_depth`,
 `directories_at_depth` and `random_share`, as in a recipe's table `tree`. Otherwise half of every 4 KiB is random and
-half repeats, so the files compress to a little over a half, and sizes follow a log-normal distribution.
-They add up to TOTAL_BYTES.
+half repeats, so the files compress to a little over a half; a `video` is random throughout. Sizes follow a log-normal
+distribution and add up to TOTAL_BYTES.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import math
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 SEED = 8_000_002
 PAGE = 4096
 POOL_PAGES = 512
 WRITE_BYTES = 1 << 20
-SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2}
+SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2, "video": 0.5}
 """Standard deviation of the logarithm of a file's size, for each shape."""
-ENDINGS = {"source": ("c", "h", "S", "txt"), "mixed": ("c", "txt", "jpg", "bin")}
+ENDINGS = {"source": ("c", "h", "S", "txt"), "mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
+PACKAGE_FILES = 100
+"""Files in a package: the mean of the 819 packages of a Debian 12 is 119."""
 
 
 def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
@@ -118,12 +123,10 @@ def _pool(dice: random.Random, random_share: float) -> memoryview:
     return memoryview(b"".join(noise[part * page : part * (page + 1)] + words for page in range(POOL_PAGES)))
 
 
-def make(
-    shape: str, files: int, total_bytes: int, directory: str, *, changed_every: int = 0, install: bool = False
-) -> None:
+def make(shape: str, files: int, total_bytes: int, directory: str, *, changed_every: int = 0) -> None:
     """Write the tree below a directory that does not exist yet."""
     dice, other = random.Random(SEED), random.Random(SEED + 1)
-    pool = _pool(dice, 0.5 if shape in SPREADS else _own(shape)["random_share"])
+    pool = _pool(dice, _random_share(shape))
     made = set()
     for path in directories(shape, files, total_bytes):
         os.makedirs(os.path.join(directory, path), exist_ok=True)
@@ -132,21 +135,215 @@ def make(
         if parent not in made:
             os.makedirs(parent, exist_ok=True)
             made.add(parent)
-        whole = os.path.join(directory, path)
-        name = f"{whole}.new" if install else whole
-        descriptor = os.open(name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
-        left = size
-        while left:
-            length = min(left, WRITE_BYTES)
-            start = dice.randrange(len(pool) - length)
-            if changed_every and number % changed_every == 0 and left == size:
-                start = other.randrange(len(pool) - length)
-            left -= os.write(descriptor, pool[start : start + length])
-        if install:
-            os.fsync(descriptor)
+        changed = other if changed_every and number % changed_every == 0 else None
+        descriptor = os.open(os.path.join(directory, path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
+        _write(descriptor, size, pool, dice, changed=changed)
         os.close(descriptor)
-        if install:
-            os.rename(name, whole)
+
+
+def _random_share(shape: str) -> float:
+    if shape not in SPREADS:
+        return float(_own(shape)["random_share"])
+    return 1.0 if shape == "video" else 0.5
+
+
+def _write(
+    descriptor: int,
+    size: int,
+    pool: memoryview,
+    dice: random.Random,
+    *,
+    at_once: int = WRITE_BYTES,
+    changed: random.Random | None = None,
+) -> None:
+    left = size
+    while left:
+        length = min(left, at_once)
+        start = dice.randrange(len(pool) - length)
+        if changed and left == size:
+            start = changed.randrange(len(pool) - length)
+        left -= os.write(descriptor, pool[start : start + length])
+
+
+class Dpkg:
+    """Packages unpacked below a directory with the system calls of `dpkg --unpack` (1.21.22).
+
+    The files of a package are written under other names while the kernel begins to write them out; then all of them
+    are waited for, and each is synced and gets its name. The database tells of each step, synced too.
+    """
+
+    WRITE_BYTES = 32_768
+    PADDING = (b"#padding\n" * 512)[:4608]
+    WAIT_BEFORE, WRITE = 1, 2
+    """Of sync_file_range."""
+
+    def __init__(self, root: str, pool: memoryview, dice: random.Random) -> None:
+        self.root, self.database = root, f"{root}/var/lib/dpkg"
+        self.pool, self.dice = pool, dice
+        self.installed: list[bytes] = []
+        self.updates = 0
+        self.made = {""}
+        self.sync_file_range = ctypes.CDLL(None, use_errno=True).sync_file_range
+        self.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+        for name in ("info", "triggers", "updates"):
+            os.makedirs(f"{self.database}/{name}", exist_ok=True)
+        for name, content in (("status", b""), ("info/format", b"1\n")):
+            with open(f"{self.database}/{name}", "wb") as file:
+                file.write(content)
+
+    def __enter__(self) -> Dpkg:
+        for name in ("lock-frontend", "lock"):
+            os.close(os.open(f"{self.database}/{name}", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o660))
+        self.update = self._padded()
+        triggers = f"{self.database}/triggers"
+        os.close(os.open(f"{triggers}/Lock", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+        unincorporated = os.open(f"{triggers}/Unincorp.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._write_status()
+        os.close(unincorporated)
+        os.rename(f"{triggers}/Unincorp.new", f"{triggers}/Unincorp")
+        self._sync_directory("triggers")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write_status()
+        os.close(self.update)
+        os.unlink(f"{self.database}/updates/tmp.i")
+
+    def unpack(self, package: str, files: Sequence[tuple[str, int]]) -> None:
+        """`files` are paths below the root and sizes; what lies in a directory comes after it."""
+        paths = [path for path, _ in files]
+        control = f"Package: {package}\nVersion: 1\nArchitecture: all\nDescription: {package * 80}\n".encode()
+        self._control(control, "".join(f"{'0' * 32}  {path}\n" for path in paths).encode())
+        self._tell(control)
+        for path, size in files:
+            self._make_directories(os.path.dirname(path))
+            self._begin(f"{self.root}/{path}", size)
+        for path in paths:
+            descriptor = os.open(f"{self.root}/{path}.dpkg-new", os.O_WRONLY)
+            self._range(descriptor, self.WAIT_BEFORE)
+            os.close(descriptor)
+        for path in paths:
+            self._sync(f"{self.root}/{path}.dpkg-new")
+            os.rename(f"{self.root}/{path}.dpkg-new", f"{self.root}/{path}")
+        self._replace(f"info/{package}.list", "".join(f"/{path}\n" for path in paths).encode())
+        self._sync_directory("info")
+        os.rename(f"{self.database}/tmp.ci/md5sums", f"{self.database}/info/{package}.md5sums")
+        self._sync_directory("info")
+        self._tell(control)
+        self._tell(control)
+        self.installed.append(control)
+        os.unlink(f"{self.database}/tmp.ci/control")
+        os.rmdir(f"{self.database}/tmp.ci")
+
+    def _control(self, control: bytes, md5sums: bytes) -> None:
+        """What `tar` unpacks and dpkg then syncs."""
+        place = f"{self.database}/tmp.ci"
+        os.mkdir(place, 0o777)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_NONBLOCK
+        for name, content in (("control", control), ("md5sums", md5sums)):
+            descriptor = os.open(f"{place}/{name}", flags, 0o600)
+            os.write(descriptor, content)
+            os.utime(descriptor, (0, 0))
+            self._own(descriptor, 0o644)
+            os.close(descriptor)
+        os.utime(place, (0, 0))
+        self._own(place)
+        for name in os.listdir(place):
+            self._sync(f"{place}/{name}")
+        self._sync_directory("tmp.ci")
+
+    def _make_directories(self, path: str) -> None:
+        if path in self.made:
+            return
+        self._make_directories(os.path.dirname(path))
+        self.made.add(path)
+        whole = f"{self.root}/{path}"
+        os.mkdir(f"{whole}.dpkg-new", 0)
+        self._own(f"{whole}.dpkg-new", 0o755)
+        os.utime(f"{whole}.dpkg-new", (0, 0))
+        os.rename(f"{whole}.dpkg-new", whole)
+
+    def _begin(self, path: str, size: int) -> None:
+        descriptor = os.open(f"{path}.dpkg-new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0)
+        _write(descriptor, size, self.pool, self.dice, at_once=self.WRITE_BYTES)
+        self._range(descriptor, self.WRITE)
+        self._own(descriptor, 0o644)
+        os.close(descriptor)
+        os.utime(f"{path}.dpkg-new", (0, 0))
+
+    def _own(self, what: int | str, mode: int | None = None) -> None:
+        with contextlib.suppress(PermissionError):  # filesystems without owners, where dpkg would stop
+            os.chown(what, os.getuid(), os.getgid())
+            if mode is not None:
+                os.chmod(what, mode)
+
+    def _range(self, descriptor: int, flags: int) -> None:
+        if self.sync_file_range(descriptor, 0, 0, flags):
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error))
+
+    def _sync(self, path: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+    def _sync_directory(self, name: str) -> None:
+        descriptor = os.open(f"{self.database}/{name}", os.O_RDONLY | os.O_NONBLOCK | os.O_DIRECTORY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        path = f"{self.database}/{name}"
+        descriptor = os.open(f"{path}-new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        os.fchmod(descriptor, 0o644)
+        if content:
+            os.write(descriptor, content)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        if name == "status":
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{path}-old")
+            with contextlib.suppress(PermissionError):  # filesystems without hard links, where dpkg would stop
+                os.link(path, f"{path}-old")
+        os.rename(f"{path}-new", path)
+
+    def _write_status(self) -> None:
+        """The whole status, in which the updates up to here are contained."""
+        self._replace("status", b"\n".join(self.installed))
+        self._sync_directory("")
+        for number in range(self.updates):
+            os.unlink(f"{self.database}/updates/{number:04d}")
+        self._sync_directory("updates")
+        self.updates = 0
+
+    def _padded(self) -> int:
+        """The next update, with room taken before it is needed."""
+        descriptor = os.open(f"{self.database}/updates/tmp.i", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        os.write(descriptor, self.PADDING[:4096])
+        os.write(descriptor, self.PADDING[4096:])
+        return descriptor
+
+    def _tell(self, content: bytes) -> None:
+        """One update, on the disk before anything else is done."""
+        os.lseek(self.update, 0, os.SEEK_SET)
+        os.write(self.update, content)
+        os.ftruncate(self.update, len(content))
+        os.fsync(self.update)
+        os.close(self.update)
+        os.rename(f"{self.database}/updates/tmp.i", f"{self.database}/updates/{self.updates:04d}")
+        self._sync_directory("updates")
+        self.updates += 1
+        self.update = self._padded()
+
+
+def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
+    """Unpack the tree as packages of a hundred files, below a directory that does not exist yet."""
+    dice = random.Random(SEED)
+    pool = _pool(dice, _random_share(shape))
+    listed = [(os.path.normpath(path), size) for path, size in entries(shape, files, total_bytes)]
+    with Dpkg(directory, pool, dice) as dpkg:
+        for number in range(0, len(listed), PACKAGE_FILES):
+            dpkg.unpack(f"package-{number:06d}", listed[number : number + PACKAGE_FILES])
 
 
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
@@ -166,9 +363,10 @@ def main() -> None:
     try:
         if what == "read":
             read(shape, int(files), int(total_bytes), directory, number)
+        elif what == "install":
+            install(shape, int(files), int(total_bytes), directory)
         else:
-            install = what == "install"
-            make(shape, int(files), int(total_bytes), directory, changed_every=number, install=install)
+            make(shape, int(files), int(total_bytes), directory, changed_every=number)
     except OSError as error:
         sys.exit(f"tree_worker: {error}")
 

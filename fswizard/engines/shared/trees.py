@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.running import put_worker, worker_command
-from fswizard.engines.shared.timed import TimedEngine, Work, cpu_s, duration_s, writing
+from fswizard.engines.shared.timed import LaidOut, TimedEngine, Work, cpu_s, duration_s, reading, writing
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, WORST_STALL, Metric
 from fswizard.progress.workload_events import Measured
@@ -74,3 +74,15 @@ class TreeEngine(TimedEngine):
         """The program that makes a tree of a shape."""
         arguments = ("make", shape, str(self.files), str(self.total_bytes), directory, *more)
         return writing(worker_command(WORKER, *arguments, scratch=scratch), text, self.total_bytes)
+
+    def source(self, shape: str, path: str, scratch: str) -> tuple[LaidOut, Work]:
+        """A tree outside the candidate, made once in a run, and the program that reads it into memory."""
+        making = self.making(shape, path, scratch, "making the source")
+        # Into /dev/null tar would not read.
+        argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
+        return outside(path, making, scratch), reading(argv, "reading the source into memory", self.total_bytes)
+
+
+def outside(path: str, making: Work, scratch: str) -> LaidOut:
+    """What is made in `scratch`, and synced there, so that its own disk has nothing left to write later."""
+    return LaidOut(path, (making, Work(("sync", "--file-system", scratch), "until it is on its disk")))
