@@ -63,7 +63,7 @@ class FioJob(Engine):
     @property
     def makes_its_file(self) -> bool:
         """It writes a new file instead of working on one that was laid out beforehand."""
-        return self.rw == "write" and not self.seconds and self.jobs == 1
+        return self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1
 
     @property
     def runs_bare(self) -> bool:
@@ -189,6 +189,7 @@ class FioJob(Engine):
         ]
         options += ["--time_based", f"--runtime={round(self.seconds * 1000)}ms"] if self.seconds else []
         options += ["--end_fsync=1"] if self.writes else []
+        options += ["--fadvise_hint=0"] if not self.direct else []  # programs seldom tell the kernel how they read
         options += [f"--fsync={self.fsync}"] if self.fsync else []
         if self.writes and not (self.direct and self.block_bytes >= _DISTINCT_BLOCK_BYTES):
             options.append("--refill_buffers")

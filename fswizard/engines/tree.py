@@ -53,9 +53,15 @@ WORDS: Mapping[str, str] = {
     "read": "reading",
 }
 USES_ONTO = ("copy-onto", "read-back", "delete-onto")
+USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 FOUND_BYTES = 16
 """What `find` writes for each file."""
-GIT = ("git", "-c", "user.name=fswizard", "-c", "user.email=fswizard@localhost", "-c", "core.hooksPath=/dev/null")
+GIT_SETTINGS = (
+    "user.name=fswizard",
+    "user.email=fswizard@localhost",
+    "core.hooksPath=/dev/null",
+    "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
+)
 DEEPEST = 64
 """Directories of a tree that lie within one another."""
 MOST_DIRECTORIES = 1_000_000
@@ -98,9 +104,9 @@ class TreeJob(TreeEngine):
         Program("find", "workloads on trees", packages={"": "findutils"}),
     )
     operation: TreeOperation
-    """`copy` and `tar` read from the candidate, `copy-onto` and `untar` from memory; `read-back` reads one file and
-    `delete-onto` deletes what was copied onto; `install` makes dpkg's system calls, and `start` reads what is installed
-    in a random order, as `read` does with any tree."""
+    """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads the
+    one file and `delete-onto` deletes what it copied. `untar` unpacks an archive that is in memory; `tar`, `find`, `du`
+    and `read` go over what it unpacked. `install` makes dpkg's system calls, and `start` reads what it installed."""
     shape: Literal["small-files", "source", "mixed", "video", "own"]
     """Package recipes, a kernel's sources, a project with pictures and films, films alone, or the user's own."""
     files: Annotated[int, whole(1, 10_000_000)]
@@ -135,16 +141,19 @@ class TreeJob(TreeEngine):
 
     @property
     def works_on(self) -> Job:
-        shared: Mapping[str, TreeOperation] = {"read-back": "copy-onto", "delete-onto": "copy-onto", "start": "install"}
-        alone = ("git-status", "install", "copy-onto", "untar")
-        return self if self.operation in alone else replace(self, operation=shared.get(self.operation, "copy"))
+        if self.operation in USES_ONTO:
+            return replace(self, operation="copy-onto")
+        if self.operation in USES_UNPACKED:
+            return replace(self, operation="untar")
+        first: Mapping[str, TreeOperation] = {"delete": "copy", "start": "install"}
+        return replace(self, operation=first.get(self.operation, self.operation))
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
         if self.operation not in ("install", "start", "read") or self.own is not None:
             return None
         files = min(self.files, files)
         total_bytes = self.total_bytes * files // self.files
-        return replace(self, files=files, total_bytes=total_bytes), 2 * total_bytes
+        return replace(self, files=files, total_bytes=total_bytes), 4 * total_bytes
 
     @property
     def cost(self) -> Cost:
@@ -163,29 +172,28 @@ class TreeJob(TreeEngine):
             "copy-onto": Cost(0.0, onto_s, 0, tree_bytes),
             "read-back": Cost(onto_s, packed_s, tree_bytes, 0),
             "delete-onto": Cost(onto_s, deleted_s, tree_bytes, 0),
-            "tar": Cost(made_s, packed_s, tree_bytes, packed_bytes),
+            "tar": Cost(unpacked_s, packed_s, tree_bytes, packed_bytes),
             "untar": Cost(0.0, unpacked_s, 0, tree_bytes),
             "git-status": Cost(made_s + committed_s, looked_at_s, committed_bytes, 0),
             "install": Cost(0.0, installed_s, 0, installed_bytes),
             "start": Cost(installed_s, packed_s, installed_bytes, 0),
-            "read": Cost(made_s, packed_s, tree_bytes, 0),
+            "read": Cost(unpacked_s, packed_s, tree_bytes, 0),
         }
-        return costs.get(self.operation, Cost(made_s, looked_at_s, tree_bytes, 0))
+        return costs.get(self.operation, Cost(unpacked_s, looked_at_s, tree_bytes, 0))
 
     @property
     def parts(self) -> Sequence[str]:
-        more = {"delete": ("copy",), "find": (), "du": (), "read": ()}
-        alone = {"git-status": ("work tree", "objects"), "untar": ("unpacked",)}
-        alone |= dict.fromkeys(USES_ONTO, ("onto",))
-        alone |= dict.fromkeys(("install", "start"), ("installed",))
-        parts = alone.get(self.operation, ("tree", *more.get(self.operation, (self.operation,))))
-        return [f"{self.shape} {part}" for part in parts]
+        parts: dict[str, tuple[str, ...]] = dict.fromkeys(("copy", "delete"), ("tree", "copy"))
+        parts |= dict.fromkeys(USES_ONTO, ("onto",)) | dict.fromkeys(USES_UNPACKED, ("unpacked",))
+        parts |= dict.fromkeys(("install", "start"), ("installed",)) | {"tar": ("unpacked", "packed")}
+        parts["git-status"] = ("work tree", "objects")
+        return [f"{self.shape} {part}" for part in parts[self.operation]]
 
     @property
     def brings(self) -> Sequence[tuple[object, int]]:
-        if self.operation not in (*USES_ONTO, "untar"):
+        parts = ("tree", "archive") if self.operation in USES_UNPACKED else ("tree",)
+        if self.operation not in (*USES_ONTO, *USES_UNPACKED):
             return ()
-        parts = ("tree", "archive") if self.operation == "untar" else ("tree",)
         return [((self._name, part), self.tree_bytes) for part in parts]
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
@@ -200,23 +208,23 @@ class TreeJob(TreeEngine):
         path, files, total_bytes = f"{directory}/{self._name}", self._files, self.total_bytes
         tree, copy = LaidOut(path, (self._making(path, scratch),)), self._copied(path, f"{path}-copy")
         source, warm_up = self.source(self._shape(scratch), f"{scratch}/{self._name}", scratch)
-        onto, packed = self._copied(source.path, f"{path}-onto"), self._packed(path, f"{path}.tar")
-        archive = outside(
-            f"{source.path}.tar", self._packed(source.path, f"{source.path}.tar", "--sort=name").works[0], scratch
-        )
+        onto, unpacked = self._copied(source.path, f"{path}-onto"), f"{path}-unpacked"
+        (packing,) = self._packed(source.path, f"{source.path}.tar", "--sort=name").works
+        archive = outside(f"{source.path}.tar", packing, scratch)
         archive_read = reading(("cp", archive.path, "/dev/null"), "reading the archive into memory", total_bytes)
-        unpacking = ("tar", "--extract", f"--file={archive.path}", f"--one-top-level={path}-unpacked")
+        unpacking = ("tar", "--extract", f"--file={archive.path}", f"--one-top-level={unpacked}")
+        all_unpacked = (source, archive, self._made("unpacking", unpacked, *unpacking))
         installing = self._worker("install", f"{path}-installed", scratch)
         installed = self._made("installing", f"{path}-installed", *installing)
         repository = self._repository(f"{path}-repository", scratch)
         # git asks for every known file before it walks.
-        walked, asked = share_walked(path), share_walked(repository.path, begins=0.5)
+        walked, asked = share_walked(unpacked), share_walked(repository.path, begins=0.5)
         status = _git(repository.path, scratch, f"asking git what has changed among {files}", "status", "--short")
         # find asks for every file's size, and by what it has written into nothing it is told how far it is.
         finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{FOUND_BYTES - 1}s\\n")
         found, look = share_of("wchar", self.files * FOUND_BYTES), f"looking at {files}"
         back = reading(("cp", f"{onto.path}/{self._first}", "/dev/null"), f"reading {files} back", total_bytes)
-        read = reading(self._worker("read", path, scratch, seed), f"reading {files}", total_bytes)
+        read = reading(self._worker("read", unpacked, scratch, seed), f"reading {files}", total_bytes)
         start = replace(read, argv=self._worker("read", installed.path, scratch, seed), text=f"starting from {files}")
         timed: Mapping[str, Timed] = {
             "copy": self._writes(copy, tree),
@@ -224,16 +232,14 @@ class TreeJob(TreeEngine):
             "copy-onto": self._writes(onto, source, warm_up=warm_up),
             "read-back": self._reads(back, source, onto),
             "delete-onto": self._deletes(onto, source),
-            "tar": self._writes(packed, tree),
-            "untar": self._writes(
-                self._made("unpacking", f"{path}-unpacked", *unpacking), source, archive, warm_up=archive_read
-            ),
-            "find": self._reads(Work(("find", path, *finding), look, found, self.files, "1/s"), tree),
-            "du": self._reads(Work(("du", "--summarize", path), look, walked), tree),
+            "tar": self._writes(self._packed(unpacked, f"{path}.tar"), *all_unpacked),
+            "untar": self._writes(all_unpacked[2], *all_unpacked[:2], warm_up=archive_read),
+            "find": self._reads(Work(("find", unpacked, *finding), look, found, self.files, "1/s"), *all_unpacked),
+            "du": self._reads(Work(("du", "--summarize", unpacked), look, walked), *all_unpacked),
             "git-status": self._reads(replace(status, share_done=asked), repository),
             "install": self._writes(installed),
             "start": self._reads(start, installed),
-            "read": self._reads(read, tree),
+            "read": self._reads(read, *all_unpacked),
         }
         return timed[self.operation]
 
@@ -336,7 +342,9 @@ def _share_gone(copy: str) -> Callable[[int], float]:
 
 def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
     """Without the user's own settings, which may sign, or start programs."""
-    return Work((*GIT, "-C", repository, *arguments), text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})
+    settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
+    argv = ("git", *settings, "-C", repository, *arguments)
+    return Work(argv, text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})
 
 
 def _own_tree(recipe: Keys) -> TreeShape | None:

@@ -29,9 +29,10 @@ BLOCK_BYTES = 4096
 SEED = 8_000_001
 PLACE_FOR_IMAGE = 256 << 20
 WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
-    ("copy", "Copying my files", "cp -a without reflinks, cold, until the copy is on the disk."),
-    ("delete", "Deleting the copy", "rm -rf, cold, until it is gone from the disk."),
-    ("tar", "Packing my files", "tar --create, cold, until the archive is on the disk."),
+    ("copy-onto", "Copying my files onto the disk", "cp -a of files that are in memory, then one sync."),
+    ("delete-onto", "Deleting the copy", "rm -rf, cold, then one sync."),
+    ("untar", "Unpacking my files", "tar --extract of an archive that is in memory, then one sync."),
+    ("tar", "Packing my files", "tar --create, cold, then one sync."),
     ("find", "Searching my files", "find with a condition on the size, cold."),
     ("read", "Reading them in any order", "Every file read whole, cold, one after the other in a random order."),
 )
@@ -97,7 +98,7 @@ def recipe_text(seen: Look) -> str:
     shape = _shape(seen, scale)
     files, bytes_ = sum(shape.files_at_depth), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
-    trial_s = sum(expected_s(job, prepares=number == 0) for number, job in enumerate(jobs)) + 2.0
+    trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
     minutes = max(3, math.ceil(2 * 9 * trial_s / 60))
     image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
     once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
@@ -105,7 +106,7 @@ def recipe_text(seen: Look) -> str:
         f"# Made from a directory with {len(seen.sizes):,} files in {sum(seen.directories_at_depth.values()):,} "
         "directories,",
         f"# {size_text(total_bytes)} together: {once}. Sizes, depths and compressibility are kept; names are not.",
-        f"# A candidate writes about {size_text(sum(writes_bytes(j, prepares=j is jobs[0]) for j in jobs))} a round.",
+        f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
         'name = "my-files"',
         'title = "My own files"',
