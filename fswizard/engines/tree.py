@@ -75,7 +75,10 @@ DELETED_BYTES_PER_S = 8e9
 FILES_COMMITTED_PER_S = 8_000
 COMMITTED_BYTES_PER_S = 60e6
 """Of git, which compresses."""
-BYTES_OF_AN_FSYNC = 32_768
+BYTES_OF_AN_FSYNC = 50_000
+BYTES_OF_A_LOOK = 1_000
+"""Access times, for each file that is found."""
+BYTES_BESIDE_A_FILE_IN_AN_ARCHIVE = 2_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,8 @@ class TreeJob(TreeEngine):
         unpacked_s, installed_s = self.files_s(FILES_UNPACKED_PER_S), self.files_s(FILES_SYNCED_PER_S)
         onto_s = self.files_s(FILES_COPIED_PER_S)
         installed_bytes = tree_bytes + self.files * BYTES_OF_AN_FSYNC
-        packed_bytes = self.total_bytes
+        packed_bytes = self.total_bytes + self.files * BYTES_BESIDE_A_FILE_IN_AN_ARCHIVE
+        looked_bytes = self.files * BYTES_OF_A_LOOK
         costs = {
             "copy": Cost(made_s, self.copied_s, tree_bytes, tree_bytes),
             "delete": Cost(made_s + self.copied_s, deleted_s, 2 * tree_bytes, 0),
@@ -179,7 +183,7 @@ class TreeJob(TreeEngine):
             "start": Cost(installed_s, packed_s, installed_bytes, 0),
             "read": Cost(unpacked_s, packed_s, tree_bytes, 0),
         }
-        return costs.get(self.operation, Cost(unpacked_s, looked_at_s, tree_bytes, 0))
+        return costs.get(self.operation, Cost(unpacked_s, looked_at_s, tree_bytes, looked_bytes))
 
     @property
     def parts(self) -> Sequence[str]:

@@ -183,7 +183,7 @@ def test_the_command_writes_a_recipe_that_the_program_reads(tmp_path: Path) -> N
     finished = fswizard(*words)
     assert f"fswizard run {output}" in finished.stderr
     assert [workload.name for workload in recipes.find(str(output)).workloads] == [
-        "copy", "delete", "tar", "find", "read",
+        "copy-onto", "delete-onto", "untar", "tar", "find", "read",
     ]  # fmt: skip
     again = fswizard(*words)
     assert again.returncode == 2

@@ -343,7 +343,8 @@ def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
     listed = [(os.path.normpath(path), size) for path, size in entries(shape, files, total_bytes)]
     with Dpkg(directory, pool, dice) as dpkg:
         for number in range(0, len(listed), PACKAGE_FILES):
-            dpkg.unpack(f"package-{number:06d}", listed[number : number + PACKAGE_FILES])
+            package = sorted(listed[number : number + PACKAGE_FILES], key=lambda entry: entry[0].split("/"))
+            dpkg.unpack(f"package-{number:06d}", package)
 
 
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
