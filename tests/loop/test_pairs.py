@@ -112,6 +112,20 @@ PAIRS = {
         lambda context: timed(context, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy"),
         removing(f"{TREE}-copy"),
     ),
+    "cp-onto": Pair(
+        TreeJob("copy-onto", "small-files", 2000, 8 * MIB),
+        "duration",
+        lambda context: timed(context, "cp", "-a", f"{context.scratch}/{TREE}", f"{TREE}-onto"),
+        removing(f"{TREE}-onto"),
+    ),
+    "untar": Pair(
+        TreeJob("untar", "small-files", 2000, 8 * MIB),
+        "duration",
+        lambda context: timed(
+            context, "tar", "-xf", f"{context.scratch}/{TREE}.tar", f"--one-top-level={TREE}-unpacked"
+        ),
+        removing(f"{TREE}-unpacked"),
+    ),
     "rm": Pair(
         TreeJob("delete", "small-files", 2000, 8 * MIB),
         "duration",
@@ -123,7 +137,7 @@ PAIRS = {
     "tar": Pair(
         TreeJob("tar", "small-files", 2000, 8 * MIB),
         "duration",
-        lambda context: timed(context, "tar", "-cf", f"{TREE}.tar", "-C", TREE, "."),
+        lambda context: timed(context, "tar", "-cf", f"{TREE}.tar", "-C", f"{TREE}-unpacked", "."),
         removing(f"{TREE}.tar"),
     ),
     "rsync": Pair(
@@ -148,7 +162,7 @@ PAIRS = {
     ),
 }
 NEEDED = {"fio-read": "fio", "fio-write": "fio", "rsync": "rsync", "borg": "borg", "sqlite3": "sqlite3"}
-COUNTED = ["cp", "tar", pytest.param("rsync", marks=pytest.mark.rsync)]
+COUNTED = ["cp", "cp-onto", "tar", "untar", pytest.param("rsync", marks=pytest.mark.rsync)]
 ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else []) for name in PAIRS]
 
 
