@@ -54,3 +54,14 @@ class RunFailed(FswizardError):
     """The run cannot go on, and no candidate is to blame for it."""
 
     exit_code = ExitCode.RUN_FAILED
+
+
+class OutOfMemory(RunFailed):
+    """A measured program needed more memory than it was given."""
+
+    def __init__(self, program: str, details: str = "") -> None:
+        super().__init__(
+            f"{program} ran out of memory; no candidate is to blame.",
+            "Give measured programs more, such as --memory-limit 2G, or no limit: --memory-limit none.",
+            details,
+        )

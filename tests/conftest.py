@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from fswizard.filesystems import availability, catalogue
-from fswizard.privileged import system_calls
+from fswizard.privileged import memory_limit, system_calls
 from fswizard.system import commands, programs
 from fswizard.targets import privilege
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
@@ -51,6 +51,11 @@ def _root() -> Lack | None:
     if os.geteuid() != 0:
         return Lack("not root", f"run them as root: {how}")
     return None if privilege.state() == "root" else Lack("root for somebody else, whom the helper refuses", how)
+
+
+def _cgroup() -> Lack | None:
+    how = "leave the container, or mount the memory controller at /sys/fs/cgroup"
+    return None if memory_limit.version() else Lack("the kernel offers no memory cgroup that is root's", how)
 
 
 def _loop() -> Lack | None:
@@ -92,6 +97,7 @@ def _package(names: str) -> Lack:
 _VM_PACKAGES = "qemu-system-x86 mmdebstrap genext2fs"
 NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "root": ("needs root", _root),
+    "cgroup": ("limits memory", _cgroup),
     "loop": ("formats and mounts loop devices", _loop),
     "sudo": ("gets root by sudo without a password", _sudo),
     "fio": ("measures with fio", _program("fio", package="fio")),

@@ -15,7 +15,7 @@ from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
 from fswizard.system.install import offer
-from fswizard.targets import privilege
+from fswizard.targets import memory_limit_ways, privilege
 
 RIGHTS = (
     ("root's rights", "making and mounting filesystems in scratch images"),
@@ -45,7 +45,7 @@ def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
     rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
     images, *further = map(_right, RIGHTS, rights)
-    return (*_filesystems(), *_programs(rights[0]), _loop_devices(), images, *further)
+    return (*_filesystems(), *_programs(rights[0]), _loop_devices(), images, *further, _memory_limit())
 
 
 def _filesystems() -> Iterator[Checked]:
@@ -70,6 +70,14 @@ def _loop_devices() -> Checked:
     present = host.this.has_loop_devices()
     reason = "" if present else "The kernel offers none: load the module loop, or leave the container."
     return Checked("loop devices", "scratch images", True, present, reason=reason)
+
+
+def _memory_limit() -> Checked:
+    ways = memory_limit_ways()
+    reason = "" if ways else "The kernel offers no memory cgroup that root could use."
+    return Checked(
+        "memory limit", "measuring more than the memory can keep", False, bool(ways), ", ".join(ways), reason=reason
+    )
 
 
 def _right(right: tuple[str, str], state: privilege.State) -> Checked:

@@ -23,10 +23,11 @@ from fswizard.importers.published import with_published
 from fswizard.model import plan as model
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe
-from fswizard.model.units import duration_text, parse_duration, size_text
+from fswizard.model.units import duration_text, parse_duration, parse_size, size_text
 from fswizard.recipes import find
 from fswizard.report import render
 from fswizard.report.arrays import layout_texts
+from fswizard.report.presentation import memory_text
 from fswizard.session import Choices, Session, make_plan, take_up
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
@@ -52,6 +53,10 @@ class _Choosing(Command):
     time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
     rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (3..12)")
     seed = cli.SwitchAttr("--seed", int, argname="N", help="repeats the order of an earlier run")
+    memory_limit = cli.SwitchAttr(
+        "--memory-limit", str, argname="SIZE",
+        help="memory that measured programs share, page cache included (a quarter of their data); or none",
+    )  # fmt: skip
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
         help="serial number of a device that may be erased; of several, with commas between or one option each",
@@ -72,6 +77,7 @@ class _Choosing(Command):
                 time_limit_s=_duration(self.time) if self.time else None,
                 rounds=_rounds(self.rounds) if self.rounds else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=self.seed,
+                memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit else None,
             )
         )
 
@@ -104,8 +110,20 @@ class Run(_Choosing):
 
     def _resumed(self) -> Session:
         """The plan is the earlier run's; only the time can be chosen anew."""
-        for name in ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output"):
-            if getattr(self, name) not in (None, []):
+        fixed = (
+            "target",
+            "candidates",
+            "baseline",
+            "weights",
+            "need",
+            "rounds",
+            "seed",
+            "memory-limit",
+            "erase",
+            "output",
+        )
+        for name in fixed:
+            if getattr(self, name.replace("-", "_")) not in (None, []):
                 raise UsageError(f"--{name} does not go with --resume: the plan stays as it was.", "Leave it out.")
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
@@ -164,6 +182,7 @@ def plan_text(plan: model.Plan) -> str:
         f"Rounds      {rounds}",
         f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
         f"Writes      at most {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds",
+        *([f"Memory      {limit}"] if (limit := memory_text(plan)) else []),
         f"Repeat      --seed {plan.seed}",
         "",
         "Workloads",
@@ -212,6 +231,15 @@ def _duration(text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"In --time: {error}.") from error
+
+
+def _memory_limit(text: str) -> int:
+    if text.strip().lower() == "none":
+        return 0
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"In --memory-limit: {error}.", "Or write none.") from error
 
 
 def _rounds(text: str) -> tuple[int, int]:

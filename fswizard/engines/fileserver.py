@@ -122,7 +122,7 @@ class FileServerJob(Engine):
         workers, duration = f"{self.threads} workers", duration_text(self.seconds)
         tell(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
         working = self._command("run", directory, scratch, str(seed % (1 << 31)))
-        figures, worked = await self._worker(context, working, part(tell, share, 1 - share))
+        figures, worked = await self._worker(context, working, part(tell, share, 1 - share), limited=True)
         tell(Doing("writing the rest to the disk", measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         tell(Ran(synced))
@@ -147,12 +147,12 @@ class FileServerJob(Engine):
             raise
 
     async def _worker(
-        self, context: WorkloadContext, argv: tuple[str, ...], tell: Tell
+        self, context: WorkloadContext, argv: tuple[str, ...], tell: Tell, *, limited: bool = False
     ) -> tuple[Mapping[str, Any], Finished]:
         """The last line of the worker program, and how it ended."""
         last: Mapping[str, Any] = {}
         begun = b""
-        async with running(context, argv, limit_s=self._limit_s) as program:
+        async with running(context, argv, limit_s=self._limit_s, limited=limited) as program:
             async for chunk in program.chunks():
                 *lines, begun = (begun + chunk).split(b"\n")
                 for now in map(json.loads, lines):

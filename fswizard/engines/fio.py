@@ -66,6 +66,10 @@ class FioJob(Engine):
         return self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1
 
     @property
+    def syncs_each_write(self) -> bool:
+        return self.writes and self.fsync == 1
+
+    @property
     def runs_bare(self) -> bool:
         return not self.fsync
 
@@ -128,14 +132,17 @@ class FioJob(Engine):
     async def _measure(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> None:
         await context.remount()
         tell(Doing(self._text, measured=True))
-        for measured in await self._fio(context, path, seed, tell):
+        for measured in await self._fio(context, path, seed, tell, limited=not self.direct):
             tell(measured)
 
-    async def _fio(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> Sequence[Measured]:
+    async def _fio(
+        self, context: WorkloadContext, path: str, seed: int, tell: Tell, *, limited: bool = False
+    ) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
         reader, history = DumpReader(), list[Figures]()
         # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
-        async with running(context, command, limit_s=self.limit_s, env={"TMPDIR": context.scratch}) as program:
+        environment = {"TMPDIR": context.scratch}
+        async with running(context, command, limit_s=self.limit_s, env=environment, limited=limited) as program:
             async for chunk in program.chunks():
                 for now in filter(None, map(figures, reader.feed(chunk))):
                     tell(self._progress(history[-1] if history else None, now))

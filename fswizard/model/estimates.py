@@ -25,6 +25,9 @@ FASTEST_WRITTEN_BYTES_PER_S = {"hdd": 280e6, "ssd": 560e6, "flash-card": 300e6}
 """What the interface or the platters allow at most: bounds what a timed workload can write."""
 FASTEST_WRITTEN_BYTES_PER_S_ELSE = 2e9
 
+LEAST_MEMORY_BYTES = 256 << 20
+"""With less, programs such as git and borg begin to run out of memory."""
+
 
 def expected_s(job: Job, *, prepares: bool = True) -> float:
     """Duration in seconds; without `prepares`, what it works on is there already."""
@@ -58,6 +61,16 @@ def trial_overhead_s(kind: str) -> float:
 def filling_s(image_bytes: int, kind: str) -> float:
     """The duration of writing a whole scratch image on a kind of disk."""
     return image_bytes / FILLED_BYTES_PER_S.get(kind, FILLED_BYTES_PER_S_ELSE)
+
+
+def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
+    """What buffered jobs are given of a machine's memory, so that their data do not fit into the page cache.
+
+    0, which is no limit, where there are none, or where the data are twice the memory anyway.
+    """
+    buffered = [job for job in jobs if not job.direct]
+    limit_bytes = max(LEAST_MEMORY_BYTES, room(buffered) // 4)
+    return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 
 def room(jobs: Iterable[Job]) -> int:

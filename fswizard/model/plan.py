@@ -121,6 +121,9 @@ class Plan:
     writes_bytes_per_trial: int = 0
     preparation_s: float = 0.0
     """Expected time before the first trial."""
+    memory_limit_bytes: int = 0
+    """What programs that are measured and go through the page cache may use together, their page cache included; 0 for
+    no limit."""
     losses: tuple[str, ...] = ()
     """Device: what is on it and would be lost, a sentence each."""
 

@@ -108,6 +108,11 @@ class Job:
         return False
 
     @property
+    def syncs_each_write(self) -> bool:
+        """What it writes is on the disk before it goes on."""
+        return False
+
+    @property
     def runs_bare(self) -> bool:
         """It can be done on a device without a filesystem, too."""
         return False

@@ -1,4 +1,4 @@
-"""Names of pools and arrays, which the kernel keeps when a helper dies: locked while the helper lives that made them.
+"""Names of pools, arrays and cgroups, which the kernel keeps when a helper dies: locked while their helper lives.
 
 A name is a byte of a file that only root can open. The kernel gives its lock back with the helper, however that ends;
 what the helper started does not inherit it.
@@ -17,6 +17,10 @@ from fswizard.privileged.protocol import Refusal
 
 NAME = re.compile(r"fswizard-[0-9a-f]{16}")
 FILE = "/run/fswizard.names"
+
+
+def new() -> str:
+    return f"fswizard-{os.urandom(8).hex()}"
 
 
 def require(name: str) -> None:

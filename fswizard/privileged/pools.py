@@ -54,7 +54,7 @@ class Pool:
 
 
 def new(device: int) -> Pool:
-    return Pool(f"fswizard-{os.urandom(8).hex()}", device)
+    return Pool(names.new(), device)
 
 
 def create(pool: Pool, arguments: Sequence[str], spread: Sequence[str] = (), *, degraded: bool = False) -> Work:

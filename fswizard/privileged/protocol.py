@@ -4,7 +4,8 @@ Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {.
 `{"id": 1, "error": {"code": "refused", "text": "..."}}`. The answer to what starts a job is
 `{"job": 3, "pid": 4711, "commands": [["mkfs.ext4", "-q", "/dev/loop0"], ...]}`: what it runs, word for word; `pid` is 0
 for what is not the user's. Of the job: `{"job": 3, "output": "stdout", "data": BASE64}`
-and `{"job": 3, "ended": {...}}`. What is no request changes nothing and is answered with an error.
+and `{"job": 3, "ended": {...}}`, with `"over_memory": true` in it where a process was killed for its memory limit. What
+is no request changes nothing and is answered with an error.
 
 `attach` takes a descriptor, which comes with it (SCM_RIGHTS in unix(7)).
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 8
+VERSION = 9
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -103,7 +104,7 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "health": {"handle": is_number, "counted": is_texts},
     "reclaim": {"pool": is_text},
     "sync": {"handle": is_number},
-    "run": {"argv": is_command, "cwd": is_path, "env": is_environment},
+    "run": {"argv": is_command, "cwd": is_path, "env": is_environment, "memory_bytes": is_number},
     "kill": {"job": is_number},
 }
 """Everything that can be asked, with the type of every field. All fields are required, others are refused."""

@@ -31,6 +31,7 @@ from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
 from fswizard.privileged.loop_device import LoopDevice
+from fswizard.privileged.memory_limit import MemoryLimit
 from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.system_calls import closing
@@ -51,6 +52,7 @@ class Verbs:
         self._volumes: dict[int, Volume] = {}
         self._last_handle = 0
         self._names = Names()
+        self._memory = MemoryLimit(self._names)
         self._empty_directory = _deleted_directory()
         self._given: deque[int] = deque()
         self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in protocol.VERBS}
@@ -67,7 +69,10 @@ class Verbs:
             os.close(self._given.pop())
 
     def _hello(self) -> Answer:
-        return {"protocol": protocol.VERSION, "uid": self._user.uid, "gid": self._user.gid}
+        limits_memory = "run" in rights.VERBS[self._right] and self._memory.make()
+        return {
+            "protocol": protocol.VERSION, "uid": self._user.uid, "gid": self._user.gid, "limits_memory": limits_memory,
+        }  # fmt: skip
 
     def _attach(self) -> Answer:
         if not self._given:
@@ -244,18 +249,28 @@ class Verbs:
         volume = self._volume(handle, "sync")
         return self._work(volume, "sync", volumes.sync(volume), keep=(volume.root,))
 
-    def _run(self, argv: list[str], cwd: str, env: dict[str, str]) -> Answer:
+    def _run(self, argv: list[str], cwd: str, env: dict[str, str], memory_bytes: int) -> Answer:
         environment = programs.workload_environment(self._user, env)
         command = (*programs.drop_rights(self._user), *programs.resolved(argv))
+        if memory_bytes:
+            self._memory.set(memory_bytes)
+        entrance, killed = (self._memory.entrance,) if memory_bytes else (), self._memory.killed()
         directory = identity.open_directory(cwd, self._user)
 
         def body() -> int:
+            for cgroup in entrance:
+                os.write(cgroup, b"0")
             os.fchdir(directory)
             os.umask(0o022)
             os.execve(command[0], command, environment)
 
+        def finish(ending: Ending) -> None:
+            if entrance and self._memory.killed() > killed:
+                ending["over_memory"] = True
+
         with closing(directory):
-            return _job_answer(self._jobs.start(body, contained=True, keep=(directory,)), (tuple(argv),))
+            job = self._jobs.start(body, contained=True, finish=finish, keep=(directory, *entrance))
+            return _job_answer(job, (tuple(argv),))
 
     def _reclaim(self, pool: str) -> Answer:
         with self._names.reclaiming(pool):
@@ -264,9 +279,9 @@ class Verbs:
         return {}
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: pools, their nodes, arrays, and loop devices."""
+        """Undo what the kernel would not when the helper is gone: pools, nodes, arrays, loop devices, the cgroup."""
         outliving = [volume for volume in self._volumes.values() if volume.is_pool or volume.array]
-        if outliving:
+        if outliving or self._memory.directory:
             with contextlib.suppress(ProcessLookupError):  # there may be none
                 os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
         for volume in outliving:
@@ -275,6 +290,7 @@ class Verbs:
             pools.remove_nodes(volume.pool)
             if isinstance(volume.device, LoopDevice) and volume.mount is None:
                 volume.device.detach()
+        self._memory.remove()
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)

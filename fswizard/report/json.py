@@ -98,6 +98,8 @@ class PlanReport(TypedDict):
     minimum_rounds: Count
     maximum_rounds: Count
     seed: Count
+    memory_limit_bytes: Count
+    """Of all programs together that are measured and go through the page cache, which counts; 0 for no limit."""
 
 
 class OverallReport(TypedDict):

@@ -10,7 +10,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, USED
 from fswizard.model.plan import Plan, Target
-from fswizard.model.result import Environment, Outcome, Result
+from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
     binary_size_text,
     binary_text,
@@ -244,6 +244,15 @@ def describe_smr(drive: Drive) -> str:
     return f"{kind}, {verdict.confidence}" + (f": {evidence}" if evidence else "")
 
 
+def memory_text(plan: Plan) -> str:
+    """What measured programs are given of the memory; empty where none goes through the page cache."""
+    if all(workload.job.direct for workload in plan.recipe.workloads):
+        return ""
+    if not plan.memory_limit_bytes:
+        return "no limit for the page cache of what is measured"
+    return f"{binary_text(plan.memory_limit_bytes)} for what is measured, page cache included"
+
+
 def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
     target = {
@@ -257,6 +266,11 @@ def repeat_command(plan: Plan) -> str:
         words += ["--baseline", plan.baseline]
     words += ["--target", target, "--time", f"{plan.time_limit_s:.0f}s"]
     words += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
+    jobs = [workload.job for workload in plan.recipe.workloads]
+    if plan.memory_limit_bytes:
+        words += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
+    elif not all(job.direct for job in jobs):
+        words += ["--memory-limit", "none"]
     if any(workload.weight != 1 for workload in plan.recipe.workloads):
         words += ["--weights", ", ".join(f"{w.name}={w.weight:g}" for w in plan.recipe.workloads)]
     if plan.needs:
@@ -300,7 +314,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
     discarded = len(result.discarded_rounds)
     yield "Rounds", run_text(findings.judgement.rounds, result.elapsed_s, result.outcome, discarded)
-    if system := _system(environment):
+    if system := _system(result):
         yield "System", system
     tools = [f"{name} {version}" for name, version in environment.tools.items() if version]
     if environment.version and not environment.source:
@@ -328,12 +342,15 @@ def _measured_on(result: Result) -> str:
     return "in directories as they were; nothing was formatted"
 
 
-def _system(environment: Environment) -> str:
+def _system(result: Result) -> str:
+    environment, limit_bytes = result.environment, result.plan.memory_limit_bytes
+    limited = limit_bytes and not any(doubt.code == "fits-in-memory" for doubt in result.doubts)
+    limit = f", {binary_text(limit_bytes)} of it for what is measured" if limited else ""
     parts = (
         f"Linux {environment.kernel}" if environment.kernel else "",
         environment.distribution,
         environment.processor,
-        f"{binary_text(environment.memory_bytes)} memory" if environment.memory_bytes else "",
+        f"{binary_text(environment.memory_bytes)} memory{limit}" if environment.memory_bytes else "",
         f"host {environment.host}" if environment.host else "",
     )
     return ", ".join(part for part in parts if part)

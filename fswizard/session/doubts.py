@@ -7,11 +7,15 @@ from collections.abc import Iterator
 
 from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
+from fswizard.model.estimates import room
 from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Environment
-from fswizard.model.units import size_text
+from fswizard.model.units import binary_text, size_text
 from fswizard.system import host
+
+CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
+"""Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
 
 
 def before(plan: Plan) -> Iterator[Doubt]:
@@ -32,7 +36,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
-    yield from _cached(plan)
+    yield from _cached_by_host(plan)
     yield from _machine()
 
 
@@ -109,16 +113,36 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
         )
 
 
-def _cached(plan: Plan) -> Iterator[Doubt]:
-    buffered = [w for w in plan.recipe.workloads if not w.job.direct]
-    memory = host.this.memory_bytes()
-    spaces = [plan.target.room_bytes(candidate.array) for candidate in plan.candidates]
-    space_bytes = plan.recipe.image_bytes if plan.target.kind == "device" else min(spaces)
-    if buffered and space_bytes < 2 * memory:
+def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
+    """Of a plan whose buffered workloads have the whole memory for themselves, unless they are `limited`."""
+    buffered = [w for w in plan.recipe.workloads if not (w.job.direct or w.job.syncs_each_write)]
+    memory_bytes = host.this.memory_bytes()
+    if (limited and plan.memory_limit_bytes) or room(w.job for w in buffered) >= 2 * memory_bytes:
+        return
+    if buffered:
+        why = (
+            "This machine cannot limit it, as `fswizard doctor` shows: a longer recipe tells more about the disk."
+            if plan.memory_limit_bytes
+            else "A limit (--memory-limit), or a longer recipe, tells more about the disk."
+        )
         yield Doubt(
             "fits-in-memory",
-            f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory ({size_text(memory)}), "
-            "so part of the work was done there. A larger image, or a longer recipe, tells more about the disk.",
+            f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory "
+            f"({binary_text(memory_bytes)}), so part of the work was done there. {why}",
+        )
+
+
+def _cached_by_host(plan: Plan) -> Iterator[Doubt]:
+    """What goes past this machine's memory may end in another one's."""
+    direct = [w for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
+    virtual = plan.drive is not None and plan.drive.kind == "virtual"
+    caches = plan.target.host_filesystem in CACHING or plan.target.host_filesystem.startswith("fuse")
+    if direct and (virtual or caches):
+        where = "the host of this virtual disk" if virtual else f"{plan.target.host_filesystem}, below the image,"
+        yield Doubt(
+            "fits-in-host-memory",
+            f"{', '.join(w.title for w in direct)}: direct I/O goes past this machine's page cache, but {where} may "
+            "still keep the data in memory, so figures can be those of memory. Measure on a disk that nothing caches.",
         )
 
 

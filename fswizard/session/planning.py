@@ -17,15 +17,17 @@ from fswizard.filesystems import (
     require_members,
 )
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import filling_s, on_disk_bytes, on_disk_s, trial_overhead_s
+from fswizard.model.estimates import filling_s, memory_limit_bytes, on_disk_bytes, on_disk_s, trial_overhead_s
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.model.units import binary_size_text, size_text
+from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.session import harness_ceiling
+from fswizard.system import host
 from fswizard.system.commands import find
 from fswizard.targets import (
+    LEAST_MEMORY_LIMIT_BYTES,
     TargetChoice,
     directory_candidates,
     drive_under,
@@ -54,6 +56,8 @@ class Choices:
     time_limit_s: float | None = None
     rounds: tuple[int, int] = (MINIMUM_ROUNDS, MAXIMUM_ROUNDS)
     seed: int | None = None
+    memory_limit_bytes: int | None = None
+    """None: as is fitting for the recipe and this machine; 0: no limit."""
     drive: Drive | None = None
 
 
@@ -85,6 +89,7 @@ def make_plan(choices: Choices) -> Plan:
             maximum_rounds=choices.rounds[1],
             seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
             commands=planned_commands(target, candidates, work, zoned=zoned),
+            memory_limit_bytes=_memory_limit_bytes(choices, recipe),
             losses=losses,
         )
     )
@@ -131,6 +136,18 @@ def _weighted(recipe: Recipe, weights: Mapping[str, float]) -> Recipe:
     if not kept:
         raise UsageError("Every workload has weight 0.", "Give at least one a weight above 0.")
     return replace(recipe, workloads=kept)
+
+
+def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
+    limit_bytes = choices.memory_limit_bytes
+    if limit_bytes is None:
+        return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
+    if 0 < limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
+        raise UsageError(
+            f"With {binary_text(limit_bytes)} of memory hardly any program starts.",
+            f"Give --memory-limit at least {binary_text(LEAST_MEMORY_LIMIT_BYTES)}, or none.",
+        )
+    return limit_bytes
 
 
 def _check_rounds(choices: Choices) -> None:

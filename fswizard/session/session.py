@@ -141,6 +141,8 @@ class Session:
             self._emit(RunStarted(self._emitter.now_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
                 prepared = await self._prepare(undo)
+                for doubt in doubts.fits_in_memory(self.plan, limited=prepared.limits_memory):
+                    self._emitter.doubt(doubt)
                 outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
@@ -166,7 +168,7 @@ class Session:
         if self._earlier is None:
             await measure_limits(self.plan, self._emitter, journal)
         if self.plan.target.kind == "directory":
-            return await undo.enter_async_context(open_directories(self._emitter, journal))
+            return await undo.enter_async_context(open_directories(self.plan, self._emitter, journal))
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
         images = await make_images(self.plan, self._emitter, journal)

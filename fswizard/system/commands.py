@@ -115,11 +115,14 @@ class LocalProcess:
         await self._stderr
 
 
-async def start(argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None) -> LocalProcess:
-    """Start a program that is watched while it runs."""
+async def start(
+    argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+) -> LocalProcess:
+    """Start a program that is watched while it runs; `prefix` are words before its own that become it."""
     path = located(argv[0])
     started = clock.monotonic()
     process = await asyncio.create_subprocess_exec(
+        *prefix,
         path,
         *argv[1:],
         stdin=asyncio.subprocess.DEVNULL,

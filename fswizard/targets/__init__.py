@@ -7,10 +7,12 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
   `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`questions`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
+- programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
 - for a run it is prepared (`open_directories`, `open_devices`, `make_images` and `open_images`) under a `Journal`, from
   which `leftovers` of a killed run are found for `clean`.
 """
 
+from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
 from fswizard.targets.device import open_devices
 from fswizard.targets.device_checks import (
@@ -36,14 +38,16 @@ from fswizard.targets.locations import (
     filesystem_name,
     filesystem_type,
 )
+from fswizard.targets.memory_limit import ways as memory_limit_ways
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
 from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_trying_on_zones
 
 __all__ = [
-    "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover", "Offer", "PreparedTarget",
-    "Question", "ScratchImages", "TargetChoice", "checked_directory", "clean", "confirmed", "default_directory",
-    "directory_candidate", "directory_candidates", "drive_under", "filesystem_name", "filesystem_type",
-    "how_to_confirm", "leftovers", "made_for_zones", "make_images", "must_keep_to_zones", "offers", "open_devices",
-    "open_directories", "open_images", "parse_target", "plan_target", "planned_commands", "questions",
-    "require_confirmation", "require_still_there", "run_probe", "worth_trying_on_zones",
+    "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
+    "Offer", "PreparedTarget", "Question", "ScratchImages", "TargetChoice", "checked_directory", "clean",
+    "confirmed", "default_directory", "directory_candidate", "directory_candidates", "drive_under",
+    "filesystem_name", "filesystem_type", "how_to_confirm", "leftovers", "made_for_zones", "make_images",
+    "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images",
+    "parse_target", "plan_target", "planned_commands", "questions", "require_confirmation", "require_still_there",
+    "run_probe", "worth_trying_on_zones",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from fswizard.errors import FswizardError, Missing, Refused, RunFailed
+from fswizard.errors import FswizardError, Missing, OutOfMemory, Refused, RunFailed
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import programs, protocol
 from fswizard.system import clock, commands, timeouts
@@ -77,7 +77,7 @@ class HelperProcess:
         self._stdout.put_nowait(b"")  # whoever reads after the end finds the end again
 
     async def wait(self) -> Finished:
-        """RunFailed where the helper ended before the program did."""
+        """RunFailed where the helper ended before the program did, OutOfMemory where its limit was too small."""
         await self._over.wait()
         if self._ended is None:
             raise self._channel.gone()
@@ -86,6 +86,8 @@ class HelperProcess:
             stdout += self._stdout.get_nowait()
         self._stdout.put_nowait(b"")
         ended = self._ended
+        if ended.get("over_memory"):
+            raise OutOfMemory(self.argv[0], safe_lines(bytes(self._stderr)).strip())
         stderr = bytes(self._stderr) + str(ended.get("error", "")).encode()
         return Finished(
             self.argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"], self.commands[1:]
@@ -138,6 +140,8 @@ class Channel:
         ]
         self.uid = -1
         """Whom workloads run as."""
+        self.limits_memory = False
+        """Programs can be given a memory limit."""
 
     @classmethod
     @asynccontextmanager
@@ -220,6 +224,7 @@ class Channel:
                 f"Install it again, or remove {privilege.INSTALLED}.",
             )
         self.uid = hello["uid"]
+        self.limits_memory = hello["limits_memory"]
 
     async def _end(self) -> None:
         """End of input is the end of the helper, and the kernel clears up behind it."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from fswizard.engines import WorkloadContext, forget_cell
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.privileged.disk_errors import DiskErrors
@@ -21,6 +22,7 @@ from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import device_under
 from fswizard.system.process import Process
 from fswizard.targets.journal import Journal
+from fswizard.targets.memory_limit import Limited, limited
 from fswizard.targets.prepared import errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
@@ -38,7 +40,8 @@ USED_SPACE = Doubt(
 class DirectoryContext:
     """A private directory on a mounted filesystem."""
 
-    def __init__(self, directory: str, scratch: str, laid_out: set[str]) -> None:
+    def __init__(self, directory: str, scratch: str, laid_out: set[str], limit: Limited | None = None) -> None:
+        self._limit = limit
         self.directory = directory
         self.scratch = scratch
         self.laid_out = laid_out
@@ -46,9 +49,13 @@ class DirectoryContext:
         self.devices = (under,) if under else ()
 
     async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> Process:
-        return await commands.start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> Process:  # fmt: skip
+        cwd, environment = cwd or self.directory, {"TMPDIR": self.scratch, **(env or {})}
+        if limited and self._limit:
+            return await self._limit.start(argv, cwd=cwd, env=environment)
+        return await commands.start(argv, cwd=cwd, env=environment)
 
     async def remount(self) -> None:
         done = await timeouts.finish(["sync", "--file-system", self.directory])
@@ -65,7 +72,9 @@ class PreparedDirectories:
 
     devices = ()
 
-    def __init__(self, emitter: Emitter, journal: Journal, scratch: str) -> None:
+    def __init__(self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None) -> None:
+        self._limit = limit
+        self.limits_memory = limit is not None
         self._emitter = emitter
         self._journal = journal
         self._scratch = scratch
@@ -81,7 +90,7 @@ class PreparedDirectories:
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
             forget_cell(self._laid_out, self._scratch)
-            yield DirectoryContext(str(directory), self._scratch, self._laid_out)
+            yield DirectoryContext(str(directory), self._scratch, self._laid_out, self._limit)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
                 await self._journal.remove_directory(directory)
@@ -108,11 +117,14 @@ class PreparedDirectories:
 
 
 @asynccontextmanager
-async def open_directories(emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
+async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
     emitter.doubt(USED_SPACE)
     emitter.doubt(CACHES_KEPT)
     scratch = journal.make_directory(state_directory())
-    with contextlib.closing(PreparedDirectories(emitter, journal, str(scratch))) as prepared:
+    with (
+        limited(plan.memory_limit_bytes) as limit,
+        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit)) as prepared,
+    ):
         yield prepared
 
 

@@ -161,9 +161,15 @@ class Helper(Channel):
         answer = await self.ask("health", handle=handle, counted=[])
         return tuple(safe(line) for line in answer["disks"])
 
-    async def run(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str] | None = None) -> HelperProcess:
-        """Start a program as the user, without capabilities, inside the namespaces."""
-        job: HelperProcess = await self.ask("run", argv=list(argv), cwd=cwd, env=dict(env or {}))
+    async def run(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str] | None = None, memory_bytes: int = 0
+    ) -> HelperProcess:
+        """Start a program as the user, without capabilities, inside the namespaces.
+
+        With `memory_bytes`, all that have it share so much memory, page cache included, where `limits_memory`.
+        """
+        limit = memory_bytes if self.limits_memory else 0
+        job: HelperProcess = await self.ask("run", argv=list(argv), cwd=cwd, env=dict(env or {}), memory_bytes=limit)
         return job
 
     async def _work(

@@ -37,9 +37,11 @@ class ImageContext:
     """A candidate, mounted from the image inside the helper's namespaces."""
 
     def __init__(
-        self, helper: Helper, attached: Attached, candidate: Candidate, scratch: str, laid_out: set[str]
-    ) -> None:
+        self, helper: Helper, attached: Attached, candidate: Candidate, scratch: str, laid_out: set[str],
+        *, memory_limit_bytes: int,
+    ) -> None:  # fmt: skip
         self._helper = helper
+        self._memory_limit_bytes = memory_limit_bytes
         self._attached = attached
         self._candidate = candidate
         self.directory = attached.directory
@@ -53,9 +55,11 @@ class ImageContext:
         return self._candidate
 
     async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> Process:
-        return await self._helper.run(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> Process:  # fmt: skip
+        environment, limit = {"TMPDIR": self.scratch, **(env or {})}, self._memory_limit_bytes if limited else 0
+        return await self._helper.run(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit)
 
     async def remount(self) -> None:
         await self.umount()
@@ -189,6 +193,7 @@ class PreparedImage:
         self._context: ImageContext | None = None
         """The last candidate's."""
         self.devices = attached.names
+        self.limits_memory = helper.limits_memory
         self.touched = False
         """What lay on the devices is gone; until then the end of the run leaves them alone."""
 
@@ -197,7 +202,14 @@ class PreparedImage:
         await self._clear(candidate)
         await self._make(candidate)
         forget_cell(self._laid_out, self._scratch)
-        context = self._context = ImageContext(self._helper, self._attached, candidate, self._scratch, self._laid_out)
+        context = self._context = ImageContext(
+            self._helper,
+            self._attached,
+            candidate,
+            self._scratch,
+            self._laid_out,
+            memory_limit_bytes=self._plan.memory_limit_bytes,
+        )
         self._emitter.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
         self._emitter.command_ended(await context.mount(), as_root=True)
         try:

@@ -33,6 +33,11 @@ class PreparedTarget(Protocol):
         """Kernel names of the block devices that all is measured on; empty where they differ by candidate."""
         ...
 
+    @property
+    def limits_memory(self) -> bool:
+        """Whether measured programs can be given a memory limit."""
+        ...
+
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
         """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
         ...

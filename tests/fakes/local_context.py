@@ -30,8 +30,9 @@ class LocalContext:
     laid_out: set[str] = field(default_factory=set)
 
     async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> LocalProcess:
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> LocalProcess:  # fmt: skip
         process = await start(argv, cwd=cwd or self.directory, env=env)
         self.started.append(process)
         return process

@@ -119,7 +119,8 @@ class Channel:
 
     def run(self, directory: Path, *argv: str) -> None:
         """Start a program; what comes of it is still to be received."""
-        self.send(json.dumps({"id": 1, "verb": "run", "argv": argv, "cwd": str(directory), "env": {}}).encode())
+        fields = {"argv": argv, "cwd": str(directory), "env": {}, "memory_bytes": 0}
+        self.send(json.dumps({"id": 1, "verb": "run", **fields}).encode())
 
     def receive(self) -> Answer:
         assert self.process.stdout

@@ -49,7 +49,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "health": {"handle": 1, "counted": ["ext4-sysfs"]},
         "reclaim": {"pool": "tank"},
         "sync": {"handle": 1},
-        "run": {"argv": ["touch", str(directory / "evil")], "cwd": str(directory), "env": {}},
+        "run": {"argv": ["touch", str(directory / "evil")], "cwd": str(directory), "env": {}, "memory_bytes": 0},
         "kill": {"job": 1},
     }
 
@@ -99,6 +99,7 @@ def test_broken_messages_change_nothing(tmp_path: Path) -> None:
     assert templates.keys() == VERBS.keys()
     lines = [*broken(templates)]
     with attached(tmp_path / "image") as (channel, _):
+        channel.ask("hello")  # it makes the cgroup, and keeps it open
         descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
         for line, answer in zip(lines, channel.send_all(lines)):
             assert "error" in answer, (line, answer)

@@ -158,13 +158,15 @@ def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channe
 def test_a_workload_gets_no_variable_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
     channel, _, directory = volume
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "GCONV_PATH", "BASH_ENV", "A=B", ""):
-        refused(channel.ask("run", argv=["true"], cwd=str(directory), env={name: "x"}), "is not passed on")
+        refused(
+            channel.ask("run", argv=["true"], cwd=str(directory), env={name: "x"}, memory_bytes=0), "is not passed on"
+        )
 
 
 def test_a_workload_starts_in_a_directory_of_the_users_own(volume: tuple[Channel, int, Path]) -> None:
     channel, _, directory = volume
     os.chown(directory, NOBODY, NOBODY)
-    refused(channel.ask("run", argv=["true"], cwd=str(directory), env={}), "belongs to user 65534")
+    refused(channel.ask("run", argv=["true"], cwd=str(directory), env={}, memory_bytes=0), "belongs to user 65534")
 
 
 def test_the_helper_runs_in_namespaces_of_its_own() -> None:

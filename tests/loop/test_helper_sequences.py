@@ -27,6 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from fswizard.privileged import rights
 from fswizard.privileged.commands import MOUNT_ROOT
 from fswizard.privileged.loop_device import MINIMUM_BYTES
+from fswizard.privileged.memory_limit import LEAST_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.volumes import ALLOWED, State
@@ -76,6 +77,9 @@ programs = st.sampled_from(
         ["sh", "-c", "ln -s /etc link; mv here there; rm -rf lost+found"], ["umount", "."], ["touch", "../victim/evil"],
     ]
 )  # fmt: skip
+
+limits = st.sampled_from([0, 0, 0, 1, 64 << 20, 256 << 20, (1 << 53) - 1])
+"""Of memory, in bytes."""
 
 
 @dataclass(eq=False)
@@ -428,14 +432,14 @@ class Sequences(RuleBasedStateMachine):
 
     # --------------------------------------------------------------- programs
 
-    @rule(side=sides, pick=picks, argv=programs)
-    def run_on_a_volume(self, side: int, pick: int, argv: list[str]) -> None:
+    @rule(side=sides, pick=picks, argv=programs, memory=limits)
+    def run_on_a_volume(self, side: int, pick: int, argv: list[str], memory: int) -> None:
         at = self.sides[side]
         volume = at.volumes.get(self.choose(at, "umount", pick))
         mounted = volume is not None and volume.state == "mounted"
         staged = at.uid == ROOT and volume is not None and volume.staged  # root's own directory, below MOUNT_ROOT
         directory = volume.directory if volume else f"{MOUNT_ROOT}/{UNKNOWN}"
-        job = self.run_program(at, argv, directory, mounted or staged)
+        job = self.run_program(at, argv, directory, mounted or staged, memory)
         if job and volume and mounted:
             volume.programs.add(job)
 
@@ -449,10 +453,11 @@ class Sequences(RuleBasedStateMachine):
     def run_at_the_victims(self, side: int, argv: list[str], below: str) -> None:
         self.run_program(self.sides[side], argv, f"{self.victim}{below}", False)
 
-    def run_program(self, side: Side, argv: list[str], directory: str, works: bool) -> int:
+    def run_program(self, side: Side, argv: list[str], directory: str, works: bool, memory: int = 0) -> int:
         """The job, where it stays."""
-        answer = side.order(("run", {"argv": argv, "cwd": directory, "env": {}}), stays=True)[0]
-        if not works:
+        fields = {"argv": argv, "cwd": directory, "env": {}, "memory_bytes": memory}
+        answer = side.order(("run", fields), stays=True)[0]
+        if not works or 0 < memory < LEAST_BYTES:
             refused(answer)
             return 0
         assert "ok" in answer, answer

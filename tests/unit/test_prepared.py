@@ -45,6 +45,7 @@ class StuckHelper:
     wiping: Exception | None = None
     wipes: int = 0
     waits_for_disk = None
+    limits_memory = True
 
     async def wipe(self, handle: int) -> Finished:
         self.wipes += 1

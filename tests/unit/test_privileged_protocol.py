@@ -61,7 +61,7 @@ def test_a_request_has_its_verbs_fields_and_no_others(message: dict[str, object]
 def test_a_field_of_another_type_is_refused(verb: str) -> None:
     right = {
         "handle": 1, "job": 1, "reading": True, "cwd": "/c", "filesystem": "ext4", "arguments": [],
-        "options": ["noatime"], "argv": ["true"], "env": {"A": "b"},
+        "options": ["noatime"], "argv": ["true"], "env": {"A": "b"}, "memory_bytes": 0,
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
         "blocks": [7], "pause_us": 0,
         "counted": [], "pool": "x",
@@ -84,7 +84,7 @@ def test_text_that_is_taken_can_be_handed_to_the_kernel(text: str) -> None:
 
 def test_a_file_name_that_is_no_text_comes_through() -> None:
     path = b"/tmp/\xff\xfe".decode("utf-8", "surrogateescape")
-    order = protocol.encode({"id": 1, "verb": "run", "argv": ["true"], "cwd": path, "env": {}})
+    order = protocol.encode({"id": 1, "verb": "run", "argv": ["true"], "cwd": path, "env": {}, "memory_bytes": 0})
     assert protocol.request(protocol.read(order.rstrip(b"\n"))).fields["cwd"] == path
 
 

@@ -15,6 +15,7 @@ from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Plan, Target
+from fswizard.model.recipe import Workload
 from fswizard.session import doubts, idle_wait
 from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use
@@ -61,13 +62,32 @@ def test_the_option_discard_is_not_measured_on_an_image() -> None:
 
 
 def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
-    text = said(plan(DIRECT, BUFFERED, target=image(15 << 30)))["fits-in-memory"]
-    assert text.startswith("Copy: the data fit into") and "A larger image, or a longer recipe" in text
-    assert "fits-in-memory" not in said(plan(DIRECT, target=image(15 << 30))), "direct access goes past the memory"
-    assert "fits-in-memory" not in said(plan(OVERFLOW, target=image(15 << 30))), "so does that of the overflow engine"
-    assert "fits-in-memory" not in said(plan(BUFFERED, target=image(16 << 30)))
-    buffered = make_workload("stream", job=FioJob("write", 1 << 20, 64 << 20, direct=False))
-    assert "fits-in-memory" in said(plan(buffered, target=image(2 << 30))), "fio's, where it is not direct"
+    def told(*workloads: Workload, memory_bytes: int = 8 << 30, limit_bytes: int = 0, limited: bool = False) -> str:
+        with use(ModelHost(memory=memory_bytes)):
+            found = [*doubts.fits_in_memory(plan(*workloads, memory_limit_bytes=limit_bytes), limited=limited)]
+        return found[0].text if found else ""
+
+    assert told(DIRECT, BUFFERED).startswith("Copy: the data fit into this machine's memory (8 GiB)")
+    assert "--memory-limit" in told(BUFFERED)
+    assert "`fswizard doctor`" in told(BUFFERED, limit_bytes=256 << 20)
+    assert not told(BUFFERED, limit_bytes=256 << 20, limited=True)
+    assert told(BUFFERED, limited=True), "what could be limited was not"
+    assert not told(DIRECT) and not told(OVERFLOW), "direct access goes past the memory"
+    stream = FioJob("write", 1 << 20, 64 << 20, direct=False)
+    assert told(make_workload("stream", job=stream)), "fio's, where it is not direct"
+    assert not told(make_workload("stream", job=stream), memory_bytes=32 << 20)
+    assert not told(make_workload("stream", job=replace(stream, fsync=1)))
+
+
+def test_direct_access_may_end_in_the_memory_of_another_machine() -> None:
+    virtual = make_drive(kind="virtual")
+    text = said(plan(DIRECT, BUFFERED, drive=virtual))["fits-in-host-memory"]
+    assert text.startswith("Write: direct I/O") and "the host of this virtual disk" in text
+    assert "zfs, below the image," in said(plan(target=image(filesystem="zfs")))["fits-in-host-memory"]
+    assert "fits-in-host-memory" not in said(plan(BUFFERED, drive=virtual))
+    synced = make_workload("log", job=FioJob("write", 4096, 64 << 20, fsync=1))
+    assert "fits-in-host-memory" not in said(plan(synced, drive=virtual))
+    assert "fits-in-host-memory" not in said(plan(drive=make_drive(), target=image()))
 
 
 def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_recipe() -> None:

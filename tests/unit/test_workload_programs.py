@@ -33,7 +33,7 @@ from fswizard.engines.shared.timed import TimedEngine, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
-from fswizard.errors import Refused
+from fswizard.errors import OutOfMemory, Refused
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Progress, WorkloadEvent
 from fswizard.system.process import Finished
@@ -327,6 +327,12 @@ def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: i
     assert failed.kind == kind
     assert failed.text.startswith("cp failed: ")
     assert failed.details == stderr.decode()
+
+
+@pytest.mark.parametrize(("stderr", "error"), [(b"git: Cannot allocate memory", 0), (b"", 12)])
+def test_a_program_without_memory_is_no_candidates_fault(stderr: bytes, error: int) -> None:
+    with pytest.raises(OutOfMemory, match="git ran out of memory; no candidate is to blame"):
+        raise failure(Finished(("/usr/bin/git", "x"), 1, b"", stderr, 0.1), error)
 
 
 @pytest.mark.parametrize("engine", JOBS)

@@ -87,9 +87,14 @@ class WorkloadContext(Protocol):
         ...
 
     async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> Process:
-        """Start a program as the user, without capabilities; `cwd` defaults to `directory`."""
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> Process:  # fmt: skip
+        """Start a program as the user, without capabilities; `cwd` defaults to `directory`.
+
+        A `limited` one gets the plan's memory limit, where the machine has one to give: for what is measured and goes
+        through the page cache.
+        """
         ...
 
     async def remount(self) -> None:

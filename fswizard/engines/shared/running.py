@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
+from fswizard.errors import OutOfMemory
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
@@ -87,10 +88,14 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None
-) -> AsyncIterator[Running]:
-    """Start a program as the user; when the block is left before its end, it is killed."""
-    process = await context.start(argv, env=env)
+    context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None,
+    limited: bool = False,
+) -> AsyncIterator[Running]:  # fmt: skip
+    """Start a program as the user; when the block is left before its end, it is killed.
+
+    A `limited` one gets the plan's memory limit; see `WorkloadContext.start`.
+    """
+    process = await context.start(argv, env=env, limited=limited)
     watched = Running(process, argv, limit_s)
     try:
         yield watched
@@ -126,13 +131,18 @@ def check(finished: Finished) -> None:
 
 
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
-    """What a failed program amounts to; `error` is its errno where it told one, else its messages are read."""
+    """What a failed program amounts to; `error` is its errno where it told one, else its messages are read.
+
+    OutOfMemory where it got none, which the memory limit may cause, and no filesystem.
+    """
     output = finished.output
-    words = {os.strerror(number): number for number in BLAMED_ERRORS}
+    words = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM)}
     for known in (program for kind in Job.kinds.values() for program in kind.programs):
         words.update(known.messages)
     error = error or next((number for text, number in words.items() if text in output), 0)
     program = program_name(finished.argv)
+    if error == errno.ENOMEM:
+        raise OutOfMemory(program, output)
     kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
     reason = os.strerror(error) if error else f"exit code {finished.exit_code}"
     return WorkloadFailed(kind, f"{program} failed: {reason}.", output)

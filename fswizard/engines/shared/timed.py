@@ -202,7 +202,9 @@ async def _measure(
                 what = replace(what, rate=rate, rate_unit="B/s")
         tell(what)
 
-    finished = [await _watched(work, context, limit_s, stalls, partial(seen, work)) for work in timed.works]
+    finished = [
+        await _watched(work, context, limit_s, stalls, partial(seen, work), limited=True) for work in timed.works
+    ]
     tell(Doing(sync.text, measured=True))
     return [*finished, await _watched(sync, context, limit_s, stalls, partial(seen, sync))]
 
@@ -214,9 +216,11 @@ async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float, 
         await _watched(work, context, limit_s, _Stalls(), part(tell, number / len(works), 1 / len(works)))
 
 
-async def _watched(work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell) -> Finished:
+async def _watched(
+    work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell, *, limited: bool = False
+) -> Finished:
     fraction, at = 0.0, clock.monotonic()
-    async with running(context, work.argv, limit_s=limit_s, env=work.env) as program:
+    async with running(context, work.argv, limit_s=limit_s, env=work.env, limited=limited) as program:
         async for _ in program.ticks():
             stalls.look(counters(*work.waits_for) if work.waits_for else _running_ns(program.pid))
             before, before_at, at = fraction, at, clock.monotonic()

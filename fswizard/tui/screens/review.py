@@ -21,6 +21,7 @@ from fswizard.errors import FswizardError, Refused
 from fswizard.model.plan import Plan
 from fswizard.model.units import duration_text, size_text
 from fswizard.report.arrays import layout_texts
+from fswizard.report.presentation import memory_text
 from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
 from fswizard.tui.drives import wear_text
@@ -233,6 +234,8 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
     ]
     if plan.drive is not None and (wear := wear_text(plan.drive, plan.writes_bytes)):
         pairs.append(("Wear", wear))
+    if limit := memory_text(plan):
+        pairs.append(("Memory", limit))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
     pairs.append(("Root", _root(plan, rights) if root else "is not needed"))
