@@ -29,13 +29,16 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from fswizard.engines.shared.direct import cached_share
 from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed, forget_cell
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job, Program
 from fswizard.progress.workload_events import Tell
 
-__all__ = ["Engine", "WorkloadContext", "WorkloadFailed", "commands", "forget_cell", "job", "programs", "run"]
+__all__ = [
+    "Engine", "WorkloadContext", "WorkloadFailed", "cached_share", "commands", "forget_cell", "job", "programs", "run",
+]  # fmt: skip
 
 
 def job(engine: str, keys: Keys) -> Job:

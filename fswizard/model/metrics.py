@@ -45,6 +45,10 @@ CPU = Metric("cpu", "s", "lower")
 """User and system time of the measured program and its children."""
 LATE_RATE = Metric("late_rate", "1", "higher")
 """Rate of writing in the last third of a job, as a share of that in its first third."""
+DIRECT_CACHED = Metric("direct_cached", "1", "lower")
+"""Share of a direct write (O_DIRECT) that was in memory meanwhile; of a candidate, once in a run."""
+UNPLUG_TIME = Metric("unplug_time", "s", "lower")
+"""From the end of a cell's workloads until the disk could be unplugged: write back after each, and the unmount."""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
 """What a workload that this program carries out itself reaches where no disk holds it back."""
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)

@@ -21,7 +21,7 @@ from fswizard.model.events import (
     SeriesRecorded,
     StepFailed,
 )
-from fswizard.model.metrics import RATE_IN_MEMORY
+from fswizard.model.metrics import DIRECT_CACHED, RATE_IN_MEMORY
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
@@ -230,7 +230,9 @@ class Session:
         """Carry out a trial; False when the candidate is out of the run."""
         trial = self._emitter.trial
         self._eta.trial_begins(self._emitter.now_s)
-        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter))
+        looked_at = {sample.candidate for sample in self._result.samples if sample.metric == DIRECT_CACHED.name}
+        first = trial.candidate not in looked_at
+        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=first))
         try:
             return await self._trial
         except asyncio.CancelledError:

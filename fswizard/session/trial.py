@@ -13,6 +13,7 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, WorkloadEvent
+from fswizard.session import direct_io
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
 from fswizard.targets import CandidateFailed, PreparedTarget, ScratchImages
@@ -23,8 +24,10 @@ EMIT_EVERY_S = 0.1
 """Progress is emitted ten times a second at most."""
 
 
-async def run_trial(plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter) -> bool:
-    """Carry out `trial`; False when the candidate is out of the run.
+async def run_trial(
+    plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter, *, first: bool = False
+) -> bool:
+    """Carry out `trial`, perhaps the candidate's `first`; False when the candidate is out of the run.
 
     A workload that fails is tried once more on a candidate made afresh; when it fails again,
     the failure is the result. RunFailed where the device is at fault and not the candidate.
@@ -32,10 +35,13 @@ async def run_trial(plan: Plan, trial: Trial, prepared: PreparedTarget, emitter:
     candidate = plan.candidate(trial.candidate)
     left = list(plan.recipe.workloads)
     tried_again = False
+    first_direct = next((workload for workload in left if workload.job.direct), None) if first else None
     while True:
         try:
             async with prepared.open(candidate) as context:
                 while left:
+                    if left[0] is first_direct:
+                        await direct_io.check(plan, candidate, context, emitter)
                     await _run_workload(plan, trial, left[0], context, emitter)
                     left.pop(0)
             return True

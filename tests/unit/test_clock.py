@@ -15,7 +15,10 @@ from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
 
 ROOT = Path(fswizard.__file__).parent
-PROGRAMS_OF_THEIR_OWN = ("privileged/", "engines/shared/fileserver_worker.py", "engines/shared/tree_worker.py")
+PROGRAMS_OF_THEIR_OWN = (
+    "privileged/",
+    *(f"engines/shared/{name}_worker.py" for name in ("direct", "fileserver", "tree")),
+)
 WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
     r"|\bimport sleep|\.call_later\(\d"

@@ -1,0 +1,27 @@
+"""Whether a candidate's direct I/O is direct: found out by writing, as neither its name nor its options tell."""
+
+from __future__ import annotations
+
+import errno
+import json
+
+from fswizard.engines.shared.engine import WorkloadContext
+from fswizard.engines.shared.running import failure, put_worker, succeed, worker_command
+
+WORKER = "direct_worker.py"
+LIMIT_S = 300.0
+
+
+async def cached_share(context: WorkloadContext) -> float | None:
+    """The share of a direct write (O_DIRECT) that is in memory meanwhile; None where it is refused.
+
+    WorkloadFailed where nothing can be written at all.
+    """
+    put_worker(WORKER, context)
+    argv = worker_command(WORKER, context.directory, *context.devices, scratch=context.scratch)
+    finished = await succeed(context, argv, limit_s=LIMIT_S)
+    answer = json.loads(finished.stdout)
+    error = answer.get("error", 0)
+    if error not in (0, errno.EINVAL):
+        raise failure(finished, error)
+    return None if error else float(answer["cached"])

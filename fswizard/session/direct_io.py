@@ -1,0 +1,36 @@
+"""Whether direct I/O is direct on a candidate, asked before the first workload that relies on it."""
+
+from __future__ import annotations
+
+from fswizard.engines import WorkloadContext, cached_share
+from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import DIRECT_CACHED
+from fswizard.model.plan import Plan
+from fswizard.model.result import Doubt
+from fswizard.progress.emitter import Emitter
+
+MOST_CACHED = 0.1
+"""Of a direct write; edges of blocks may go through the page cache."""
+
+
+async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:
+    """Record how much of a direct write is in memory, and raise the doubt that follows from it."""
+    emitter.begin("check", "looking whether direct I/O is direct")
+    share = await cached_share(context)
+    if share is not None:
+        emitter.sample(DIRECT_CACHED, share)
+    if share is None or share > MOST_CACHED:
+        emitter.doubt(_doubt(plan, candidate, share))
+
+
+def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
+    titles = ", ".join(workload.title for workload in plan.recipe.workloads if workload.job.direct)
+    code = f"{candidate.filesystem.name}-not-direct".lower()
+    if share is None:
+        return Doubt(code, f"{candidate.name} refuses direct I/O (O_DIRECT), so it cannot do {titles}.")
+    why = " Btrfs writes files with checksums so since Linux 6.15." * (candidate.filesystem.name == "btrfs")
+    return Doubt(
+        code,
+        f"{candidate.name} does not write directly: {share:.0%} of a direct write (O_DIRECT) was in memory.{why} Its "
+        f"figures for {titles} say less about the disk, and nothing about programs that write normally, as most do.",
+    )

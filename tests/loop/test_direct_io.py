@@ -1,0 +1,80 @@
+"""Whether direct I/O is direct, seen on the filesystems of this machine's kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fswizard.engines import WorkloadFailed, cached_share
+from fswizard.model.metrics import DIRECT_CACHED
+from tests.fakes.local_context import LocalContext
+from tests.loop.channel import make_image
+from tests.loop.devices import Bench, run
+from tests.loop.loop_context import LoopContext, loop_context
+from tests.loop.runs import RANDOM_WRITE, SHORT, result_of, short_session
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+KERNEL = tuple(int(number) for number in platform.release().partition("-")[0].split(".")[:2])
+THROUGH_CACHE = (6, 15) <= KERNEL < (7, 0)
+"""So far it is certain of btrfs with checksums; stable kernels before took that over, later ones may change it."""
+
+
+def share(context: LocalContext) -> float | None:
+    return asyncio.run(cached_share(context))
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", pytest.param("xfs", marks=pytest.mark.xfs)])
+def test_ext4_and_xfs_write_directly(filesystem: str, tmp_path: Path) -> None:
+    with loop_context(tmp_path, filesystem, 320 << 20) as context:
+        assert share(context) == 0.0
+        assert not [*Path(context.directory).glob("direct*")]
+
+
+@pytest.mark.btrfs
+def test_btrfs_writes_through_the_page_cache_unless_without_checksums(tmp_path: Path) -> None:
+    with loop_context(tmp_path, "btrfs", 128 << 20) as context:
+        with_checksums = share(context)
+        assert with_checksums is not None and (with_checksums > 0.9 or not THROUGH_CACHE)
+        run("mount", "-o", "remount,nodatasum", context.directory)
+        assert share(context) == 0.0
+
+
+@pytest.mark.ntfs_3g
+def test_what_a_fuse_program_keeps_in_memory_is_seen_by_what_the_disk_did_not_get(tmp_path: Path) -> None:
+    with ExitStack() as undo:
+        bench = Bench(tmp_path, undo)
+        device = bench.attach(make_image(tmp_path), "--direct-io=on")
+        run("mkfs.ntfs", "-Q", "-F", device)
+        mount = bench.mount(device, "-t", "ntfs-3g", name="mount")
+        context = LoopContext(str(mount), str(tmp_path), (device.removeprefix("/dev/"),))
+        assert share(context) == 1.0
+
+
+def test_a_filesystem_that_refuses_direct_access_says_so_and_a_full_one_is_no_refusal(tmp_path: Path) -> None:
+    with ExitStack() as undo:
+        for kind, options in (("ramfs", "mode=700"), ("tmpfs", "size=1M")):
+            (tmp_path / kind).mkdir()
+            run("mount", "-t", kind, "-o", options, kind, str(tmp_path / kind))
+            undo.callback(run, "umount", str(tmp_path / kind))
+        assert share(LocalContext(str(tmp_path / "ramfs"), str(tmp_path))) is None
+        if KERNEL >= (6, 6):  # before, tmpfs refuses as well
+            with pytest.raises(WorkloadFailed, match="No space left"):
+                share(LocalContext(str(tmp_path / "tmpfs"), str(tmp_path)))
+
+
+@pytest.mark.btrfs
+def test_a_run_asks_each_candidate_once_and_says_what_follows(tmp_path: Path) -> None:
+    recipe = replace(SHORT, workloads=(RANDOM_WRITE,))
+    result = asyncio.run(result_of(short_session(tmp_path, "ext4; btrfs", recipe, rounds=2)))
+    asked = [(sample.round, sample.candidate) for sample in result.samples if sample.metric == DIRECT_CACHED.name]
+    assert sorted(asked) == [(1, "btrfs"), (1, "ext4")]
+    doubts = {doubt.code: doubt.text for doubt in result.doubts}
+    assert "ext4-not-direct" not in doubts
+    if THROUGH_CACHE:
+        assert "Its figures for Random writes say less about the disk" in doubts["btrfs-not-direct"]
