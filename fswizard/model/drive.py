@@ -108,6 +108,11 @@ class Drive:
         return self.kind in ("ssd", "nvme", "flash-card")
 
     @property
+    def unpluggable(self) -> bool:
+        """It is made to be taken away while the machine runs."""
+        return self.removable or self.bus == "usb" or self.kind == "flash-card"
+
+    @property
     def endurance_bytes(self) -> int | None:
         """An estimate of what can be written to it in its life: what was written, by the share of life that it took.
 

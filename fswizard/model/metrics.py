@@ -48,7 +48,7 @@ LATE_RATE = Metric("late_rate", "1", "higher")
 DIRECT_CACHED = Metric("direct_cached", "1", "lower")
 """Share of a direct write (O_DIRECT) that was in memory meanwhile; of a candidate, once in a run."""
 UNPLUG_TIME = Metric("unplug_time", "s", "lower")
-"""From the end of a cell's workloads until the disk could be unplugged: write back after each, and the unmount."""
+"""Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
 """What a workload that this program carries out itself reaches where no disk holds it back."""
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, USED
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import Plan, Target
 from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
@@ -375,13 +375,16 @@ def _rows(findings: Findings) -> Iterator[Row]:
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
     most: dict[str, float] = {}
-    sums: dict[str, dict[str, float]] = {CPU.name: {}, MKFS_TIME.name: {}}
+    sums: dict[str, dict[str, float]] = {CPU.name: {}, MKFS_TIME.name: {}, UNPLUG_TIME.name: {}}
     for summary in findings.summaries:
         if summary.metric == USED.name:  # each workload finds there what those before it left
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif not summary.primary and summary.metric in sums:
             found = sums[summary.metric]
             found[summary.candidate] = found.get(summary.candidate, 0.0) + summary.median
+    plan = findings.result.plan
+    unplug = sums[UNPLUG_TIME.name] if plan.drive and plan.drive.unpluggable else {}
+    unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
     stalls = {name: value for name, value in findings.worst_stalls.items() if value}
     for title, text, values in (
         (WORST_STALL, seconds_text, stalls),
@@ -389,6 +392,7 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
         ("CPU time per round", seconds_text, sums[CPU.name]),
         ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
         ("peak space used", size_text, most),
+        (f"time until safe to unplug{unmounted}", seconds_text, unplug),
     ):
         if values:
             yield title, {name: text(value) for name, value in values.items()}

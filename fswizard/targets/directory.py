@@ -12,6 +12,7 @@ from pathlib import Path
 from fswizard.engines import WorkloadContext, forget_cell
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
@@ -20,7 +21,7 @@ from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import device_under
-from fswizard.system.process import Process
+from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
 from fswizard.targets.memory_limit import Limited, limited
 from fswizard.targets.prepared import errors_under, require_no_errors
@@ -57,10 +58,15 @@ class DirectoryContext:
             return await self._limit.start(argv, cwd=cwd, env=environment)
         return await commands.start(argv, cwd=cwd, env=environment)
 
-    async def remount(self) -> None:
+    async def sync(self) -> Finished:
+        """Write everything back; RunFailed where that fails."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
         if done.exit_code:
             raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
+        return done
+
+    async def remount(self) -> None:
+        await self.sync()
         await asyncio.to_thread(_forget_pages, self.directory)
 
     async def used_bytes(self) -> None:
@@ -90,7 +96,10 @@ class PreparedDirectories:
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
             forget_cell(self._laid_out, self._scratch)
-            yield DirectoryContext(str(directory), self._scratch, self._laid_out, self._limit)
+            context = DirectoryContext(str(directory), self._scratch, self._laid_out, self._limit)
+            yield context
+            self._emitter.begin("check", "writing back")
+            self._emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
                 await self._journal.remove_directory(directory)

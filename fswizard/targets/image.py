@@ -13,7 +13,7 @@ from fswizard.engines import WorkloadContext, forget_cell
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
-from fswizard.model.metrics import MKFS_TIME
+from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
@@ -49,6 +49,8 @@ class ImageContext:
         self.devices = attached.names
         self.laid_out = laid_out
         self.mounted = False
+        self.synced_s = 0.0
+        """What writing back took after each workload so far."""
 
     @property
     def candidate(self) -> Candidate:
@@ -72,7 +74,9 @@ class ImageContext:
     async def sync(self) -> Finished:
         """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
         with self._blamed_for_health():
-            return await self._helper.sync(self._attached.handle)
+            finished = await self._helper.sync(self._attached.handle)
+        self.synced_s += finished.wall_s
+        return finished
 
     async def errors(self) -> dict[str, int]:
         """What the candidate and the kernel have counted against it."""
@@ -290,7 +294,9 @@ class PreparedImage:
         self._emitter.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
         await context.sync()
         errors = await context.errors()
-        self._emitter.command_ended(await context.umount(), as_root=True)
+        unmounted = await context.umount()
+        self._emitter.command_ended(unmounted, as_root=True)
+        self._emitter.sample(UNPLUG_TIME, context.synced_s + unmounted.wall_s)
         if errors:
             text = ", ".join(f"{name} {count}" for name, count in errors.items())
             log = "\n".join(self._helper.kernel_log)

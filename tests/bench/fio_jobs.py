@@ -103,6 +103,7 @@ class _Open:
     """A prepared target whose candidate is made already, so that bare and not bare work on the same filesystem."""
 
     devices = ()
+    limits_memory = False
 
     def __init__(self, context: WorkloadContext) -> None:
         self._context = context
@@ -134,7 +135,7 @@ async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Liste
         journal = Journal(None)
         undo.callback(journal.close)
         if place == "tmpfs":
-            yield plan, await undo.enter_async_context(open_directories(emitter, journal)), listener
+            yield plan, await undo.enter_async_context(open_directories(plan, emitter, journal)), listener
         else:
             images = await make_images(plan, emitter, journal)
             yield plan, await undo.enter_async_context(open_images(plan, emitter, journal, images)), listener

@@ -50,7 +50,7 @@ async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_wh
     """Whoever may not read the kernel's log cannot tell the disk from the filesystem."""
     emitter = Emitter(lambda event: None, Eta(make_plan()))
     with closing(Journal(tmp_path / "result.jsonl")) as journal:
-        prepared = PreparedDirectories(emitter, journal, str(tmp_path))
+        prepared = PreparedDirectories(emitter, journal, str(tmp_path), None)
         await prepared.check_device(reading=False)
         with pytest.raises(RunFailed, match="cannot be read or written any more") as failed:
             await prepared.check_device(reading=True)

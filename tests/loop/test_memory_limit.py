@@ -15,12 +15,14 @@ import pytest
 from fswizard.engines.shared.running import interpreter
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
 from fswizard.errors import OutOfMemory
-from fswizard.model.metrics import DURATION, WORST_STALL
+from fswizard.model.estimates import LEAST_MEMORY_BYTES
+from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
 from fswizard.model.recipe import Cost, Job, Workload
 from fswizard.privileged import memory_limit, programs
 from fswizard.privileged.memory_limit import V1, V2, MemoryLimit
 from fswizard.privileged.names import NAME, Names
 from fswizard.progress.workload_events import Measured
+from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.process import Finished
 from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.helper import Helper
@@ -28,7 +30,7 @@ from fswizard.targets.memory_limit import limited
 from tests.loop.channel import Channel
 from tests.loop.machine_state import LIMIT_S, wait_until
 from tests.loop.orders import attach, made_and_mounted, said
-from tests.loop.runs import TINY, result_of, short_session
+from tests.loop.runs import COPY_TREE, TINY, result_of, session_in, short_session
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
 
@@ -143,6 +145,20 @@ async def test_in_directories_root_limits_what_is_measured_and_nothing_else(tmp_
     assert set(cgroups()) <= before
     with limited(0) as none:
         assert none is None
+
+
+def test_a_run_in_directories_is_limited_and_tells_how_long_writing_back_took(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("first", "second")]
+    for place in places:
+        place.mkdir()
+    target = TargetChoice("directory", ",".join(map(str, places)))
+    recipe = replace(TINY, workloads=(COPY_TREE,))
+    plan = make_plan(Choices(recipe, target=target, rounds=(1, 1), seed=1))
+    assert plan.memory_limit_bytes == LEAST_MEMORY_BYTES
+    result = asyncio.run(result_of(session_in(tmp_path, plan)))
+    assert "fits-in-memory" not in [doubt.code for doubt in result.doubts]
+    told = {sample.candidate for sample in result.samples if sample.metric == UNPLUG_TIME.name and sample.value > 0}
+    assert told == {candidate.name for candidate in plan.candidates}
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class TestAWholeRun:
         }
         for candidate in CANDIDATES:
             assert samples[candidate, "", "mkfs_time"] > 0
+            assert samples[candidate, "", "unplug_time"] > 0
             written = samples[candidate, "random-write", "bytes_written"]
             assert samples[candidate, "random-write", "device_written"] >= written > 0
             copied = samples[candidate, "copy-tree", "bytes_written"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +17,9 @@ from fswizard.advice import conclude
 from fswizard.model.drive import Partition
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Advice, Findings, Judgement
+from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Target
-from fswizard.model.result import Doubt, Failure
+from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.report import FORMATS, render
 from fswizard.report.layout import WIDTH, cells, command_lines
 from fswizard.report.presentation import repeat_command
@@ -86,6 +88,30 @@ def test_a_failure_is_a_result_with_its_reason_and_the_worst_stall_is_told() -> 
         "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
         "  1, ENOSPC).",
     ]
+
+
+def test_how_long_a_removable_disk_must_stay_plugged_in_is_told_and_of_no_other() -> None:
+    def told(kind: Literal["image", "directory"] = "image", **disk: Any) -> str:
+        samples = tuple(
+            Sample(number, "ext4", "", UNPLUG_TIME.name, 2.5, "s", "lower") for number in (1, 2)
+        )  # fmt: skip
+        plan = make_plan(("ext4", "xfs"), drive=make_drive(**disk), target=Target(kind, "/mnt", 2 << 30))
+        result = make_result()
+        return render(conclude(replace(result, plan=plan, samples=(*result.samples, *samples))), "text")
+
+    assert re.search(r"time until safe to\s+2\.50 s", told(bus="usb"))
+    assert "(sync alone)" in told("directory", bus="usb")
+    assert "(sync alone)" not in told(bus="usb")
+    assert re.search("safe to", told(removable=True))
+    assert "safe to" not in told(bus="sata")
+
+
+def test_the_memory_limit_stands_beside_the_memory_where_it_could_be_had() -> None:
+    limited = with_result(plan={"memory_limit_bytes": 256 << 20})
+    assert "16 GiB memory, 256 MiB of it for what is measured" in " ".join(render(limited, "text").split())
+    doubts = (Doubt("fits-in-memory", "It could not be had."),)
+    without = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
+    assert "of it for what is measured" not in " ".join(render(without, "text").split())
 
 
 def test_without_intervals_none_is_invented() -> None:
