@@ -26,6 +26,7 @@ from fswizard.privileged import (
     rights,
     volumes,
 )
+from fswizard.privileged.arc import Arc
 from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import User
@@ -53,6 +54,7 @@ class Verbs:
         self._last_handle = 0
         self._names = Names()
         self._memory = MemoryLimit(self._names)
+        self._arc = Arc()
         self._empty_directory = _deleted_directory()
         self._given: deque[int] = deque()
         self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in protocol.VERBS}
@@ -264,12 +266,18 @@ class Verbs:
             os.umask(0o022)
             os.execve(command[0], command, environment)
 
+        on_pool = bool(memory_bytes) and any(volume.is_pool and volume.mount for volume in self._volumes.values())
+
         def finish(ending: Ending) -> None:
+            if on_pool:
+                self._arc.release()
             if entrance and self._memory.killed() > killed:
                 ending["over_memory"] = True
 
         with closing(directory):
             job = self._jobs.start(body, contained=True, finish=finish, keep=(directory, *entrance))
+            if on_pool:
+                self._arc.hold(memory_bytes)
             return _job_answer(job, (tuple(argv),))
 
     def _reclaim(self, pool: str) -> Answer:
@@ -291,6 +299,7 @@ class Verbs:
             if isinstance(volume.device, LoopDevice) and volume.mount is None:
                 volume.device.detach()
         self._memory.remove()
+        self._arc.end()
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)
