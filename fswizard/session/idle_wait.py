@@ -1,26 +1,32 @@
-"""What goes on around a measurement: busy processors, a disk that tidies up, a program or machine that stood still."""
+"""What goes on around a measurement: other programs, a disk that tidies up, a program or machine that stood still."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
+from fswizard.model.units import share_text, size_text
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, host
 from fswizard.system.block_stats import counters
+from fswizard.system.host import Load
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 BUSY_SHARE = 0.05
-"""Share of time in which something waits for a processor (PSI `some`) above which the machine counts as busy."""
+"""The machine counts as busy when, for a larger share of the time, something waits for a processor or a disk (PSI
+`some`) or the disk that is measured has something to do."""
+LEAST_BYTES_PER_S = 100e3
+"""Who moves less does not keep a disk busy."""
 WINDOW_S = 0.25
 """How long that is looked at."""
 LONGEST_WAIT_S = 60.0
@@ -31,11 +37,6 @@ STANDSTILL_S = 1.0
 JUMP_S = 5.0
 BEAT_S = 0.2
 
-BUSY = Doubt(
-    "busy-machine",
-    "Something else kept the processors or disks busy while this ran. Close other programs and run it again "
-    "for tighter intervals.",
-)
 SUSPENDED = Doubt(
     "suspended",
     "The machine slept during a round. It does not count; another one is measured instead, if time is left.",
@@ -51,22 +52,30 @@ CLOCK_JUMP = Doubt(
 )
 
 
-async def wait_until_quiet(emitter: Emitter, *, longest_s: float) -> float:
-    """Wait until other programs leave the machine alone, at most `longest_s`; then go on and say so.
+async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: float) -> float:
+    """Wait until other programs leave the machine and `drive` alone, at most `longest_s`; then go on and say so.
 
-    Returns the time waited, in seconds. Our own work is not taken for somebody else's: the kernel's count of
-    waiting is looked at over a moment in which the run does nothing.
+    Returns the time waited, in seconds. Our own work is not taken for somebody else's: the kernel's counts are looked
+    at over a moment in which the run does nothing.
     """
     began = clock.monotonic()
-    while longest_s > 0 and await _somebody_waits():
+    while longest_s > 0 and (busy := await _who_is_busy(drive)):
         waited = clock.monotonic() - began
-        if not waited or emitter.step.stage != "wait":
-            emitter.begin("wait", "waiting for other programs to leave the machine alone", expected_s=longest_s)
+        if emitter.step.stage != "wait":
+            emitter.begin("wait", f"waiting: {busy}", expected_s=longest_s)
         if waited >= longest_s:
-            emitter.doubt(BUSY)
+            emitter.doubt(busy_machine(busy))
             break
-        emitter.progress(emitter.step.title, Progress(waited / longest_s))
+        emitter.progress(f"waiting: {busy}", Progress(waited / longest_s))
     return clock.monotonic() - began
+
+
+def busy_machine(busy: str) -> Doubt:
+    return Doubt(
+        "busy-machine",
+        f"Other programs were using the processors or disks while this ran ({busy}). Close them and run it again for "
+        "tighter intervals.",
+    )
 
 
 async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None:
@@ -83,10 +92,49 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
     await clock.pause(SHINGLED_REST_S)
 
 
-async def _somebody_waits() -> bool:
-    before = host.this.pressure_total_s("cpu")
+async def _who_is_busy(drive: Drive | None) -> str:
+    """What keeps the machine busy, in words; empty where nothing does."""
+    disks = drive.name.split("+") if drive else []  # several have one name
+
+    def used_s() -> tuple[float, ...]:
+        io_s = (host.this.pressure_total_s("io"), *map(host.this.disk_busy_s, disks))
+        return (host.this.pressure_total_s("cpu"), *io_s)
+
+    loads, began, before = host.this.loads(), clock.monotonic(), used_s()
     await clock.pause(WINDOW_S)
-    return host.this.pressure_total_s("cpu") - before > BUSY_SHARE * WINDOW_S
+    passed_s = clock.monotonic() - began
+    processors, *on_disks = (now - then > BUSY_SHARE * passed_s for then, now in zip(before, used_s()))
+    if not processors and not any(on_disks):
+        return ""
+    return who(loads, host.this.loads(), passed_s, disk=any(on_disks))
+
+
+def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
+    """Which program used a disk, or else the processors, most between two looks, and how much; in words.
+
+    None of ours, and no thread of the kernel: that works for a program, which may be ours.
+    """
+    used = [
+        load.since(before.get(number))
+        for number, load in now.items()
+        if 2 not in (number, load.parent) and not _is_ours(number, now)
+    ]
+    if disk and used:
+        most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
+        if most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
+            verb = "reads" if most.read_bytes > most.written_bytes else "writes"
+            rate = max(most.read_bytes, most.written_bytes) / passed_s
+            return f"`{most.name}` {verb} {size_text(rate)}/s"
+    most = max(used, key=lambda load: load.cpu_s, default=Load("", 0))
+    if most.cpu_s > BUSY_SHARE * passed_s:
+        return f"`{most.name}` uses {share_text(most.cpu_s / passed_s)} of a processor"
+    return "something uses the disk" if disk else "something uses the processors"
+
+
+def _is_ours(number: int, loads: Mapping[int, Load]) -> bool:
+    while number in loads and number != os.getpid():
+        number = loads[number].parent
+    return number == os.getpid()
 
 
 def worked_s() -> dict[str, float]:

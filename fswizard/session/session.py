@@ -188,7 +188,7 @@ class Session:
             number += 1
             self._eta.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
             in_the_round = frozenset(survivors)
-            idle_wait_s -= await wait_until_quiet(self._emitter, longest_s=max(idle_wait_s, 0.0))
+            idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
             for trial in trial_order(plan, number, survivors):
                 await self._going.wait()

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +44,31 @@ class Space:
     used_bytes: int
     free_bytes: int
     """For users other than root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a program has used since it started."""
+
+    name: str
+    """As the kernel has it: up to 15 characters, harmless."""
+    parent: int
+    """Process number of who started it; 0 or 2 for threads of the kernel."""
+    cpu_s: float = 0.0
+    read_bytes: int = 0
+    """From disks, as is what it wrote; 0 where that is not told, as for the programs of other users."""
+    written_bytes: int = 0
+
+    def since(self, then: Load | None) -> Load:
+        """What was used between two looks; all of it where the program did not run before."""
+        if then is None:
+            return self
+        return replace(
+            self,
+            cpu_s=self.cpu_s - then.cpu_s,
+            read_bytes=self.read_bytes - then.read_bytes,
+            written_bytes=self.written_bytes - then.written_bytes,
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +117,32 @@ class Host:
         """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where nobody counts."""
         match = re.search(r"^some .*\btotal=(\d+)", self._text(f"proc/pressure/{resource}"), re.MULTILINE)
         return int(match[1]) / 1e6 if match else 0.0
+
+    def disk_busy_s(self, name: str) -> float:
+        """Seconds since boot in which a disk had something to do (kernel: block/stat.rst); 0 where nobody counts."""
+        fields = self._text(f"sys/class/block/{name}/stat").split()
+        return int(fields[9]) / 1e3 if len(fields) > 9 else 0.0
+
+    def loads(self) -> dict[int, Load]:
+        """What every program on the machine has used so far, by process number."""
+        numbers = (path.name for path in (self.root / "proc").iterdir() if path.name.isdecimal())
+        found = {int(number): self._load(number) for number in numbers}
+        return {number: load for number, load in found.items() if load is not None}
+
+    def _load(self, number: str) -> Load | None:
+        """None where it has ended."""
+        head, _, tail = self._text(f"proc/{number}/stat").rpartition(")")
+        fields = tail.split()
+        if len(fields) < 13:
+            return None
+        moved = dict(re.findall(r"^(read_bytes|write_bytes): (\d+)$", self._text(f"proc/{number}/io"), re.MULTILINE))
+        return Load(
+            safe(head.partition("(")[2]),
+            int(fields[1]),
+            (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+            int(moved.get("read_bytes", 0)),
+            int(moved.get("write_bytes", 0)),
+        )
 
     def distribution(self) -> Distribution:
         """The distribution, as os-release(5) describes it."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from fswizard.system import host
-from fswizard.system.host import Host, Space
+from fswizard.system.host import Host, Load, Space
 
 ROOMY = """
 from fswizard.system import host
 class Roomy(host.Host):
     def space(self, directory): return host.Space(2 << 40, 1 << 40, 1 << 40)
     def pressure_total_s(self, resource): return 0.0
+    def disk_busy_s(self, name): return 0.0
 host.this = Roomy()
 """
 """What a program of its own (`python -c`) runs first, to be on a roomy and idle machine; also where no tests are."""
@@ -59,6 +60,12 @@ class ModelHost(Host):
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
         return self.pressure.get(resource, 0.0)
+
+    def disk_busy_s(self, name: str) -> float:
+        return 0.0
+
+    def loads(self) -> dict[int, Load]:
+        return {}
 
 
 @contextmanager

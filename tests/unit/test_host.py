@@ -17,7 +17,7 @@ from fswizard.cli.doctor import Doctor
 from fswizard.filesystems import Availability, availability, catalogue
 from fswizard.model.plan import PlannedCommand
 from fswizard.system import commands, host, programs
-from fswizard.system.host import Host
+from fswizard.system.host import Host, Load
 from fswizard.targets import privilege
 from tests.builders import make_filesystem, make_plan
 from tests.fakes.machine import OS_RELEASE, make_machine, make_program
@@ -86,6 +86,25 @@ def test_pressure_is_counted_in_seconds(tmp_path: Path) -> None:
     text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"
     assert Host(make_machine(tmp_path, proc__pressure__io=text)).pressure_total_s("io") == 2.5
     assert Host(tmp_path).pressure_total_s("cpu") == 0.0
+
+
+def test_what_programs_use_and_how_long_a_disk_was_busy_is_counted(tmp_path: Path) -> None:
+    proc, disk = tmp_path / "proc", tmp_path / "sys/class/block/sdb"
+    for number, stat in {
+        "7": f"7 (a) (\x1b[31m b) S 1 {'0 ' * 9}150 50 {'0 ' * 30}",
+        "8": "8 (gone",
+        "self": "",
+    }.items():
+        (proc / number).mkdir(parents=True)
+        (proc / number / "stat").write_text(stat)
+    (proc / "7/io").write_text("rchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 5\n")
+    disk.mkdir(parents=True)
+    (disk / "stat").write_text("1 2 3 4 5 6 7 8 9 2500 11\n")
+    ticks = os.sysconf("SC_CLK_TCK")
+    here = Host(tmp_path)
+    assert here.loads() == {7: Load(here.loads()[7].name, 1, 200 / ticks, 4096, 8192)}
+    assert here.loads()[7].name.isprintable()
+    assert (here.disk_busy_s("sdb"), here.disk_busy_s("sdc")) == (2.5, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +17,12 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.session import idle_wait
 from fswizard.system import clock
-from fswizard.system.block_stats import Counters
+from fswizard.system.block_stats import Counters, device_under
+from fswizard.system.host import Host, Load
 from tests.builders import make_drive, make_plan
 from tests.fakes.clock import SimulatedClock
-from tests.fakes.host import ModelHost
+from tests.fakes.host import ModelHost, use
+from tests.loop.machine_state import lasting, wait_until
 
 pytestmark = pytest.mark.usefixtures("time")
 
@@ -87,12 +95,21 @@ def test_what_each_thread_of_this_program_has_worked_is_known() -> None:
     assert now[str(threading.get_native_id())] > before[str(threading.get_native_id())] > 0
 
 
-async def waiting(patch: pytest.MonkeyPatch, busy_s: float, longest_s: float) -> tuple[float, list[Event]]:
-    """Wait for a machine on which something waits for a processor all the time for `busy_s`."""
+async def waiting(
+    patch: pytest.MonkeyPatch, busy_s: float, longest_s: float, busy: str = "cpu"
+) -> tuple[float, list[Event]]:
+    """Wait for a machine on which something waits for a processor (`cpu`) or a disk (`io`), or keeps the measured disk
+    busy, all the time for `busy_s`."""
     began_s = clock.monotonic()
-    patch.setattr(ModelHost, "pressure_total_s", lambda *_: min(busy_s, clock.monotonic() - began_s))
+
+    def so_far_s(_: object, which: str) -> float:
+        return min(busy_s, clock.monotonic() - began_s) if which == busy else 0.0
+
+    patch.setattr(ModelHost, "pressure_total_s", so_far_s)
+    patch.setattr(ModelHost, "disk_busy_s", so_far_s)
     told: list[Event] = []
-    waited_s = await idle_wait.wait_until_quiet(Emitter(told.append, Eta(make_plan())), longest_s=longest_s)
+    emitter = Emitter(told.append, Eta(make_plan()))
+    waited_s = await idle_wait.wait_until_quiet(make_drive(name="sdb+sdc"), emitter, longest_s=longest_s)
     return waited_s, told
 
 
@@ -101,10 +118,11 @@ async def test_a_quiet_machine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("busy_s", "waits_s", "doubts"), [(30.0, 30.0, []), (1000.0, 60.0, ["busy-machine"])])
+@pytest.mark.parametrize("busy", ["cpu", "io", "sdc"])
 async def test_a_busy_machine_is_waited_for_until_it_is_quiet_and_one_that_stays_so_is_said_in_a_doubt(
-    busy_s: float, waits_s: float, doubts: list[str], monkeypatch: pytest.MonkeyPatch
+    busy: str, busy_s: float, waits_s: float, doubts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waited_s, told = await waiting(monkeypatch, busy_s=busy_s, longest_s=60.0)
+    waited_s, told = await waiting(monkeypatch, busy_s, 60.0, busy)
     assert waits_s <= waited_s <= waits_s + 2 * idle_wait.WINDOW_S
     assert [event.step.stage for event in told if isinstance(event, StepStarted)] == ["wait"]
     assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == doubts
@@ -115,7 +133,92 @@ async def test_without_time_to_wait_nobody_looks(monkeypatch: pytest.MonkeyPatch
         raise AssertionError("somebody looked")
 
     monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
-    assert await idle_wait.wait_until_quiet(Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
+    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
+
+
+OURS = {os.getpid(): Load("fswizard", 900), 900: Load("bash", 1), 901: Load("sudo", os.getpid()), 1: Load("init", 0)}
+BEFORE = {
+    **OURS,
+    **{2: Load("kthreadd", 0), 3: Load("kworker", 2), 902: Load("helper", 901)},
+    **{950: Load("updatedb", 1, 5.0, 8_000_000, 100), 951: Load("cc1", 1, 90.0)},
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "more", "disk", "words"),
+    [
+        (950, Load("", 0, 0.1, 20_000_000, 5_000_000), True, "`updatedb` reads 40.0 MB/s"),
+        (950, Load("", 0, 0.1, 1_000_000, 5_000_000), True, "`updatedb` writes 10.0 MB/s"),
+        (951, Load("", 0, 0.45), False, "`cc1` uses 90% of a processor"),
+        (951, Load("", 0, 0.45), True, "`cc1` uses 90% of a processor"),  # what others read is not told to everybody
+        (952, Load("", 0, 0.3), False, "`new` uses 60% of a processor"),
+        (900, Load("", 0, 0.3), False, "`bash` uses 60% of a processor"),
+        *((ours, Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk") for ours in (os.getpid(), 901, 902)),
+        (3, Load("", 0, 0.4, 10**9), False, "something uses the processors"),
+    ],
+)
+def test_who_keeps_the_machine_busy_is_the_program_that_did_most_and_none_of_ours_or_the_kernels(
+    number: int, more: Load, disk: bool, words: str
+) -> None:
+    then = BEFORE.get(number, Load("new", 1))
+    now = replace(
+        then,
+        cpu_s=then.cpu_s + more.cpu_s,
+        read_bytes=then.read_bytes + more.read_bytes,
+        written_bytes=then.written_bytes + more.written_bytes,
+    )
+    assert idle_wait.who(BEFORE, {**BEFORE, number: now}, 0.5, disk=disk) == words
+
+
+@contextmanager
+def stranger(command: str) -> Iterator[int]:
+    """A program that is none of ours, as who started it has ended; its process number."""
+    argv = ["sh", "-c", f"{command} >/dev/null 2>&1 & echo $!"]
+    number = int(subprocess.run(argv, capture_output=True, check=True).stdout)
+    try:
+        yield number
+    finally:
+        os.kill(number, signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Alone(Host):
+    """This machine, where nobody but one stranger is at work beside this program."""
+
+    number: int = 0
+
+    def loads(self) -> dict[int, Load]:
+        loads = super().loads()
+        assert os.getpid() in loads
+        return {number: load for number, load in loads.items() if number in (self.number, os.getpid())}
+
+
+def test_a_real_program_that_computes_is_named(tmp_path: Path) -> None:
+    (tmp_path / "busy-loop").symlink_to("/bin/sh")
+    with stranger(f"{tmp_path}/busy-loop -c 'while :; do :; done'") as number:
+        here = Alone(number=number)
+        wait_until(lambda: here.loads()[number].name == "busy-loop", 10, "it has started")
+        before = here.loads()
+        wait_until(lambda: here.loads()[number].cpu_s - before[number].cpu_s >= 0.1, 10, "it has worked")
+        now = here.loads()
+        worked_s = now[number].cpu_s - before[number].cpu_s
+        assert idle_wait.who(before, now, worked_s, disk=False) == "`busy-loop` uses 100% of a processor"
+
+
+@pytest.mark.fio
+async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path) -> None:
+    drive = make_drive(name=device_under(str(tmp_path)))
+    (tmp_path / "file").write_bytes(bytes(8 << 20))
+    options = f"--name=read --filename={tmp_path}/file --rw=read --bs=1M --size=8M --direct=1"
+    told: list[Event] = []
+    with stranger(f"fio {options} --time_based --runtime=600 --thread") as number, clock.use(clock.Clock()):
+        emitter, lasts = Emitter(told.append, Eta(make_plan())), lasting()
+        with use(Alone(number=number)):
+            while lasts() and not any(isinstance(event, DoubtRaised) for event in told):
+                await idle_wait.wait_until_quiet(drive, emitter, longest_s=0.3)
+    said = [event.doubt.text for event in told if isinstance(event, DoubtRaised)]
+    assert "(`fio` reads " in said[0], told
+    assert any(isinstance(event, StepStarted) and event.step.title.startswith("waiting: ") for event in told)
 
 
 def busy_for(seconds: float) -> Callable[..., Counters]:

@@ -106,7 +106,8 @@ def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
 
 
 def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
-    assert "Close other programs" in idle_wait.BUSY.text
+    busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
+    assert "(`updatedb` reads 40 MB/s). Close them" in busy
     for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
         assert "does not count; another one is measured instead" in doubt.text
 
