@@ -69,7 +69,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 
 def _paragraph(recipe: Recipe) -> str:
     costs = (
-        f"Each candidate takes about {duration_text(_seconds(recipe))} in each round and writes up to "
+        f"Each candidate takes about {duration_text(_seconds(recipe))} in each round and writes about "
         f"{size_text(_bytes(recipe))} to an image of {binary_size_text(recipe.image_bytes)}; "
         f"the run ends after {duration_text(recipe.minutes * 60)} unless told otherwise."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import shlex
 import signal
@@ -28,6 +29,7 @@ from fswizard.recipes import find
 from fswizard.report import render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
+from fswizard.report.writes import wear_text, writes_text
 from fswizard.session import Choices, Session, make_plan, take_up
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
@@ -36,6 +38,7 @@ TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks image
 EXIT_CODES: dict[Outcome, ExitCode] = {
     "finished": ExitCode.OK,
     "time-up": ExitCode.OK,
+    "budget-used": ExitCode.OK,
     "stopped": ExitCode.PARTIAL,
     "cancelled": ExitCode.CANCELLED,
     "failed": ExitCode.RUN_FAILED,
@@ -52,6 +55,9 @@ class _Choosing(Command):
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
     rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (3..12)")
+    budget = cli.SwitchAttr(
+        "--write-budget", str, argname="SIZE", help="the run ends before it has written more: 50G, or none"
+    )
     seed = cli.SwitchAttr("--seed", int, argname="N", help="repeats the order of an earlier run")
     memory_limit = cli.SwitchAttr(
         "--memory-limit", str, argname="SIZE",
@@ -75,6 +81,7 @@ class _Choosing(Command):
                 weights=parse_weights(self.weights or ""),
                 needs=parse_needs(self.need or ""),
                 time_limit_s=_duration(self.time) if self.time else None,
+                write_budget_bytes=_budget(self.budget) if self.budget else None,
                 rounds=_rounds(self.rounds) if self.rounds else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=self.seed,
                 memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit else None,
@@ -109,26 +116,16 @@ class Run(_Choosing):
         return Session(plan, Path(self.output) if self.output else results.new_path(plan))
 
     def _resumed(self) -> Session:
-        """The plan is the earlier run's; only the time can be chosen anew."""
-        fixed = (
-            "target",
-            "candidates",
-            "baseline",
-            "weights",
-            "need",
-            "rounds",
-            "seed",
-            "memory-limit",
-            "erase",
-            "output",
-        )
-        for name in fixed:
+        """The plan is the earlier run's; only the time and the write budget can be chosen anew."""
+        chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
+        for name in (*chosen, "memory-limit"):
             if getattr(self, name.replace("-", "_")) not in (None, []):
                 raise UsageError(f"--{name} does not go with --resume: the plan stays as it was.", "Leave it out.")
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
             raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
-        resumption = take_up(results.find(self.resume), time_limit_s=limit_s)
+        budget_bytes = _budget(self.budget) if self.budget else None
+        resumption = take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
         return Session(resumption.plan, resumption.path, earlier=resumption.earlier)
 
     def _run(self, session: Session) -> int:
@@ -138,7 +135,7 @@ class Run(_Choosing):
             print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
         outcome = asyncio.run(_carry_out(session))
         print(f"The result is in {safe(str(path))}.", file=sys.stderr)
-        if outcome not in ("finished", "time-up") and session.plan.target.kind != "device":
+        if outcome not in ("finished", "time-up", "budget-used") and session.plan.target.kind != "device":
             print(f"To go on with it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
         if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
             raise session.error
@@ -181,7 +178,8 @@ def plan_text(plan: model.Plan) -> str:
         *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Rounds      {rounds}",
         f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
-        f"Writes      at most {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds",
+        f"Writes      {writes_text(plan)}",
+        *([f"Wear        {wear}"] if plan.drive and (wear := wear_text(plan.drive, plan.writes_bytes)) else []),
         *([f"Memory      {limit}"] if (limit := memory_text(plan)) else []),
         f"Repeat      --seed {plan.seed}",
         "",
@@ -240,6 +238,14 @@ def _memory_limit(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise UsageError(f"In --memory-limit: {error}.", "Or write none.") from error
+
+
+def _budget(text: str) -> float:
+    """Bytes; infinite for `none`."""
+    try:
+        return math.inf if text.strip() == "none" else parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"In --write-budget: {error}, or none.") from error
 
 
 def _rounds(text: str) -> tuple[int, int]:

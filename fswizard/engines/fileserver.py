@@ -24,11 +24,11 @@ from fswizard.engines.shared.running import (
     worker_command,
 )
 from fswizard.errors import Refused
-from fswizard.model.estimates import FASTEST_BYTES_PER_S, FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job
+from fswizard.model.recipe import Cost, Job, Pace
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 from fswizard.system.process import Finished
@@ -84,7 +84,11 @@ class FileServerJob(Engine):
         prepare_bytes = int(files * self.mean_file_bytes)
         prepare_s = prepare_bytes / SEQUENTIAL_BYTES_PER_S + files / FILES_MADE_PER_S
         # What was written in the given time goes to the disk afterwards.
-        return Cost(prepare_s, self.seconds * 1.5, prepare_bytes, int(self.seconds * FASTEST_BYTES_PER_S / 2))
+        return Cost(prepare_s, self.seconds * 1.5, prepare_bytes, self.timed_bytes(SSD))
+
+    def timed_bytes(self, pace: Pace) -> int:
+        """Half of what it does is reading."""
+        return int(self.seconds * pace.bytes_per_s / 2)
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:

@@ -9,18 +9,17 @@ from typing import Annotated, Literal
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.running import failure, making, part, running
-from fswizard.model.estimates import FASTEST_BYTES_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, THROUGHPUT
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job, Program
+from fswizard.model.recipe import Cost, Job, Pace, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 
 START_S = 0.3
 """fio needs so long to start and stop."""
 RANDOM_OPERATIONS_PER_S = 20_000
-FASTEST_OPERATIONS_PER_S = 100_000
 LEAST_FIGURES = 9
 """Figures of a job, four in a second, from which its rate over time can be told."""
 _DISTINCT_BLOCK_BYTES = 128 << 10
@@ -87,12 +86,25 @@ class FioJob(Engine):
         rate = SEQUENTIAL_BYTES_PER_S if not self.random else RANDOM_OPERATIONS_PER_S * self.block_bytes
         whole_bytes = self.size_bytes * self.jobs
         measure_s = START_S + (self.seconds or whole_bytes / min(rate, SEQUENTIAL_BYTES_PER_S))
-        fastest = min(FASTEST_BYTES_PER_S, FASTEST_OPERATIONS_PER_S * self.block_bytes)
-        most_bytes = int(self.seconds * fastest * (0.5 if self.rw == "randrw" else 1)) or whole_bytes
-        measure_bytes = most_bytes if self.writes else 0
+        timed_bytes = self.timed_bytes(SSD)
+        measure_bytes = (whole_bytes if self.writes else 0) if timed_bytes is None else timed_bytes
         if self.makes_its_file:
             return Cost(0.0, measure_s, 0, measure_bytes)
         return Cost(self.size_bytes / SEQUENTIAL_BYTES_PER_S + START_S, measure_s, self.size_bytes, measure_bytes)
+
+    def timed_bytes(self, pace: Pace) -> int | None:
+        if not self.seconds:
+            return None
+        operations_per_s = self.depth * self.jobs / pace.latency_s
+        if self.random:
+            operations_per_s = min(operations_per_s, pace.operations_per_s)
+        bytes_per_s = min(pace.bytes_per_s, operations_per_s * self.block_bytes)
+        return int(self.seconds * bytes_per_s * self.write_share)
+
+    @property
+    def write_share(self) -> float:
+        """Of the bytes that are read and written."""
+        return 0.5 if self.rw == "randrw" else float(self.writes)
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:

@@ -14,7 +14,7 @@ from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
 from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job
+from fswizard.model.recipe import Cost, Job, Pace
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
 from fswizard.system import clock
@@ -64,6 +64,9 @@ class OverflowJob(Engine):
     @property
     def cost(self) -> Cost:
         return self.fio.cost
+
+    def timed_bytes(self, pace: Pace) -> int | None:
+        return self.fio.timed_bytes(pace)
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:

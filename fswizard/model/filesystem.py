@@ -129,6 +129,9 @@ class Filesystem:
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
     maximum_bytes: int = 0
+    made_bytes: int = 0
+    """What making it as it is measured writes: these bytes, and this share of its size."""
+    made_share: float = 0.0
     mkfs_options: tuple[MkfsOption, ...] = ()
     mount_options: tuple[MountOption, ...] = ()
     features: tuple[Feature, ...] = ()

@@ -34,8 +34,10 @@ BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 WORST_STALL = Metric("worst_stall", "s", "lower")
 """Longest time in which the program, or the disk at the end, got nowhere, seen four times a second."""
 DEVICE_WRITTEN = Metric("device_written", "B", "lower")
-"""What the kernel counted on the block device, as are the next."""
+"""What the kernel counted on the block device, as are the next two."""
 DEVICE_READ = Metric("device_read", "B", "lower")
+TRIAL_WRITTEN = Metric("trial_written", "B", "lower")
+"""The same of a whole trial: mkfs, what workloads prepare, and unmounting included."""
 WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
 """Bytes that the device wrote for each byte that the program wrote."""
 USED = Metric("used", "B", "lower")

@@ -124,6 +124,8 @@ class Plan:
     memory_limit_bytes: int = 0
     """What programs that are measured and go through the page cache may use together, their page cache included; 0 for
     no limit."""
+    write_budget_bytes: int | None = None
+    """The run ends before it has written more; None for no limit."""
     losses: tuple[str, ...] = ()
     """Device: what is on it and would be lost, a sentence each."""
 
@@ -141,5 +143,9 @@ class Plan:
 
     @property
     def writes_bytes(self) -> int:
-        """At most so much is written until then, scratch images included."""
-        return self.minimum_rounds * len(self.candidates) * self.writes_bytes_per_trial + self.target.filled_bytes
+        """So much is written until then, scratch images included."""
+        return self.writes_bytes_in(self.minimum_rounds * len(self.candidates))
+
+    def writes_bytes_in(self, trials: int) -> int:
+        """So much is written by the end of so many trials, scratch images included."""
+        return trials * self.writes_bytes_per_trial + self.target.filled_bytes

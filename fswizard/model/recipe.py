@@ -53,6 +53,17 @@ class Cost:
         return self.prepare_s / (self.prepare_s + self.measure_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a disk writes."""
+
+    bytes_per_s: float
+    operations_per_s: float
+    """Scattered ones, however many are asked for at a time."""
+    latency_s: float
+    """Of a single small write."""
+
+
 class Job:
     """What a workload asks of its engine: a frozen dataclass for each, in the engine's own file."""
 
@@ -74,8 +85,12 @@ class Job:
 
     @property
     def cost(self) -> Cost:
-        """What to expect on an ordinary SATA SSD; where the job is timed, its bytes are an upper bound."""
+        """What to expect on an ordinary SATA SSD."""
         raise NotImplementedError
+
+    def timed_bytes(self, pace: Pace) -> int | None:
+        """What it writes while it is measured on a disk of such a pace; None where not time ends it but the work."""
+        return None
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:
@@ -144,7 +159,7 @@ class Workload:
     seconds: Annotated[float, number(0, 1e6, "expected_seconds")] = 0.0
     """Expected duration including its preparation, on an ordinary disk."""
     writes_bytes: Annotated[int, UNWRITTEN] = 0
-    """Expected bytes written, preparation included: at most so much where time decides."""
+    """Expected bytes written, preparation included."""
 
 
 @dataclass(frozen=True, slots=True)

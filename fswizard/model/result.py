@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fswizard.model.metrics import Better
+from fswizard.model.metrics import TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan
 
 Status = Literal["ok", "failed", "timed-out"]
-Outcome = Literal["finished", "time-up", "stopped", "cancelled", "failed", "killed"]
+Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +108,13 @@ class Result:
     """`killed` when the file has no closing line."""
     elapsed_s: float = 0.0
     throughput_series: tuple[ThroughputSeries, ...] = ()
+
+    @property
+    def trials_written(self) -> tuple[Sample, ...]:
+        """What the devices wrote in each trial, where the kernel counts that."""
+        return tuple(sample for sample in self.samples if sample.metric == TRIAL_WRITTEN.name)
+
+    @property
+    def written_bytes(self) -> float:
+        """What the devices wrote in all trials, and the scratch images before."""
+        return self.plan.target.filled_bytes + sum(sample.value for sample in self.trials_written)

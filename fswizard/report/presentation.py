@@ -24,10 +24,12 @@ from fswizard.model.units import (
     three_digits,
 )
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
+from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
     "time-up": "ended by its time limit",
+    "budget-used": "ended by its write budget",
     "stopped": "stopped early",
     "cancelled": "cancelled",
     "failed": "ended by a fault",
@@ -314,6 +316,8 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
     discarded = len(result.discarded_rounds)
     yield "Rounds", run_text(findings.judgement.rounds, result.elapsed_s, result.outcome, discarded)
+    if written := written_text(result):
+        yield "Written", written
     if system := _system(result):
         yield "System", system
     tools = [f"{name} {version}" for name, version in environment.tools.items() if version]

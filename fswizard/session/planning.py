@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +19,15 @@ from fswizard.filesystems import (
     require_members,
 )
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import filling_s, memory_limit_bytes, on_disk_bytes, on_disk_s, trial_overhead_s
+from fswizard.model.endurance import usual_budget_bytes
+from fswizard.model.estimates import (
+    filling_s,
+    made_bytes,
+    memory_limit_bytes,
+    on_disk_bytes,
+    on_disk_s,
+    trial_overhead_s,
+)
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
 from fswizard.model.recipe import Recipe
@@ -39,6 +49,11 @@ from fswizard.targets import (
 )
 
 DEFAULT_BASELINE = "ext4"
+_COUNTED = {"directory": 0, "device": 1, "image": 2}
+"""How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
+its image counts the order to do so, and then the zeros."""
+MARGIN = 1.25
+"""By so much a run may write more than expected where the user chose no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,8 @@ class Choices:
     """By workload; 0 leaves a workload out."""
     needs: tuple[str, ...] = ()
     time_limit_s: float | None = None
+    write_budget_bytes: float | None = None
+    """None for what is usual for the disk, infinite for no limit."""
     rounds: tuple[int, int] = (MINIMUM_ROUNDS, MAXIMUM_ROUNDS)
     seed: int | None = None
     memory_limit_bytes: int | None = None
@@ -76,7 +93,7 @@ def make_plan(choices: Choices) -> Plan:
     require_programs(work, f"the recipe {recipe.name}")
     if choices.drive and not target.others:
         drive = choices.drive
-    return estimated(
+    plan = estimated(
         Plan(
             recipe=recipe,
             candidates=candidates,
@@ -93,6 +110,7 @@ def make_plan(choices: Choices) -> Plan:
             losses=losses,
         )
     )
+    return within_budget(plan, choices.write_budget_bytes)
 
 
 def estimated(plan: Plan) -> Plan:
@@ -105,22 +123,51 @@ def estimated(plan: Plan) -> Plan:
         plan,
         recipe=recipe,
         seconds_per_trial=trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads),
-        writes_bytes_per_trial=_writes_bytes(recipe, kind, plan.candidates, target),
+        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target),
         preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + harness_ceiling.expected_s(recipe),
     )
 
 
-def _writes_bytes(recipe: Recipe, kind: str, candidates: Sequence[Candidate], target: Target) -> int:
-    """At most so much is written in a trial, copies and parity included."""
-    once = sum(on_disk_bytes(w.writes_bytes, w.seconds, kind) for w in recipe.workloads)
+def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
+    """The plan with what it may write: `chosen_bytes`, or what is usual for the disk where that suffices.
+
+    A recipe whose minimum of rounds is expected to write more is not cut short by a limit that nobody chose, but said
+    to write so much. UsageError where not even one round fits into what was chosen.
+    """
+    if chosen_bytes is None:
+        usual_bytes = usual_budget_bytes(plan.drive)
+        if usual_bytes is not None:
+            usual_bytes = max(usual_bytes, round(MARGIN * plan.writes_bytes))
+        return replace(plan, write_budget_bytes=usual_bytes)
+    if chosen_bytes == math.inf:
+        return replace(plan, write_budget_bytes=None)
+    if plan.writes_bytes_in(len(plan.candidates)) > chosen_bytes:
+        raise UsageError(
+            f"One round writes about {size_text(plan.writes_bytes_in(len(plan.candidates)))}, and the write budget is "
+            f"{size_text(chosen_bytes)}.",
+            "Give a larger --write-budget, or choose fewer candidates or workloads.",
+        )
+    return replace(plan, write_budget_bytes=int(chosen_bytes))
+
+
+def _writes_bytes(recipe: Recipe, candidates: Sequence[Candidate], target: Target) -> int:
+    """What a trial writes, mkfs, copies and parity included: the mean of the candidates."""
+    once = sum(workload.writes_bytes for workload in recipe.workloads)
     whole = sum(member.size_bytes for member in target.members)
-    spread = [candidate.array for candidate in candidates if candidate.array]
-    return int(once * max((whole / target.room_bytes(array) for array in spread), default=1.0))
+    written = []
+    for candidate in candidates:
+        room = target.room_bytes(candidate.array)
+        made = _COUNTED[target.kind] * made_bytes(candidate.filesystem, room)
+        written.append((once + made) * (whole / room if candidate.array else 1.0))
+    return int(statistics.fmean(written)) if written else once
 
 
 def _on_disk(recipe: Recipe, kind: str) -> Recipe:
-    """With the durations to be expected on such a disk."""
-    paced = (replace(w, seconds=on_disk_s(w.job, w.seconds, kind)) for w in recipe.workloads)
+    """With the durations and bytes to be expected on such a disk."""
+    paced = (
+        replace(w, seconds=on_disk_s(w.job, w.seconds, kind), writes_bytes=on_disk_bytes(w, kind))
+        for w in recipe.workloads
+    )
     return replace(recipe, workloads=tuple(paced))
 
 

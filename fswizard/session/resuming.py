@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.results import Entry
+from fswizard.session.budget import another_round_is_affordable
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import decide, judge
 from fswizard.system import host
@@ -30,8 +32,10 @@ class Resumption:
     earlier: Result
 
 
-def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
+def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes: float | None = None) -> Resumption:
     """The run in a result file, ready to go on. Its time limit starts anew, or is `time_limit_s`.
+
+    What it wrote before counts against its write budget, or against `write_budget_bytes`, which may be infinite.
 
     Raises UsageError, or Missing, where it cannot go on: it was measured elsewhere, is complete, still runs, or what
     it worked on is not there any more. The file is not trusted: candidates are made as this program knows them.
@@ -49,6 +53,12 @@ def take_up(path: Path, *, time_limit_s: float | None = None) -> Resumption:
         _check_candidate(candidate, plan)
     require_programs(plan.commands, "the run", " any more")
     plan = replace(plan, time_limit_s=plan.time_limit_s if time_limit_s is None else time_limit_s)
+    if write_budget_bytes is not None:
+        plan = replace(plan, write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes))
+    if not another_round_is_affordable(plan, earlier, candidates_left(earlier)):
+        raise UsageError(
+            "This run has used up its write budget.", "Give it more: `fswizard run --resume FILE --write-budget 100G`."
+        )
     return Resumption(path, plan, earlier)
 
 

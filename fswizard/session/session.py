@@ -21,17 +21,19 @@ from fswizard.model.events import (
     SeriesRecorded,
     StepFailed,
 )
-from fswizard.model.metrics import DIRECT_CACHED, RATE_IN_MEMORY
+from fswizard.model.metrics import DIRECT_CACHED, RATE_IN_MEMORY, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
+from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, let_rest, wait_until_quiet
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import decide, judge, likely_trials
+from fswizard.system.block_stats import counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import Journal, PreparedTarget, make_images, open_devices, open_directories, open_images
 
@@ -185,8 +187,13 @@ class Session:
             done = number - len(self._result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, round_s):
                 return "time-up", "The time is up."
+            affordable = affordable_rounds(plan, self._result, survivors)
+            if affordable == 0:
+                return "budget-used", "The write budget is used up: another round would exceed it."
             number += 1
-            self._eta.trials_ahead(max(1, plan.minimum_rounds - done) * len(survivors), likely)
+            least = max(1, plan.minimum_rounds - done)
+            most = None if affordable is None else affordable * len(survivors)
+            self._eta.trials_ahead(least * len(survivors), likely, most)
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
@@ -229,6 +236,8 @@ class Session:
     async def _try(self, prepared: PreparedTarget) -> bool:
         """Carry out a trial; False when the candidate is out of the run."""
         trial = self._emitter.trial
+        devices = prepared.devices or (device_under(self.plan.candidate(trial.candidate).directory),)
+        before = counters(*devices)
         self._eta.trial_begins(self._emitter.now_s)
         looked_at = {sample.candidate for sample in self._result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
@@ -246,6 +255,8 @@ class Session:
         finally:
             self._trial = None
             self._eta.trial_ends(self._emitter.now_s)
+            if before and (after := counters(*devices)):
+                self._emitter.sample(TRIAL_WRITTEN, after.written_bytes - before.written_bytes)
 
 
 def trial_order(plan: Plan, number: int, survivors: Collection[str]) -> tuple[Trial, ...]:

@@ -183,19 +183,6 @@ def _facts(drive: Drive) -> str:
     return " · ".join(word for word in words if word)
 
 
-def wear_text(drive: Drive, writes_bytes: int) -> str:
-    """What share of an SSD's life `writes_bytes` take, and what that estimate rests on; empty where it is silent."""
-    endurance_bytes = drive.endurance_bytes
-    if not endurance_bytes or drive.kind not in ("ssd", "nvme"):
-        return ""
-    share = writes_bytes / endurance_bytes * 100
-    figure = "less than 0.001 %" if share < 0.001 else f"about {share:.1g} %" if share < 1 else f"about {share:.0f} %"
-    return (
-        f"{figure} of what this SSD can be written in its life; an estimate, as {size_text(drive.written_bytes or 0)} "
-        f"so far took {drive.life_used_percent} % of it"
-    )
-
-
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
     """The disk that a purpose is most likely about."""
     if not drives:

@@ -235,7 +235,7 @@ def _noted(state: RunState, event: Event) -> RunState:
             note = LogNote(at_s, "discarded", f"round {number} does not count: {reason}")
         case RunEnded(at_s, outcome, text):
             note = LogNote(at_s, "end", text)
-            share = 1.0 if outcome in ("finished", "time-up") else state.run_fraction
+            share = 1.0 if outcome in ("finished", "time-up", "budget-used") else state.run_fraction
             state = replace(state, outcome=outcome, ending=text, left_s=0.0, run_fraction=share)
     return state if note is None else _log(state, note)
 

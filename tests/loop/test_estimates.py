@@ -1,18 +1,62 @@
-"""Plans that were carried out: they took as long as was expected, within a factor of one and a half."""
+"""Plans that were carried out: they took as long and wrote as much as was expected; writing ends where it should."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fswizard import recipes
+from fswizard import recipes, results
+from fswizard.engines.fio import FioJob
+from fswizard.errors import UsageError
 from fswizard.model.events import RoundFinished, RunEnded, StepProgressed
-from tests.loop.runs import session_in, short_plan, watch
+from fswizard.model.metrics import IOPS
+from fswizard.session import take_up
+from tests.builders import make_recipe, make_workload
+from tests.loop.runs import result_of, session_in, short_plan, short_session, watch
+
+UNTIMED = make_recipe(
+    [
+        make_workload("write", job=FioJob("write", 1 << 20, 24 << 20), writes_bytes=24 << 20),
+        make_workload("rewrite", IOPS, job=FioJob("randwrite", 1 << 16, 16 << 20), writes_bytes=32 << 20),
+    ],
+    image_bytes=512 << 20,
+)
+"""On a smaller image mke2fs makes four times as many inodes."""
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.xfs, pytest.mark.btrfs]
 
 FACTOR = 1.5
+MARGIN = 1.25
+
+
+@pytest.mark.parametrize("candidates", ["ext4; ext2", "ext4; btrfs"])
+async def test_a_run_writes_as_much_as_planned(candidates: str, tmp_path: Path) -> None:
+    session = short_session(tmp_path, candidates, UNTIMED)
+    result = await result_of(session)
+    assert len(result.trials_written) == 2
+    planned, written = (
+        total - session.plan.target.filled_bytes for total in (session.plan.writes_bytes, result.written_bytes)
+    )
+    print(f"{candidates}: {planned} bytes planned, {written} bytes written")
+    assert written / MARGIN < planned < written * MARGIN
+
+
+async def test_a_run_ends_before_it_exceeds_its_write_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    plan = short_plan(tmp_path, "ext4; ext2", UNTIMED, rounds=3)
+    plan = replace(plan, write_budget_bytes=plan.writes_bytes_in(3))
+    events = await watch(session_in(tmp_path, plan))
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].outcome == "budget-used"
+    path = tmp_path / "result.jsonl"
+    result = results.load(path)
+    assert result.finished_rounds == 1, "whole rounds count, and two do not fit"
+    assert result.written_bytes <= (plan.write_budget_bytes or 0)
+    with pytest.raises(UsageError, match="used up its write budget"):
+        take_up(path)
+    assert take_up(path, write_budget_bytes=math.inf).plan.write_budget_bytes is None
 
 
 @pytest.mark.slow

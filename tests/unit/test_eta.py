@@ -45,6 +45,17 @@ def test_what_is_measured_corrects_what_was_expected() -> None:
     assert eta.outlook(40, None)[1] == 4 * 20
 
 
+def test_a_write_budget_bounds_the_outlook() -> None:
+    eta = make_eta(10, time_limit_s=1000)
+    eta.trials_ahead(6, 12, most=4)
+    assert eta.outlook(0.0, None)[1] == 40
+    eta.trial_begins(0.0)
+    eta.trial_ends(10.0)
+    assert eta.outlook(10.0, None)[1] == 30
+    eta.trials_ahead(2, None, most=2)
+    assert eta.outlook(10.0, None)[1] == 20, "without a guess, time does not count where writes end the run"
+
+
 def test_the_share_done_never_goes_back_and_never_passes_one() -> None:
     eta, shares = make_eta(1), []
     for number in range(6):

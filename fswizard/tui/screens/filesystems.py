@@ -226,7 +226,7 @@ class FilesystemsScreen(BoxScreen):
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · about {duration_text(draft.expected_s)} for three rounds · writes up to "
+            f" · about {duration_text(draft.expected_s)} for three rounds · writes about "
             f"{size_text(draft.writes_bytes)}",
             (f" · {lacking} without what you need" if lacking else "", "$warning"),
         )

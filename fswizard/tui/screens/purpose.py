@@ -196,7 +196,7 @@ class PurposeScreen(StepScreen):
         pairs += [
             ("You lose", "nothing: what is made is removed afterwards"),
             ("Time", f"up to {duration_text(recipe.minutes * 60)}, less when it is settled before"),
-            ("Writes", f"up to {size_text(writes)} for each candidate in each round"),
+            ("Writes", f"about {size_text(writes)} for each candidate in each round"),
         ]
         return tuple(pairs)
 

@@ -22,9 +22,9 @@ from fswizard.model.plan import Plan
 from fswizard.model.units import duration_text, size_text
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
+from fswizard.report.writes import wear_text, writes_text
 from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, lines, text, wrap
-from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -230,7 +230,7 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
             f"about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds; up to "
             f"{plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}",
         ),
-        ("Writes", f"up to {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds"),
+        ("Writes", writes_text(plan)),
     ]
     if plan.drive is not None and (wear := wear_text(plan.drive, plan.writes_bytes)):
         pairs.append(("Wear", wear))

@@ -130,7 +130,7 @@ class RunScreen(StepScreen):
         if running.problem is not None:
             self.query_one("#question", Static).update(text(("✗ ", "bold $error"), running.problem.message))
             self.say(running.problem.hint or state.ending)
-        elif self.wizard.result is not None and state.outcome in ("finished", "time-up", "stopped"):
+        elif self.wizard.result is not None and state.outcome in ("finished", "time-up", "budget-used", "stopped"):
             self.wizard.go_on()
             return
         else:

@@ -12,9 +12,9 @@ from textual.content import Content
 
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import duration_text, size_text
+from fswizard.report.writes import wear_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
-from fswizard.tui.drives import wear_text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -78,7 +78,7 @@ class WorkloadsScreen(StepScreen):
         warning = f" · {duration_text(budget_s)} is short for that" if draft.expected_s > budget_s else ""
         self.say(
             f"{count} candidates · about {duration_text(draft.expected_s)} for three rounds · "
-            f"writes up to {size_text(draft.writes_bytes)}",
+            f"writes about {size_text(draft.writes_bytes)}",
             (warning, "$warning"),
             f"\nWear: {wear}." if wear else "",
         )
@@ -176,7 +176,7 @@ def _workload_words(workload: Workload, weight: float, brief: bool, width: int) 
         ("Does", workload.job.words),
         ("Figure", f"{workload.metric.name.replace('_', ' ')}, {better}"),
         ("Takes", f"about {duration_text(workload.seconds)} for each candidate in each round"),
-        ("Writes", f"up to {size_text(workload.writes_bytes)}"),
+        ("Writes", f"about {size_text(workload.writes_bytes)}"),
         ("Counts", MEANING.get(weight, f"{weight:g} times") + (": it is not run" if weight == 0 else "")),
     ]
     rows = [text((workload.title, "bold")), *wrap(workload.why, width)]

@@ -1,0 +1,139 @@
+"""What a run writes is told beforehand with its share of the disk's life, and ends where the user said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.engines.fio import FioJob
+from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidates
+from fswizard.model.drive import Drive
+from fswizard.model.endurance import usual_budget_bytes
+from fswizard.model.estimates import on_disk_bytes
+from fswizard.model.metrics import TRIAL_WRITTEN
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.report.writes import wear_text, writes_text, written_text
+from fswizard.session import Choices, make_plan
+from fswizard.session.budget import affordable_rounds
+from fswizard.targets import TargetChoice
+from tests.builders import make_drive, make_recipe, make_result, make_samples, make_workload
+from tests.fakes.command_line import fswizard
+
+GB, TB = 10**9, 10**12
+SSD = make_drive(kind="ssd", model="Samsung SSD 870 EVO 1TB", size_bytes=TB)
+WRITES = make_recipe([make_workload("write", job=FioJob("write", 1 << 20, 1 << 30))], image_bytes=2 << 30)
+pytestmark = pytest.mark.usefixtures("everything_is_installed")
+
+
+def plan(directory: Path, drive: Drive | None = SSD, **choices: Any) -> Plan:
+    target = TargetChoice("image", str(directory), 2 << 30)
+    made = {"recipe": WRITES, "candidates": parse_candidates("ext4; xfs"), "drive": drive, "target": target, **choices}
+    return make_plan(Choices(**made))
+
+
+@pytest.mark.parametrize(
+    ("drive", "budget_bytes"),
+    [
+        (SSD, 50 * GB),
+        (replace(SSD, kind="nvme"), 50 * GB),
+        (replace(SSD, kind="virtual"), 50 * GB),
+        (replace(SSD, kind="flash-card", size_bytes=16 * GB), 8 * GB),
+        (replace(SSD, kind="flash-card", size_bytes=256 * GB), 25 * GB),
+        (replace(SSD, kind="hdd"), None),
+        (replace(SSD, kind="array", rotational=True), None),
+        (None, None),
+    ],
+)
+def test_the_usual_budget_goes_by_the_kind_of_disk(drive: Drive | None, budget_bytes: int | None) -> None:
+    assert usual_budget_bytes(drive) == budget_bytes
+
+
+def test_what_was_chosen_goes_before_what_is_usual(tmp_path: Path) -> None:
+    assert plan(tmp_path).write_budget_bytes == 50 * GB
+    assert plan(tmp_path, write_budget_bytes=20 * GB).write_budget_bytes == 20 * GB
+    assert plan(tmp_path, write_budget_bytes=math.inf).write_budget_bytes is None
+
+
+def test_a_recipe_that_writes_more_than_is_usual_is_not_cut_short_unless_somebody_says_so(tmp_path: Path) -> None:
+    heavy = replace(WRITES, workloads=(make_workload("write", job=FioJob("write", 1 << 20, 1 << 30), seconds=9,
+                                                     writes_bytes=30 * GB),))  # fmt: skip
+    made = plan(tmp_path, recipe=heavy)
+    assert made.write_budget_bytes == round(1.25 * made.writes_bytes) > 200 * GB
+    with pytest.raises(UsageError, match=r"One round writes about 62\.\d GB, and the write budget is 50\.0 GB"):
+        plan(tmp_path, recipe=heavy, write_budget_bytes=50 * GB)
+
+
+@pytest.mark.parametrize(
+    ("job", "on_ssd", "on_hdd"),
+    [
+        (FioJob("write", 1 << 20, 1 << 30, seconds=4, depth=8), 1.8 * GB, 0.6 * GB),
+        (FioJob("randwrite", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 4, 180 * 4096 * 4),
+        (FioJob("randwrite", 4096, 1 << 30, seconds=4), 4096 * 4 / 60e-6, 180 * 4096 * 4),
+        (FioJob("randrw", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 2, 180 * 4096 * 2),
+        (FioJob("randread", 4096, 1 << 30, seconds=4, depth=32), 0, 0),
+        (FioJob("write", 1 << 20, 1 << 30), 1 << 30, 1 << 30),
+    ],
+)
+def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float, on_hdd: float) -> None:
+    laid_out = 0 if job.makes_its_file else 1 << 30
+    workload = make_workload(job=job, writes_bytes=laid_out + job.cost.measure_bytes)
+    written = [on_disk_bytes(workload, kind) - laid_out for kind in ("ssd", "hdd")]
+    assert written == pytest.approx([on_ssd, on_hdd], abs=1)
+
+
+def result(made: Plan, *written: float) -> Result:
+    """Of a run in which ext4 wrote so much in its trials, and nobody else anything."""
+    return make_result(plan=made, samples=make_samples({"ext4": written}, "", TRIAL_WRITTEN))
+
+
+def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_path: Path) -> None:
+    made = plan(tmp_path, write_budget_bytes=20 * GB)
+    image, trial = made.target.filled_bytes, made.writes_bytes_per_trial
+    both = ("ext4", "xfs")
+    assert affordable_rounds(made, result(made), both) == (20 * GB - image) // (2 * trial)
+    assert affordable_rounds(made, result(made, 3 * GB), both) == (17 * GB - image) // (3 * GB + trial)
+    assert affordable_rounds(made, result(made, 3 * GB, 3 * GB), ("ext4",)) == (14 * GB - image) // (3 * GB)
+    assert affordable_rounds(made, result(made, 19 * GB), both) == 0
+    assert affordable_rounds(replace(made, write_budget_bytes=None), result(made, 19 * GB), both) is None
+
+
+@pytest.mark.parametrize(
+    ("drive", "words"),
+    [
+        (SSD, "about 0.008 % of its rated life (600 TB by its maker)"),
+        (replace(SSD, model="CT1000P3SSD8"), "about 0.03 % of its rated life (200 TB by its maker)"),
+        (replace(SSD, model="No Name"), "about 0.03 % of its rated life (SSDs of its size: 200 TB or more)"),
+        (replace(SSD, written_bytes=30 * TB, life_used_percent=3),
+         "about 0.005 % of its life, as 30.0 TB so far took 3 % of it"),
+        (replace(SSD, size_bytes=10 * TB), "under 0.001 % of its rated life (6.00 PB by its maker)"),
+        (replace(SSD, kind="flash-card"), "rated life not known: few makers of cards and sticks tell it"),
+        (replace(SSD, kind="hdd"), ""),
+        (replace(SSD, model="", size_bytes=0), ""),
+    ],
+)  # fmt: skip
+def test_wear_is_a_share_of_what_the_disk_tells_of_its_life_or_else_its_maker(drive: Drive, words: str) -> None:
+    assert wear_text(drive, 50 * GB) == words
+
+
+def test_the_plan_tells_what_it_writes_and_the_report_what_was_written(tmp_path: Path) -> None:
+    made = replace(plan(tmp_path), writes_bytes_per_trial=GB)
+    assert writes_text(made) == "about 8.15 GB in 3 rounds; it ends before 50.0 GB are exceeded"
+    assert writes_text(replace(made, write_budget_bytes=None)) == "about 8.15 GB in 3 rounds"
+    words = written_text(result(made, 1.5 * GB, 2.5 * GB))
+    assert words == "6.15 GB, 4.15 GB planned; about 0.001 % of its rated life (600 TB by its maker)"
+    assert written_text(result(made)) == "", "nobody counted"
+
+
+def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:
+    target = ("--target", f"image:2G@{tmp_path}")
+    shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
+    assert "; it ends before 42.9 GB are exceeded" in shown.stdout, shown.stderr
+    assert "exceeded" not in fswizard("plan", "quick", *target, "--write-budget", "none").stdout
+    wrong = fswizard("plan", "quick", *target, "--write-budget", "much")
+    assert (wrong.returncode, "In --write-budget: 'much' is not a size" in wrong.stderr) == (2, True)
