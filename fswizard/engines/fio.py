@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.running import failure, making, part, running
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
-from fswizard.model.keys import Keys, number, size, whole
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, THROUGHPUT
+from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
+from fswizard.model.metrics import (
+    BYTES_WRITTEN,
+    CPU,
+    IOPS,
+    LASTED,
+    LATE_RATE,
+    LATENCIES,
+    STEADINESS,
+    THROUGHPUT,
+)
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job, Pace, Program
 from fswizard.model.units import binary_size_text, size_text
@@ -20,6 +31,9 @@ from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Te
 START_S = 0.3
 """fio needs so long to start and stop."""
 RANDOM_OPERATIONS_PER_S = 20_000
+INTERRUPTED = 128
+"""fio's exit code after SIGINT."""
+STEADY = 0.1
 LEAST_FIGURES = 9
 """Figures of a job, four in a second, from which its rate over time can be told."""
 _DISTINCT_BLOCK_BYTES = 128 << 10
@@ -45,11 +59,33 @@ class FioJob(Engine):
     direct: bool = True
     fsync: Annotated[int, whole(0, 1_000_000)] = 0
     """fsync after this many writes; 0 means once, at the end."""
+    cap_seconds: Annotated[float, number(0, 86_400)] = 0.0
+    """A timed job goes on until its rate is steady, so long at most; 0 means twice `seconds`, and as many as `seconds`
+    that it lasts exactly so long."""
+    share_bytes: Annotated[int, UNWRITTEN] = 0
+    """Its share of the write budget, at which a timed job ends; 0 means none."""
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
             raise keys.error("block", "a size up to that of the file")
+        if 0 < self.cap_seconds < self.seconds:
+            raise keys.error("cap_seconds", "no fewer seconds than its least")
         return self
+
+    @property
+    def longest_s(self) -> float:
+        return self.cap_seconds or 2 * self.seconds
+
+    @property
+    def exact(self) -> bool:
+        """It lasts as long as is said, steady or not."""
+        return self.longest_s == self.seconds
+
+    def ending_at(self, writes_bytes: int) -> FioJob:
+        return self if self.exact or not self.writes else replace(self, share_bytes=writes_bytes)
+
+    def lasting(self, seconds: float) -> FioJob:
+        return self if self.exact else replace(self, seconds=seconds, cap_seconds=seconds)
 
     @property
     def writes(self) -> bool:
@@ -117,7 +153,7 @@ class FioJob(Engine):
     @property
     def limit_s(self) -> float:
         """Far beyond the worst stall of a shingled disk: more than a minute."""
-        return 180.0 + 20 * (self.cost.measure_s - START_S)
+        return 180.0 + 20 * (self.cost.measure_s - START_S - self.seconds + self.longest_s)
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         path = self._file("MOUNT")
@@ -128,6 +164,9 @@ class FioJob(Engine):
         return (PlannedCommand(layout, text="laying out the file, unless it is there"), measured)
 
     async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+        if bare and not self.exact:
+            await self.lasting(self.seconds).run(context, tell, seed=seed, bare=True)
+            return
         path = f"{context.directory}/image" if bare else self._file(context.directory)
         if self.makes_its_file and not bare:
             async with making(context, path):
@@ -151,7 +190,7 @@ class FioJob(Engine):
         self, context: WorkloadContext, path: str, seed: int, tell: Tell, *, limited: bool = False
     ) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
-        reader, history = DumpReader(), list[Figures]()
+        reader, history, steady_s = DumpReader(), list[Figures](), 0.0
         # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
         environment = {"TMPDIR": context.scratch}
         async with running(context, command, limit_s=self.limit_s, env=environment, limited=limited) as program:
@@ -159,7 +198,12 @@ class FioJob(Engine):
                 for now in filter(None, map(figures, reader.feed(chunk))):
                     tell(self._progress(history[-1] if history else None, now))
                     history.append(now)
+                    if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
+                        steady_s = now.at_work_s
+                        program.interrupt()
         finished, last = program.finished, history[-1] if history else None
+        if steady_s and finished.exit_code == INTERRUPTED:
+            finished = replace(finished, exit_code=0)  # as it was asked to
         tell(Ran(finished))
         if finished.exit_code != 0 or (last is not None and last.error):
             raise failure(finished, last.error if last else 0)
@@ -168,15 +212,20 @@ class FioJob(Engine):
         latencies = (last.median_s, last.p99_s, last.worst_s)
         values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
         measured = list(map(Measured, self.metrics, values))
-        # The last figures count the final fsync.
-        share = late_share(history[:-1]) if self.writes and self.direct else None
-        return measured if share is None else [*measured, Measured(LATE_RATE, share)]
+        if not self.exact:
+            measured.append(Measured(LASTED, steady_s or self.longest_s))
+        if self.seconds and (rates := thirds(history[:-1])):  # the last figures count the final fsync
+            first, middle, end = rates
+            measured.append(Measured(STEADINESS, end / middle))
+            if self.writes and self.direct:
+                measured.append(Measured(LATE_RATE, end / first))
+        return measured
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:
         passed_s = now.at_s - last.at_s if last else 0.0
         fraction = now.io_bytes / (self.size_bytes * self.jobs)
         if self.seconds:
-            fraction = (now.io_bytes / now.bytes_per_s if now.bytes_per_s else 0.0) / self.seconds
+            fraction = now.at_work_s / self.seconds
         rate = None
         if last and passed_s > 0.1:
             done = now.operations - last.operations if self.random else now.io_bytes - last.io_bytes
@@ -206,7 +255,11 @@ class FioJob(Engine):
             "--output-format=json",
             "--status-interval=250ms",
         ]
-        options += ["--time_based", f"--runtime={round(self.seconds * 1000)}ms"] if self.seconds else []
+        if self.seconds:
+            # With time_based fio would go on beyond io_size, which is of each job and counts what is read as well.
+            each_bytes = max(self.block_bytes, round(self.share_bytes / self.jobs / (self.write_share or 1.0)))
+            options.append(f"--io_size={each_bytes}" if self.share_bytes else "--time_based")
+            options.append(f"--runtime={round(self.longest_s * 1000)}ms")
         options += ["--end_fsync=1"] if self.writes else []
         options += ["--fadvise_hint=0"] if not self.direct else []  # programs seldom tell the kernel how they read
         options += [f"--fsync={self.fsync}"] if self.fsync else []
@@ -230,13 +283,20 @@ class FioJob(Engine):
         return f"{what} blocks of {binary_size_text(self.block_bytes)} {order}"
 
 
-def late_share(history: Sequence[Figures]) -> float | None:
-    """The rate in the last third over that in the first; None where there are too few figures to tell."""
+def is_steady(history: Sequence[Figures]) -> bool:
+    """The last third is as fast as the middle one, within `STEADY`."""
+    rates = thirds(history)
+    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1 + STEADY)
+
+
+def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
+    """The rate in each third; None where there are too few figures to tell, or nothing was done in the first two."""
     if len(history) < LEAST_FIGURES:
         return None
     third = len(history) // 3
-    early, late = (_rate(history[0], history[third]), _rate(history[-1 - third], history[-1]))
-    return late / early if early and late is not None else None
+    edges = (history[0], history[third], history[-1 - third], history[-1])
+    first, middle, last = (_rate(one, other) for one, other in pairwise(edges))
+    return (first, middle, last) if first and middle and last is not None else None
 
 
 def _rate(one: Figures, other: Figures) -> float | None:

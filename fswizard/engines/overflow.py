@@ -12,7 +12,7 @@ from typing import Annotated
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
 from fswizard.model.keys import number, size, whole
-from fswizard.model.metrics import LATE_RATE, Metric
+from fswizard.model.metrics import LATE_RATE, STEADINESS, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job, Pace
 from fswizard.model.units import duration_text, size_text
@@ -50,7 +50,10 @@ class OverflowJob(Engine):
     @property
     def fio(self) -> FioJob:
         """What fio does."""
-        return FioJob("randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth)
+        return FioJob(
+            "randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth,
+            cap_seconds=self.seconds,
+        )  # fmt: skip
 
     @property
     def direct(self) -> bool:
@@ -89,7 +92,7 @@ class OverflowJob(Engine):
                 begun_s = clock.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
                 rates.append((int(clock.monotonic() - begun_s), what.rate * self.block_bytes))
-            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths tell more
+            if not (isinstance(what, Measured) and what.metric in (LATE_RATE, STEADINESS)):  # the tenths tell more
                 tell(what)
 
         await self.fio.run(context, told, seed=seed)

@@ -60,7 +60,12 @@ def on_disk_bytes(workload: Workload, kind: str) -> int:
     timed = workload.job.timed_bytes(PACES.get(kind, SSD))
     if timed is None:
         return workload.writes_bytes
-    return workload.writes_bytes - workload.job.cost.measure_bytes + timed
+    return timed + max(0, workload.writes_bytes - workload.job.cost.measure_bytes)
+
+
+def share_bytes(workload: Workload, kind: str, factor: float) -> int:
+    """A share of the write budget for a workload: `factor` times what it writes while it is measured."""
+    return round(factor * (workload.job.timed_bytes(PACES.get(kind, SSD)) or 0))
 
 
 def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:

@@ -51,6 +51,10 @@ DIRECT_CACHED = Metric("direct_cached", "1", "lower")
 """Share of a direct write (O_DIRECT) that was in memory meanwhile; of a candidate, once in a run."""
 UNPLUG_TIME = Metric("unplug_time", "s", "lower")
 """Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
+STEADINESS = Metric("steadiness", "1", "higher")
+"""Rate of a timed job in its last third, as a share of that in its middle one."""
+LASTED = Metric("lasted", "s", "lower")
+"""How long a timed job was measured in the run's first trial, which decides for all others; see `Job.lasting`."""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
 """What a workload that this program carries out itself reaches where no disk holds it back."""
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)

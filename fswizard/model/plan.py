@@ -69,7 +69,12 @@ class Target:
 
     @property
     def filled_bytes(self) -> int:
-        """What is written over before anything is measured: scratch images, from end to end."""
+        """What is written over before anything is measured: scratch images, from end to end.
+
+        That is all the preconditioning there is. Devices get none: writing one from end to end exceeds a write budget
+        many times, and less does not help, as filesystems spread over all of it. They are measured in the state that
+        their use has left them in; nothing is discarded between candidates, so that each one finds the same.
+        """
         return sum(member.size_bytes for member in self.members) if self.kind == "image" else 0
 
     def room_bytes(self, array: Array | None) -> int:

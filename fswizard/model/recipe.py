@@ -112,6 +112,14 @@ class Job:
         """So long it takes on any disk; 0 where the work decides."""
         return 0.0
 
+    def ending_at(self, writes_bytes: int) -> Job:
+        """The same, which ends when it has written so much, where it is one that may be shortened."""
+        return self
+
+    def lasting(self, seconds: float) -> Job:
+        """The same, for exactly so long, where it is one that goes on until its rate is steady."""
+        return self
+
     @property
     def fill_percent(self) -> int:
         """Of the filesystem, so much is filled with other files before; 0 leaves it as it is."""

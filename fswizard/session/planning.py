@@ -26,6 +26,7 @@ from fswizard.model.estimates import (
     memory_limit_bytes,
     on_disk_bytes,
     on_disk_s,
+    share_bytes,
     trial_overhead_s,
 )
 from fswizard.model.filesystem import Candidate
@@ -52,6 +53,7 @@ DEFAULT_BASELINE = "ext4"
 _COUNTED = {"directory": 0, "device": 1, "image": 2}
 """How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
 its image counts the order to do so, and then the zeros."""
+LEAST_SHARE = 0.5
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -89,8 +91,7 @@ def make_plan(choices: Choices) -> Plan:
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     zoned = must_keep_to_zones(target)
     candidates = _candidates(choices, target, zoned=zoned)
-    work = tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
-    require_programs(work, f"the recipe {recipe.name}")
+    require_programs(_work(recipe), f"the recipe {recipe.name}")
     if choices.drive and not target.others:
         drive = choices.drive
     plan = estimated(
@@ -105,12 +106,16 @@ def make_plan(choices: Choices) -> Plan:
             minimum_rounds=choices.rounds[0],
             maximum_rounds=choices.rounds[1],
             seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-            commands=planned_commands(target, candidates, work, zoned=zoned),
             memory_limit_bytes=_memory_limit_bytes(choices, recipe),
             losses=losses,
         )
     )
-    return within_budget(plan, choices.write_budget_bytes)
+    plan = within_budget(plan, choices.write_budget_bytes)
+    return replace(plan, commands=planned_commands(target, candidates, _work(plan.recipe), zoned=zoned))
+
+
+def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
+    return tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
 
 
 def estimated(plan: Plan) -> Plan:
@@ -138,7 +143,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         usual_bytes = usual_budget_bytes(plan.drive)
         if usual_bytes is not None:
             usual_bytes = max(usual_bytes, round(MARGIN * plan.writes_bytes))
-        return replace(plan, write_budget_bytes=usual_bytes)
+        return _with_shares(replace(plan, write_budget_bytes=usual_bytes))
     if chosen_bytes == math.inf:
         return replace(plan, write_budget_bytes=None)
     if plan.writes_bytes_in(len(plan.candidates)) > chosen_bytes:
@@ -147,7 +152,22 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
             f"{size_text(chosen_bytes)}.",
             "Give a larger --write-budget, or choose fewer candidates or workloads.",
         )
-    return replace(plan, write_budget_bytes=int(chosen_bytes))
+    return _with_shares(replace(plan, write_budget_bytes=int(chosen_bytes)))
+
+
+def _with_shares(plan: Plan) -> Plan:
+    """Each workload that may be shortened ends at its share of the write budget, in proportion to what is expected.
+
+    Half of that is left to each: where even this is too much, fewer rounds are gone through.
+    """
+    if plan.write_budget_bytes is None or not plan.writes_bytes_per_trial:
+        return plan
+    trials = plan.minimum_rounds * len(plan.candidates)
+    room_bytes = plan.write_budget_bytes - plan.target.filled_bytes
+    factor = max(LEAST_SHARE, room_bytes / trials / plan.writes_bytes_per_trial)
+    kind = plan.drive.kind if plan.drive else "unknown"
+    workloads = (replace(w, job=w.job.ending_at(share_bytes(w, kind, factor))) for w in plan.recipe.workloads)
+    return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))
 
 
 def _writes_bytes(recipe: Recipe, candidates: Sequence[Candidate], target: Target) -> int:

@@ -241,7 +241,9 @@ class Session:
         self._eta.trial_begins(self._emitter.now_s)
         looked_at = {sample.candidate for sample in self._result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
-        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=first))
+        self._trial = asyncio.create_task(
+            run_trial(self.plan, trial, prepared, self._emitter, self._result.lasted_s, first=first)
+        )
         try:
             return await self._trial
         except asyncio.CancelledError:

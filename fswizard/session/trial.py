@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 
 from fswizard.engines import WorkloadContext, WorkloadFailed, run
 from fswizard.errors import FswizardError, RunFailed
@@ -25,15 +27,26 @@ EMIT_EVERY_S = 0.1
 
 
 async def run_trial(
-    plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter, *, first: bool = False
+    plan: Plan,
+    trial: Trial,
+    prepared: PreparedTarget,
+    emitter: Emitter,
+    lasted_s: Mapping[str, float],
+    *,
+    first: bool = False,
 ) -> bool:
     """Carry out `trial`, perhaps the candidate's `first`; False when the candidate is out of the run.
+
+    `lasted_s` is how long the first trial of the run measured workloads that go on until their rate is steady.
 
     A workload that fails is tried once more on a candidate made afresh; when it fails again,
     the failure is the result. RunFailed where the device is at fault and not the candidate.
     """
     candidate = plan.candidate(trial.candidate)
-    left = list(plan.recipe.workloads)
+    left = [
+        replace(workload, job=workload.job.lasting(lasted_s[workload.name])) if workload.name in lasted_s else workload
+        for workload in plan.recipe.workloads
+    ]
     tried_again = False
     first_direct = next((workload for workload in left if workload.job.direct), None) if first else None
     while True:

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.judgement import Judgement, Summary
-from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
+from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.ratios import FIRST_LOOK, all_rounds, fit
 from fswizard.stats.table import comparable, counted, failures, overall_table, without, workload_tables
 
 MOST_FALL = 0.3
 """So much slower at the end of a workload than at its beginning goes without saying."""
+MOST_CHANGE = 0.1
+"""Of the rate from the middle third of a workload to its last one, where that is steady."""
 MOST_OF_LIMIT = 0.5
 
 
@@ -22,6 +24,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
     return (
         *_few_rounds(result, judgement),
         *_drift(result),
+        *_not_steady(result),
         *_cache_exhausted(result, summaries),
         *_harness_limited(result, summaries),
         *_left_out(result),
@@ -52,8 +55,34 @@ def _drift(result: Result) -> Iterator[Doubt]:
     )
 
 
-def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+def _not_steady(result: Result) -> Iterator[Doubt]:
     titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
+    restless = unsteady(result)
+    names = dict.fromkeys(titles[workload] for workload, _ in restless if workload in titles)
+    if names:
+        candidates = ", ".join(dict.fromkeys(candidate for _, candidate in restless))
+        yield Doubt(
+            "not-steady",
+            f"The speed of {candidates} was still changing at the end of {', '.join(f'“{name}”' for name in names)}, "
+            "however often it was measured: a longer run may give other figures.",
+        )
+
+
+def unsteady(result: Result) -> tuple[tuple[str, str], ...]:
+    """Workload and candidate, where a job that goes on until its rate is steady never came to that in a round."""
+    steady: dict[tuple[str, str], bool] = {}
+    for sample in result.samples:
+        counts = sample.candidate and sample.round not in result.discarded_rounds
+        if sample.metric == STEADINESS.name and sample.workload in result.lasted_s and counts:
+            key = (sample.workload, sample.candidate)
+            steady[key] = steady.get(key, False) or 1 / (1 + MOST_CHANGE) <= sample.value <= 1 + MOST_CHANGE
+    return tuple(key for key, ever in steady.items() if not ever)
+
+
+def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+    """Where the rate became steady, but lower than it was at first; `not-steady` says the rest."""
+    unknown = {workload for workload, _ in unsteady(result)}
+    titles = {w.name: w.title for w in result.plan.recipe.workloads if w.name not in unknown}
     throughput_series = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
     lowest = min(throughput_series, key=lambda summary: summary.median, default=None)
     if lowest is not None and lowest.median < 1 - MOST_FALL:

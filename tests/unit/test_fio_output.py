@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.engines.fio import late_share
+from fswizard.engines.fio import is_steady, thirds
 from fswizard.engines.shared.fio_output import Direction, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
@@ -101,8 +101,15 @@ def course(*rates: float) -> list[Figures]:
     return told
 
 
-def test_the_end_of_a_job_is_set_against_its_beginning_unless_it_was_short_or_did_nothing_at_first() -> None:
-    assert late_share(course(*[100.0] * 6, *[40.0] * 6)) == pytest.approx(0.4)
-    assert late_share(course(*[100.0] * 12)) == pytest.approx(1.0)
-    assert late_share(course(*[100.0] * 5, 5.0, *[100.0] * 6)) == pytest.approx(1.0), "a stall on the way is no end"
-    assert late_share(course(*[100.0] * 8)) is late_share(course(*[0.0] * 12)) is None
+def test_a_job_is_looked_at_in_thirds_unless_it_was_short_or_did_nothing_at_first() -> None:
+    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx((100, 70, 40))
+    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[0.0] * 4)) == pytest.approx((100, 70, 0))
+    assert thirds(course(*[100.0] * 8)) is thirds(course(*[0.0] * 12)) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "steady"), [(100.0, True), (92.0, True), (109.0, True), (88.0, False), (112.0, False), (0.0, False)]
+)
+def test_a_rate_is_steady_when_the_last_third_is_as_fast_as_the_middle_one(last: float, steady: bool) -> None:
+    assert is_steady(course(*[400.0] * 5, *[100.0] * 4, *[last] * 4)) is steady
+    assert not is_steady(course(*[last] * 8)), "too short to tell"

@@ -113,6 +113,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
     ("text", "words"),
     [
         (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
+        (toml({**FIO, "seconds": 9, "cap_seconds": 5}), ["'cap_seconds'", "no fewer seconds than its least"]),
         (toml(exec="rm"), ["'exec' is no known key"]),
         (toml({**FIO, "filename": "/dev/sda"}), ["'filename' is no known key"]),
         (toml({**FIO, "exec_prerun": "x"}), ["'exec_prerun' is no known key"]),
@@ -323,12 +324,14 @@ def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_fi
 
 def test_flash_is_written_to_by_sixteen_jobs_as_in_the_published_comparison() -> None:
     (job,) = jobs("randwrite-f2fs").values()
-    assert job == FioJob("randwrite", 4 * KIB, 800 * MIB, 20, jobs=16, depth=1, io_engine="psync", direct=True)
+    assert job == FioJob(
+        "randwrite", 4 * KIB, 800 * MIB, 20, jobs=16, depth=1, io_engine="psync", direct=True, cap_seconds=20
+    )
 
 
 def test_the_four_jobs_are_those_of_the_published_comparison() -> None:
     assert list(jobs("four-jobs").values()) == [
-        FioJob(rw, 4 * KIB, 1024 * MIB, 10, jobs=1, depth=32, io_engine="libaio", direct=True)
+        FioJob(rw, 4 * KIB, 1024 * MIB, 10, jobs=1, depth=32, io_engine="libaio", direct=True, cap_seconds=10)
         for rw in ("read", "randread", "write", "randwrite")
     ]
 
@@ -337,7 +340,7 @@ def test_kdiskmark_s_profile_is_exact() -> None:
     presets = [("read", "write", MIB, 8), ("read", "write", MIB, 1)]
     presets += [("randread", "randwrite", 4 * KIB, 32), ("randread", "randwrite", 4 * KIB, 1)]
     assert list(jobs("kdiskmark").values()) == [
-        FioJob(rw, block, 1024 * MIB, 5.0, jobs=1, depth=depth, io_engine="libaio", direct=True)
+        FioJob(rw, block, 1024 * MIB, 5.0, jobs=1, depth=depth, io_engine="libaio", direct=True, cap_seconds=5.0)
         for read, write, block, depth in presets
         for rw in (read, write)
     ]

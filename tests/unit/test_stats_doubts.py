@@ -102,6 +102,23 @@ def test_a_cache_that_runs_out_within_a_workload_is_told_of_the_candidate_that_s
     assert "xfs wrote 50% slower at the end of “Write”" in text and "A longer recipe shows the one that lasts" in text
 
 
+LASTED = Sample(1, "ext4", "write", "lasted", 8.0, "s", "lower")
+
+
+def test_a_speed_that_was_never_steady_is_told_once_and_not_as_a_cache() -> None:
+    restless = with_metric("steadiness", {"ext4": (0.95, 0.7, 1.0), "xfs": (0.8, 1.2, 0.5)}, LASTED)
+    ((code, text),) = told(restless).items()
+    assert code == "not-steady"
+    assert "The speed of xfs was still changing at the end of “Write”" in text
+    late = with_metric("late_rate", {"xfs": (0.5, 0.4, 0.4)}).samples[-3:]
+    assert list(told(replace(restless, samples=(*restless.samples, *late)))) == ["not-steady"]
+
+
+def test_one_steady_round_is_enough_and_what_lasts_exactly_so_long_is_not_asked() -> None:
+    assert told(with_metric("steadiness", {"xfs": (0.8, 1.09, 0.5)}, LASTED)) == {}
+    assert told(with_metric("steadiness", {"xfs": (0.8, 0.7, 0.5)})) == {}
+
+
 def test_one_slow_end_among_rounds_is_no_cache() -> None:
     assert told(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == {}
 

@@ -66,6 +66,11 @@ class Figures(Direction):
     read: Direction
     write: Direction
 
+    @property
+    def at_work_s(self) -> float:
+        """For how long it has been reading and writing."""
+        return self.io_bytes / self.bytes_per_s if self.bytes_per_s else 0.0
+
 
 def figures(dump: Mapping[str, Any]) -> Figures | None:
     """The figures of one object of fio's output, versions 3.16 and later; None where it is no such object."""

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -58,6 +59,11 @@ class Running:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def interrupt(self) -> None:
+        """Ask it to end, as Ctrl-C does; where that is not allowed it goes on to its own end."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGINT)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Standard output as it comes; WorkloadFailed(`timed-out`) when the limit has passed."""
