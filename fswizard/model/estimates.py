@@ -27,7 +27,7 @@ PACES = {
     "ssd": SSD,
     "nvme": Pace(2e9, 150_000, 30e-6),
     "flash-card": Pace(30e6, 500, 1e-3),
-    "virtual": Pace(1e9, 30_000, 60e-6),
+    "virtual": Pace(1.2e9, 20_000, 100e-6),
 }
 """How fast disks of a kind write below a filesystem, somewhat less than their makers state: Samsung 870 EVO 530 MB/s
 and 88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one program asks for; cards of the classes V30

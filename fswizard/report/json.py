@@ -97,6 +97,8 @@ class PlanReport(TypedDict):
     time_limit_s: float
     minimum_rounds: Count
     maximum_rounds: Count
+    write_budget_bytes: Count | None
+    """The run ends before it has written more; null for no limit."""
     seed: Count
     memory_limit_bytes: Count
     """Of all programs together that are measured and go through the page cache, which counts; 0 for no limit."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
+from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import Plan, Target
@@ -273,6 +274,9 @@ def repeat_command(plan: Plan) -> str:
         words += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
     elif not all(job.direct for job in jobs):
         words += ["--memory-limit", "none"]
+    if plan.write_budget_bytes != usual_budget_bytes(plan.drive):
+        budget = plan.write_budget_bytes
+        words += ["--write-budget", "none" if budget is None else binary_size_text(budget)]
     if any(workload.weight != 1 for workload in plan.recipe.workloads):
         words += ["--weights", ", ".join(f"{w.name}={w.weight:g}" for w in plan.recipe.workloads)]
     if plan.needs:

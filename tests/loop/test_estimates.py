@@ -11,16 +11,16 @@ import pytest
 from fswizard import recipes, results
 from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
+from fswizard.model.estimates import writes_bytes
 from fswizard.model.events import RoundFinished, RunEnded, StepProgressed
-from fswizard.model.metrics import IOPS
 from fswizard.session import take_up
 from tests.builders import make_recipe, make_workload
 from tests.loop.runs import result_of, session_in, short_plan, short_session, watch
 
 UNTIMED = make_recipe(
     [
-        make_workload("write", job=FioJob("write", 1 << 20, 24 << 20), writes_bytes=24 << 20),
-        make_workload("rewrite", IOPS, job=FioJob("randwrite", 1 << 16, 16 << 20), writes_bytes=32 << 20),
+        make_workload(f"write-{number}", job=job, writes_bytes=writes_bytes(job))
+        for number, job in enumerate((FioJob("write", 1 << 20, 24 << 20), FioJob("randwrite", 1 << 16, 16 << 20)))
     ],
     image_bytes=512 << 20,
 )
