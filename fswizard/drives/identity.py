@@ -103,6 +103,8 @@ def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
         source="machine",
         model=drive.model,
         firmware=drive.firmware,
+        capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
+        rpm=drive.rpm or 0,
         medium=medium.get(drive.kind, ""),
         zone_model=drive.zone_model if drive.zone_model != "none" else "",
         zoned=identity.zoned,

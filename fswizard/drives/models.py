@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import Annotated, Literal
 
 from fswizard.errors import UsageError
 from fswizard.model.drive import Confidence, Drive, SmrKind
-from fswizard.model.keys import Expected, Keys
+from fswizard.model.keys import UNWRITTEN, Expected, Keys
 
-SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "community"]
+SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "outputs", "hint", "community"]
 """Who says so: the maker, smartmontools' database, a published measurement, a review, a court paper,
-the year (older than the first shingled disk), or people's lists."""
+the year (older than the first shingled disk), outputs of smartctl that show a mark of that time,
+or one that hints at it, or people's lists."""
 
 ASSUMED_CACHE_BYTES = 20_000_000_000
 """Persistent cache of a drive-managed disk where its size is not known: that of the Archive family, as measured."""
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
-    r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d{5}|H[US]H\d{6}|HUS\d{3}T|"
-    r"HDW[A-Z]\w{3}|M[QKGN]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[HPA][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|HM\d{3})",
+    r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d[\dC]\d{3}|H[US]H\d{6}|HUS\d{3}T|"
+    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[HPA][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
+    r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
-"""How the makers of hard disks name them; what a USB bridge or a RAID controller answers looks different."""
+"""How the makers of hard disks, and Hewlett-Packard who sells them on, name them; what a USB bridge or a RAID
+controller answers looks different."""
 
 _PATTERN = Expected("a regular expression", lambda text: bool(re.compile(text, re.ASCII)))
 _SOURCE = Expected("an address that can be looked up", lambda text: bool(re.match(r"https?://\S+\.\S+", text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who speaks at an address that rows rest on."""
+
+    url: Annotated[str, _SOURCE]
+    by: str
+    """Such as `Western Digital`; the first words of a sentence."""
+    via: str = ""
+    """In which document or through whom, in brackets behind it: `data sheet`, `quoted by heise online`."""
+    year: int = 0
+    """0 where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +62,20 @@ class ModelRow:
     note: str = ""
     hybrid: bool = False
     """It has flash beside its platters, so that TRIM says nothing about the platters."""
+    may_trim: bool = False
+    """Some of the family offer TRIM and are called conventional, such as disks for cameras: TRIM alone is a hint."""
     cache_bytes: int = 0
     """Size of the persistent cache, as far as known; 0 where it is not."""
+    said: Annotated[Source | None, UNWRITTEN] = None
+
+    @property
+    def disputed(self) -> bool:
+        """Sources contradict each other about it."""
+        return self.kind == "unknown" and not self.hybrid
 
     @property
     def confidence(self) -> Confidence:
-        return "weak" if self.strength == "community" else "strong"
+        return "weak" if self.strength in ("hint", "community") else "strong"
 
 
 def parse_table(text: str) -> tuple[ModelRow, ...]:
@@ -59,7 +84,9 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
     UsageError names the row that has a wrong key, a bad pattern or no source, or that contradicts another one:
     the same pattern, or a pattern that covers a model which stands in a row of its own.
     """
-    rows = tuple(row.read(ModelRow) for row in Keys.parse(text, "table of models").each("model", "pattern"))
+    whole = Keys.parse(text, "table of models")
+    sources = {source.url: source for source in (keys.read(Source) for keys in whole.each("source", "url"))}
+    rows = tuple(_with_source(keys.read(ModelRow), sources) for keys in whole.each("model", "pattern"))
     table = ModelTable(rows)
     for row in rows:
         same = [other for other in rows if other.pattern == row.pattern]
@@ -67,6 +94,10 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
             if other.kind != row.kind:
                 raise UsageError(f"'{row.pattern}' is {row.kind} in one row and {other.kind} in another.")
     return rows
+
+
+def _with_source(row: ModelRow, sources: Mapping[str, Source]) -> ModelRow:
+    return replace(row, said=sources.get(row.source))
 
 
 def bare(model: str) -> str:
@@ -88,13 +119,67 @@ def names_a_hard_disk(model: str) -> bool:
     return _HARD_DISK.match(name) is not None and "SSD" not in name
 
 
+_ANY = "…"
+_QUANTIFIER = re.compile(r"[?*+]|\{(\d+)(,\d*)?\}")
+
+
+def names(pattern: str) -> tuple[str, ...]:
+    """The names that a pattern of the table stands for; in them `#` is any digit and `…` anything."""
+    return tuple(re.sub(f"{_ANY}+", _ANY, name) for name in _alternatives(pattern, 0)[0])
+
+
+def _alternatives(pattern: str, at: int) -> tuple[list[str], int]:
+    """What a pattern stands for from `at` to its end or to the end of the group, and where that is."""
+    ended: list[str] = []
+    begun = [""]
+    while at < len(pattern) and pattern[at] != ")":
+        if pattern[at] == "|":
+            ended, begun, at = ended + begun, [""], at + 1
+            continue
+        options, at = _atom(pattern, at)
+        if quantifier := _QUANTIFIER.match(pattern, at):
+            at = quantifier.end()
+            if quantifier[0] == "?":
+                options = ["", *options]
+            else:  # `{4}` is four of them, anything else any number
+                options = (
+                    [option * int(quantifier[1]) for option in options]
+                    if quantifier[2] is None and quantifier[1]
+                    else [_ANY]
+                )
+        begun = [start + option for start in begun for option in options]
+    return ended + begun, at
+
+
+def _atom(pattern: str, at: int) -> tuple[list[str], int]:
+    """A character, a class or a group; conditions such as `(?!…)` stand for nothing."""
+    if pattern.startswith("(?", at):
+        return [""], pattern.index(")", at) + 1
+    if pattern[at] == "(":
+        options, at = _alternatives(pattern, at + 1)
+        return options, at + 1
+    if pattern[at] == "[":
+        end = pattern.index("]", at)
+        return _characters(pattern[at + 1 : end]), end + 1
+    if pattern[at] == "\\":
+        return [{"d": "#", "w": _ANY}.get(pattern[at + 1], pattern[at + 1])], at + 2
+    return [_ANY if pattern[at] == "." else pattern[at]], at + 1
+
+
+def _characters(inside: str) -> list[str]:
+    """What a class stands for; one of many characters is as good as any."""
+    spelled = re.sub("(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), inside)
+    return [*spelled] if len(spelled) <= 10 else [_ANY]
+
+
 class ModelTable:
     """Rows, ready to be asked for thousands of names."""
 
     def __init__(self, rows: Iterable[ModelRow]) -> None:
+        self.rows = tuple(rows)
         self._exact: dict[str, list[ModelRow]] = {}
         self._patterns: list[tuple[re.Pattern[str], ModelRow]] = []
-        for row in rows:
+        for row in self.rows:
             if row.pattern.isalnum():
                 self._exact.setdefault(row.pattern, []).append(row)
             else:
@@ -108,6 +193,30 @@ class ModelTable:
         written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
         matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
         return (*self._exact.get(short, ()), *matching)
+
+    def near(self, model: str) -> list[tuple[str, SmrKind]]:
+        """Up to three models that the rows spell out and that are one letter off, with what their first row says."""
+        near = sorted(_one_letter_off(stem(bare(model))) & self._spelled_out)
+        return [(name, self.find(name)[0].kind) for name in near[:3]]
+
+    @cached_property
+    def _spelled_out(self) -> frozenset[str]:
+        every = (name.removesuffix(_ANY) for row in self.rows for name in names(row.pattern))
+        return frozenset(name for name in every if name.isalnum() and self.find(name))
+
+
+def _one_letter_off(name: str) -> set[str]:
+    """Names with one letter wrong, missing, too many or swapped with the next; not for names of a few letters."""
+    if not 6 <= len(name) <= 20:
+        return set()
+    cuts = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    letters = string.ascii_uppercase + string.digits
+    return {
+        *(start + letter + end for start, end in cuts for letter in letters),
+        *(start + letter + end[1:] for start, end in cuts if end for letter in letters),
+        *(start + end[1:] for start, end in cuts if end),
+        *(start + end[1] + end[0] + end[2:] for start, end in cuts if len(end) > 1),
+    }
 
 
 @cache

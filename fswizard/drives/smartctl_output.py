@@ -24,12 +24,16 @@ from fswizard.model.text import safe
 _TRIM_VERSION = (7, 2)
 """First release that tells of TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
-_FIELD = re.compile(
-    r"^(Device Model|Model Number|Model Family|Vendor|Product|Device|Firmware Version|Revision|Rotation Rate|"
-    r"TRIM Command|Zoned Device|Device type|NVMe Version|Total NVM Capacity|SATA Version is|ATA Version is|"
-    r"User Capacity|Add\. Product Id)\s*:[ \t]*(.*?)[ \t\r]*$",
-    re.MULTILINE,
-)
+_FIELDS = frozenset(
+    (
+        "Device Model", "Model Number", "Model Family", "Vendor", "Product", "Device", "Firmware Version", "Revision",
+        "Rotation Rate", "TRIM Command", "Zoned Device", "Device type", "NVMe Version", "Total NVM Capacity",
+        "ATA Version is", "User Capacity", "Sector Size", "Sector Sizes", "Add. Product Id",
+    )
+)  # fmt: skip
+_CAPACITY = re.compile(r"([\d,.'\u00a0\u202f ]{1,40}) bytes(?: \[(\d+(?:[.,]\d+)?) ([MGT])B\])?")
+_SECTOR = re.compile(r"(\d{3,4}) bytes (?:logical/)?physical")
+_RPM = re.compile(r"(\d{4,5}) rpm")
 _RECORDING = re.compile(r"Recording Type\s*:\s*(SMR|CMR)\b")
 _SCSI_ZONED = re.compile(r"^(Host aware|Device managed) zoned block capable", re.MULTILINE)
 _IDENTIFY_TRIM = re.compile(r"^ *169 +0 +1 +Trim bit", re.MULTILINE)
@@ -91,9 +95,7 @@ def parse_each(output: bytes) -> Iterator[Reading]:
 def parse_text(text: str) -> SmrFacts:
     """Facts from what `smartctl -i`, `-a` or `-x` prints for people."""
     start = max(text.find(INFORMATION), 0)
-    fields: dict[str, str] = {}
-    for match in _FIELD.finditer(text, start, start + _HEADER_BYTES):
-        fields.setdefault(match[1], safe(match[2]).strip())
+    fields = _fields(text[start : start + _HEADER_BYTES])
     version = VERSION.search(text, 0, start + _HEADER_BYTES)
     model = _text_model(fields)
     medium = _text_medium(fields, text)
@@ -109,6 +111,11 @@ def parse_text(text: str) -> SmrFacts:
         family=fields.get("Model Family", ""),
         firmware=fields.get("Firmware Version", fields.get("Revision", "")),
         standard=fields.get("ATA Version is", ""),
+        capacity_bytes=_text_capacity(fields.get("User Capacity", "")),
+        sector_bytes=int(sector[1])
+        if (sector := _SECTOR.search(fields.get("Sector Size", fields.get("Sector Sizes", ""))))
+        else 0,
+        rpm=int(rate[1]) if (rate := _RPM.match(fields.get("Rotation Rate", ""))) else 0,
         medium=medium,
         peripheral=fields.get("Device type", "").lower(),
         zoned=zoned,
@@ -123,6 +130,26 @@ def parse_text(text: str) -> SmrFacts:
         asleep=_ASLEEP.search(opening) is not None,
         problem=_text_problem(opening, model, version is not None),
     )
+
+
+def _fields(header: str) -> dict[str, str]:
+    """The lines of a header that count, harmless; the first of each name."""
+    fields: dict[str, str] = {}
+    for line in header.split("\n"):
+        name, colon, value = line.partition(":")
+        if colon and (name := name.rstrip()) in _FIELDS and name not in fields:
+            fields[name] = safe(value.strip()).strip()
+    return fields
+
+
+def _text_capacity(words: str) -> int:
+    """In bytes; 0 where the exact number and the rounded one behind it disagree, as in a damaged file."""
+    match = _CAPACITY.match(words)
+    if match is None or not match[2]:
+        return 0
+    exact = int(re.sub(r"\D", "", match[1]) or "0")
+    rounded = float(match[2].replace(",", ".")) * {"M": 1e6, "G": 1e9, "T": 1e12}[match[3]]
+    return exact if abs(exact - rounded) <= 0.01 * rounded else 0
 
 
 def _tells_of_trim(version: re.Match[str] | None, fields: Mapping[str, str]) -> bool:
@@ -199,7 +226,10 @@ def parse_json(data: Any) -> Reading:
         model=model,
         family=_string(data, "model_family"),
         firmware=_string(data, "firmware_version", "scsi_revision", "revision"),
-        standard=str(mapping(data, "ata_version").get("string", "")),
+        standard=_string(mapping(data, "ata_version"), "string"),
+        capacity_bytes=_json_capacity(data),
+        sector_bytes=_whole(data.get("physical_block_size")) or 0 if protocol == "ATA" else 0,
+        rpm=_whole(rate) or 0,
         medium=_json_medium(protocol, rate),
         peripheral=str(mapping(data, "device_type").get("name", "")).lower(),
         zoned=zoned,
@@ -233,6 +263,15 @@ def _json_medium(protocol: str, rate: object) -> Medium:
     if isinstance(rate, int) and not isinstance(rate, bool):
         return "rotating" if rate > 1 else "solid-state"
     return ""
+
+
+def _json_capacity(data: Mapping[str, Any]) -> int:
+    """In bytes; 0 where it is not the number of blocks times their size."""
+    capacity = mapping(data, "user_capacity")
+    size, blocks, block = (
+        _whole(it) or 0 for it in (capacity.get("bytes"), capacity.get("blocks"), data.get("logical_block_size"))
+    )
+    return size if size == blocks * block else 0
 
 
 def _json_zoned(data: Mapping[str, Any]) -> tuple[Zoned, str]:

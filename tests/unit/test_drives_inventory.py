@@ -101,7 +101,7 @@ def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> Non
     assert verdicts["sdd"] == ("drive-managed", "strong"), "by the table"
     assert verdicts["sde"] == ("drive-managed", "certain"), "by IDENTIFY word 69"
     assert "trim" in {piece.code for piece in drives["sdf"].smr.evidence}
-    assert verdicts["sdg"] == ("unknown", "weak")
+    assert verdicts["sdg"] == ("cmr", "strong")
     assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
 
 

@@ -11,8 +11,18 @@ import pytest
 
 from fswizard.drives import persistent_cache_bytes
 from fswizard.drives.identity import parse_characteristics, parse_identify
-from fswizard.drives.models import ModelRow, ModelTable, bare, names_a_hard_disk, parse_table, shipped_table, stem
-from fswizard.drives.smr import SmrFacts, judge_smr, with_evidence
+from fswizard.drives.models import (
+    ModelRow,
+    ModelTable,
+    Source,
+    bare,
+    names,
+    names_a_hard_disk,
+    parse_table,
+    shipped_table,
+    stem,
+)
+from fswizard.drives.smr import SmrFacts, ata_version, judge_smr, row_text, with_evidence
 from fswizard.errors import UsageError
 from fswizard.model.drive import Evidence, SmrVerdict
 from tests.builders import make_drive
@@ -45,7 +55,12 @@ def verdict(facts: SmrFacts, rows: ModelTable = NOTHING) -> tuple[str, str]:
         (replace(DISK, family="Western Digital Blue (CMR)"), ("cmr", "strong")),
         (replace(DISK, family="Seagate BarraCuda 3.5 (CMR+HAMR)"), ("cmr", "strong")),
         (replace(DISK, trim=True), ("drive-managed", "strong")),
-        (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), ("cmr", "weak")),
+        (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), ("cmr", "strong")),
+        (replace(DISK, standard="ATA8-ACS T13/1699-D revision 6"), ("cmr", "strong")),
+        (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), ("cmr", "weak")),
+        (replace(DISK, sector_bytes=512), ("cmr", "strong")),
+        (replace(DISK, capacity_bytes=320_072_933_376), ("cmr", "strong")),
+        (replace(DISK, rpm=10_000), ("cmr", "strong")),
         (replace(DISK, medium="solid-state", trim=True), ("not-a-hard-disk", "certain")),
         (replace(DISK, medium="nvme"), ("not-a-hard-disk", "certain")),
         (replace(DISK, medium="nvme", zone_model="host-managed"), ("host-managed", "certain")),
@@ -57,6 +72,60 @@ def test_each_rung_decides_alone(facts: SmrFacts, expected: tuple[str, str]) -> 
 
 
 TRIM = replace(DISK, trim=True)
+OLD = replace(
+    DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250_059_350_016
+)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(OLD, model="ASMT109x- Safe"),
+        replace(OLD, volume=True),
+        replace(OLD, medium="solid-state", model="ST120FN0021"),
+        replace(OLD, flash_attributes=True, medium=""),
+        replace(
+            DISK, standard="ACS-3 T13/2161-D revision 5", sector_bytes=4096, capacity_bytes=500_107_862_016, rpm=7200
+        ),
+        replace(DISK, standard="ACS-2, ACS-3 T13/2161-D revision 3b"),
+        replace(DISK, standard="ACS-2, AC"),
+    ],
+    ids=["bridge", "volume", "SSD", "flash", "none of the marks", "the highest version counts", "cut off"],
+)
+def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None:
+    assert judge_smr(facts, NOTHING).kind != "cmr"
+
+
+@pytest.mark.parametrize(
+    ("standard", "version"),
+    [
+        ("", 0),
+        ("[No Information Found]", 0),
+        ("8", 8),
+        ("ATA/ATAPI-7 T13/1532D revision 4a", 7),
+        ("ATA/ATAPI-7, ATA8-ACS T13/1699-D revision 3b", 8),
+        ("ATA8-ACS T13/1699-D revision 4", 8),
+        ("ACS-2, ATA8-ACS T13/1699-D revision 6", 9),
+        ("ACS-2, ACS-3 T13/2161-D revision 3b", 10),
+        ("ACS-4 published, ANSI INCITS 529-2018", 11),
+    ],
+)
+def test_of_several_ata_versions_the_highest_counts(standard: str, version: int) -> None:
+    assert ata_version(standard) == version
+
+
+def test_a_name_known_as_shingled_is_not_acquitted_by_the_time_and_trim_contradicts_it() -> None:
+    assert verdict(OLD, table("drive-managed")) == ("drive-managed", "strong")
+    assert verdict(replace(OLD, trim=True)) == ("unknown", "weak")
+
+
+def test_trim_of_a_family_that_may_offer_it_is_a_hint_and_hints_settle_no_dispute() -> None:
+    assert verdict(TRIM, table("cmr", may_trim=True)) == ("cmr", "strong")
+    assert verdict(TRIM, table("drive-managed", may_trim=True, strength="community")) == ("drive-managed", "weak")
+    assert verdict(TRIM, table("unknown", may_trim=True)) == ("unknown", "weak")
+    hint = replace(DISK, standard="ACS-2 (minor revision not indicated)")
+    assert verdict(hint, table("unknown")) == ("unknown", "weak")
+    assert verdict(hint, table("unknown", hybrid=True)) == ("cmr", "weak")
 
 
 @pytest.mark.parametrize(
@@ -108,6 +177,12 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
         (TRIM, table("cmr"), "contradict"),
         (replace(DISK, model="ASMT109x- Safe"), NOTHING, "smartctl -d sat"),
         (SmrFacts("name", model="ST4000XX000"), NOTHING, "fswizard smr DEVICE"),
+        (
+            SmrFacts("name", model="WDC WD40EFAK"),
+            table("cmr", "WD40EFAX"),
+            "One letter off: WD40EFAX (conventional (CMR))",
+        ),
+        (replace(DISK, recording=""), NOTHING, "smartctl -l farm"),
         (replace(DISK, trim_would_show=False), NOTHING, "7.2"),
     ],
 )
@@ -157,6 +232,46 @@ def test_the_cache_is_known_assumed_or_none() -> None:
 
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("WD40EFAX", ("WD40EFAX",)),
+        ("ST(1|2)000LM00[4-6]", tuple(f"ST{size}000LM00{digit}" for size in "12" for digit in "456")),
+        (r"MG\d{2}AC?A\w+", ("MG##AA…", "MG##ACA…")),
+        (r"(?!.*X)HD\d{3,4}[A-Z]{2}.*", ("HD…",)),
+        (r"DTLA-\d", ("DTLA-#",)),
+    ],
+)
+def test_a_pattern_is_shown_as_the_names_that_it_stands_for(pattern: str, found: tuple[str, ...]) -> None:
+    assert names(pattern) == found
+    for name in found:
+        if name.isalnum() and name.isascii():
+            assert re.fullmatch(pattern, name)
+
+
+SENTENCES = {
+    "vendor": "Somebody (a letter, 2020) says that this model is conventional (CMR): of 4 TB. https://example.org/list",
+    "database": "Somebody (a letter, 2020) lists this model as conventional (CMR): of 4 TB. https://example.org/list",
+    "date": "Somebody (a letter, 2020) has this model already, and the first shingled disk was sold in 2013: of 4 TB. "
+    "https://example.org/list",
+}
+
+
+@pytest.mark.parametrize("strength", SENTENCES)
+def test_who_says_so_and_when_is_a_sentence_with_its_address_and_no_pattern(strength: str) -> None:
+    said = Source("https://example.org/list", "somebody", "a letter", 2020)
+    (piece,) = judge_smr(DISK, table("cmr", r"ST4\d+XX000", note="of 4 TB", said=said, strength=strength)).evidence[:1]
+    assert piece.text == SENTENCES[strength]
+
+
+def test_every_shipped_row_says_who_speaks_and_no_row_reads_like_a_pattern() -> None:
+    for item in parse_table(TEXT):
+        assert item.said is not None, item.source
+        text = row_text(item)
+        assert re.match(r"[A-Z]", text), text
+        assert not re.search(r"\\|\[[A-Z0-9]|\(\?|[A-Z0-9]\*", text.removesuffix(item.source)), text
 
 
 def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.org/x", strength: str = "press") -> str:
@@ -236,7 +351,7 @@ def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("models", "makers"),
     [
-        ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HTS541010A9E680; SAMSUNG HD204UI", True),
+        ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HMS5C4040ALE640; SAMSUNG HD204UI; MM1000GBKAL", True),
         ("ASMT109x- Safe; WD Elements 25A2; Generic-; LOGICAL VOLUME; WDC WDS500G2B0A SSD; ", False),
     ],
 )
