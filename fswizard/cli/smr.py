@@ -7,21 +7,23 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 from plumbum import cli
 
 from fswizard.cli.command import Command
+from fswizard.cli.smr_export import Reported, TableFormat, report, table
 from fswizard.cli.verdicts import TITLES, evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
+from fswizard.drives.models import shipped_table
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
-from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
+from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr, with_evidence
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
@@ -41,6 +43,7 @@ class Judged:
     source: str
     model: str
     verdict: SmrVerdict
+    about: Reported
 
 
 class Smr(Command):
@@ -50,9 +53,15 @@ class Smr(Command):
     """
 
     PROGNAME = "fswizard smr"
-    USAGE = "    fswizard smr [--json] WHAT...\n    fswizard smr --probe TARGET [--time 3m] [--json]\n"
+    USAGE = (
+        "    fswizard smr [--json | --submit] WHAT...\n"
+        "    fswizard smr --probe TARGET [--time 3m] [--json | --submit]\n"
+        "    fswizard smr --table [markdown | csv]\n"
+    )
 
     json = cli.Flag("--json", help="print JSON")
+    submit = cli.Flag("--submit", excludes=["--json"], help="write a report that others can use, with nothing personal")
+    table = cli.Flag("--table", excludes=["--probe"], help="print the table of models with its sources")
     wake = cli.Flag("--wake", help="wake a device that is in standby")
     probe = cli.SwitchAttr(
         "--probe", str, argname="TARGET", help="write to a directory on the disk, or to an unused device, and watch"
@@ -67,7 +76,11 @@ class Smr(Command):
         if self.probe:
             if what:
                 raise UsageError("`--probe` takes one target and nothing else.", "Ask about the others without it.")
-            return _probe(self.probe, self.time, self.erase, as_json=self.json)
+            return _probe(
+                self.probe, self.time, self.erase, "report" if self.submit else "json" if self.json else "text"
+            )
+        if self.table:
+            return _table(what)
         if not what:
             raise UsageError("Nothing was asked about.", "Name a model, a file, a device, or - for standard input.")
         failed: list[FswizardError] = []
@@ -75,6 +88,8 @@ class Smr(Command):
         if self.json:
             documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
+        elif self.submit:
+            print("\n\n".join(report(it.about, it.verdict) for it in judged))
         else:
             _print_paragraphs(judged)
         for error in failed:
@@ -114,24 +129,32 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
         facts = reading.facts
         if facts.problem and not facts.model and not facts.asleep:
             print(f"fswizard: {shown}: {facts.problem}", file=sys.stderr)
-        yield Judged(shown, facts.model, judge_smr(facts))
+        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts))
 
 
 def _name(model: str) -> Judged:
     facts = SmrFacts("name", model=safe(model).strip())
-    return Judged(safe(model), facts.model, judge_smr(facts))
+    return Judged(safe(model), facts.model, judge_smr(facts), Reported.of_facts(facts))
 
 
 def _device(path: str, wake: bool) -> Judged:
     drive = drive_of(path)
     if drive is None and (members := members_of(path)):
-        return Judged(safe(path), "", judge_composed(members))
+        return Judged(safe(path), "", judge_composed(members), Reported(""))
     if drive is None:
         raise UsageError(f"{safe(path)} lies on no disk.", "`fswizard drives` lists the disks.")
     known = details(drive, wake=wake)
     if known.pending:
         print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)
-    return Judged(safe(path), known.model, known.smr)
+    return Judged(safe(path), known.model, known.smr, Reported.of_drive(known))
+
+
+def _table(words: Sequence[str]) -> int:
+    form = words[0] if words else "markdown"
+    if len(words) > 1 or form not in get_args(TableFormat):
+        raise UsageError("`--table` takes `markdown` or `csv` and nothing else.")
+    print(table(shipped_table().rows, cast("TableFormat", form)))
+    return ExitCode.OK
 
 
 def _print_paragraphs(judged: Iterable[Judged]) -> None:
@@ -143,7 +166,7 @@ def _print_paragraphs(judged: Iterable[Judged]) -> None:
         print("\n".join(verdict_lines(item.verdict)))
 
 
-def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
+def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "report"]) -> int:
     """States what will be written, writes it, shows the rate on stderr meanwhile, and prints the result."""
     from fswizard.targets import privilege, run_probe  # only here: a verdict need not wait for it
 
@@ -167,7 +190,9 @@ def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
     if result is None:
         raise RunFailed("The probe ended without a result.")
     model = target.drive.model
-    if as_json:
+    if form == "report":
+        print(report(Reported.of_drive(target.drive), with_evidence(target.drive.smr, result.evidence), result))
+    elif form == "json":
         document = {
             "source": safe(path),
             "model": model,

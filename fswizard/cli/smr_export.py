@@ -1,0 +1,90 @@
+"""What others can use of our knowledge of shingled disks: the table of models, and a report on one disk."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import fswizard
+from fswizard.cli.verdicts import TITLES
+from fswizard.drives.models import ModelRow, names
+from fswizard.drives.probe import ProbeResult
+from fswizard.drives.smr import SmrFacts
+from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.model.units import size_text
+
+TableFormat = Literal["markdown", "csv"]
+_COLUMNS = ("models", "recording", "who says so", "kind of source", "note", "source")
+_ON_OTHERS = ("behind-bridge", "member", "smartctl-missing")
+"""Codes of evidence that is about this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What tells a disk from others of its kind, harmless."""
+
+    model: str
+    firmware: str = ""
+    marks: str = ""
+    """Size, rotation, sectors and what it says of itself, in words."""
+
+    @classmethod
+    def of_facts(cls, facts: SmrFacts) -> Reported:
+        own = (facts.standard, "TRIM" if facts.trim else "", facts.zoned, facts.recording)
+        return cls(facts.model, facts.firmware, _marks(facts.capacity_bytes, facts.rpm, facts.sector_bytes, *own))
+
+    @classmethod
+    def of_drive(cls, drive: Drive) -> Reported:
+        return cls(drive.model, drive.firmware, _marks(drive.size_bytes, drive.rpm or 0, drive.physical_sector_bytes))
+
+
+def _marks(size_bytes: int, rpm: int, sector_bytes: int, *more: str) -> str:
+    size = size_text(size_bytes) if size_bytes else ""
+    words = (size, f"{rpm} rpm" if rpm else "", f"sectors of {sector_bytes} bytes" if sector_bytes else "", *more)
+    return ", ".join(filter(None, words))
+
+
+def table(rows: Iterable[ModelRow], form: TableFormat) -> str:
+    """The table of models with its sources; in the names `#` is any digit and `…` anything."""
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows((_COLUMNS, *map(_cells, rows)))
+        return text.getvalue().rstrip("\n")
+    linked = ((*cells, f"<{source}>") for *cells, source in map(_cells, rows))
+    return "\n".join(map(_markdown, (_COLUMNS, ("---",) * len(_COLUMNS), *linked)))
+
+
+def _cells(row: ModelRow) -> tuple[str, ...]:
+    said = row.said
+    who = ", ".join(filter(None, (said.by, said.via, str(said.year or "")))) if said else ""
+    recording = "disputed" if row.disputed else TITLES[row.kind]
+    return ", ".join(names(row.pattern)), recording, who, row.strength, row.note, row.source
+
+
+def _markdown(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None = None) -> str:
+    """What is known of how a disk records, to be pasted as a report: no serial number, no name of a machine or user."""
+    return "\n".join(_report(about, verdict, probe))
+
+
+def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> Iterator[str]:
+    yield f"How does {about.model or 'this disk'} record?"
+    yield ""
+    yield f"- Model: {about.model or 'not known'}"
+    yield f"- Firmware: {about.firmware or 'not known'}"
+    yield f"- Marks: {about.marks or 'not known'}"
+    sure = "" if verdict.kind == "unknown" else f" ({verdict.confidence} evidence)"
+    says = {**TITLES, "unknown": "neither"}
+    yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
+    for piece in verdict.evidence:
+        if piece.code not in _ON_OTHERS:
+            yield f"- Evidence for {says[piece.says]}: {piece.text}"
+    yield f"- Probe: {probe.evidence.text if probe else 'not run'}"
+    yield ""
+    yield "Add it to an issue of smartmontools (https://github.com/smartmontools/smartmontools/issues) or of fswizard."
