@@ -103,6 +103,8 @@ class Trial:
 
     round: int
     candidate: str
+    predecessor: str = ""
+    """The candidate measured right before it; empty for the first one of a run, or of its resumption."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.model.metrics import LASTED, TRIAL_WRITTEN, Better
-from fswizard.model.plan import Plan
+from fswizard.model.plan import Plan, Trial
 
 Status = Literal["ok", "failed", "timed-out"]
 Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed"]
@@ -30,6 +30,8 @@ class Sample:
     primary: bool = False
     """This is the figure that ratios are made of."""
     status: Status = "ok"
+    predecessor: str = ""
+    """The candidate measured right before; empty for the first one of a run, or of its resumption."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,12 @@ class Result:
     """`killed` when the file has no closing line."""
     elapsed_s: float = 0.0
     throughput_series: tuple[ThroughputSeries, ...] = ()
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Those that have figures and count, as they were carried out."""
+        counted = (s for s in self.samples if s.candidate and s.round not in self.discarded_rounds)
+        return tuple(dict.fromkeys(Trial(s.round, s.candidate, s.predecessor) for s in counted))
 
     @property
     def trials_written(self) -> tuple[Sample, ...]:

@@ -65,7 +65,10 @@ class Emitter:
 
     def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
         trial, name, unit = self.trial, metric.name, metric.unit
-        sample = Sample(trial.round, trial.candidate, workload, name, value, unit, metric.better, primary)
+        sample = Sample(
+            trial.round, trial.candidate, workload, name, value, unit, metric.better, primary,
+            predecessor=trial.predecessor,
+        )  # fmt: skip
         self._emit(events.SampleTaken(self.now_s, sample))
 
     def throughput(self, unit: Literal["B/s", "1/s"], rates: tuple[float, ...], *, workload: str) -> None:

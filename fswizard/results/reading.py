@@ -79,6 +79,7 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
                     raise
                 break
             _check_name("candidate", data, candidates)
+            _check_name("predecessor", data, candidates)
             _check_name("workload", data, workloads)
             if kind := kinds.get(str(data.get("type"))):
                 found[kind].append(from_json(kind, data))

@@ -1,22 +1,20 @@
-"""What goes on around a measurement: other programs, a disk that tidies up, a program or machine that stood still."""
+"""What goes on around a measurement: other programs, a program or machine that stood still."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fswizard.model.drive import Drive
-from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.units import share_text, size_text
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, host
-from fswizard.system.block_stats import counters
 from fswizard.system.host import Load
 
 if TYPE_CHECKING:
@@ -30,8 +28,6 @@ LEAST_BYTES_PER_S = 100e3
 WINDOW_S = 0.25
 """How long that is looked at."""
 LONGEST_WAIT_S = 60.0
-SHINGLED_REST_S = 5.0
-"""Rest between candidates on a drive-managed disk, the same for each: it tidies up its cache when idle."""
 STANDSTILL_S = 1.0
 """So long the machine may sleep, or the program be stopped, in a round that counts."""
 JUMP_S = 5.0
@@ -76,20 +72,6 @@ def busy_machine(busy: str) -> Doubt:
         f"Other programs were using the processors or disks while this ran ({busy}). Close them and run it again for "
         "tighter intervals.",
     )
-
-
-async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None:
-    """On a drive-managed shingled disk: wait until nothing is under way, then a fixed rest."""
-    if plan.drive is None or plan.drive.smr.kind not in ("drive-managed", "host-aware"):
-        return
-    emitter.begin("wait", "letting the shingled disk rest", expected_s=SHINGLED_REST_S)
-    began = clock.monotonic()
-    while clock.monotonic() - began < LONGEST_WAIT_S:
-        now = counters(plan.drive.name) or counters(*devices)
-        if now is None or now.in_flight == 0:
-            break
-        await clock.pause(0.2)
-    await clock.pause(SHINGLED_REST_S)
 
 
 async def _who_is_busy(drive: Drive | None) -> str:

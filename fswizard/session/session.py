@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from fswizard.model.events import (
     StepFailed,
 )
 from fswizard.model.metrics import DIRECT_CACHED, RATE_IN_MEMORY, TRIAL_WRITTEN
-from fswizard.model.plan import Plan, Trial
+from fswizard.model.plan import Plan
 from fswizard.model.result import Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
@@ -30,7 +29,9 @@ from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
 from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
-from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, let_rest, wait_until_quiet
+from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, wait_until_quiet
+from fswizard.session.order import trial_order
+from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import decide, judge, likely_trials
 from fswizard.system.block_stats import counters, device_under
@@ -182,6 +183,7 @@ class Session:
         plan, idle_wait_s = self.plan, self._idle_wait_s
         number, survivors = self._take_up()
         likely: int | None = None
+        last = ""
         while True:
             round_s = len(survivors) * self._eta.trial_s
             done = number - len(self._result.discarded_rounds)
@@ -197,10 +199,10 @@ class Session:
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
-            for trial in trial_order(plan, number, survivors):
+            for trial in trial_order(plan, number, survivors, self._result.trials, last):
                 await self._going.wait()
                 await let_rest(plan, prepared.devices, self._emitter)
-                self._emitter.trial = trial
+                self._emitter.trial, last = trial, trial.candidate
                 if not await self._try(prepared):
                     survivors.discard(trial.candidate)
                 self._emitter.trial = BEFORE_ROUNDS
@@ -259,19 +261,6 @@ class Session:
             self._eta.trial_ends(self._emitter.now_s)
             if before and (after := counters(*devices)):
                 self._emitter.sample(TRIAL_WRITTEN, after.written_bytes - before.written_bytes)
-
-
-def trial_order(plan: Plan, number: int, survivors: Collection[str]) -> tuple[Trial, ...]:
-    """The trials of round `number`: every survivor once, in an order that the plan's seed decides.
-
-    Random order, because a drift of the machine would otherwise look like a difference between candidates; every
-    second round goes backwards through the order of the one before, so that nobody is first by chance each time.
-    """
-    names = [candidate.name for candidate in plan.candidates]
-    random.Random(f"{plan.seed}/{(number + 1) // 2}").shuffle(names)
-    if number % 2 == 0:
-        names.reverse()
-    return tuple(Trial(number, name) for name in names if name in survivors)
 
 
 def another_round_fits(plan: Plan, rounds_done: int, now_s: float, round_s: float) -> bool:

@@ -91,6 +91,11 @@ class Host:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
+    def unwritten_bytes(self) -> int:
+        """What all files and devices have in memory that is not on a disk yet, or is being written."""
+        found = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
+        return sum(map(int, found)) << 10
+
     def on_battery(self) -> bool:
         """Whether the machine runs on its battery now."""
         import psutil

@@ -46,6 +46,9 @@ class ModelHost(Host):
     def memory_bytes(self) -> int:
         return self.memory
 
+    def unwritten_bytes(self) -> int:
+        return 0
+
     def on_battery(self) -> bool:
         return self.battery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress, SeriesRecorder
-from fswizard.session.session import another_round_fits, trial_order
+from fswizard.session.session import another_round_fits
 from fswizard.stats import judge, likely_trials
 from tests.builders import make_plan, make_workload
 from tests.recording import recorded
@@ -177,34 +177,6 @@ def test_a_hard_disk_takes_longer_for_what_has_no_time_of_its_own(name: str) -> 
         assert on_ssd == workload.seconds
         assert on_ssd < on_hdd <= 3 * on_ssd
     assert filling_s(1 << 30, "hdd") > filling_s(1 << 30, "ssd") > filling_s(1 << 30, "nvme")
-
-
-def test_a_round_tries_every_survivor_once() -> None:
-    plan = make_plan(("ext4", "xfs", "btrfs"), seed=7)
-    assert sorted(trial.candidate for trial in trial_order(plan, 1, {"ext4", "btrfs"})) == ["btrfs", "ext4"]
-    assert {trial.round for trial in trial_order(plan, 4, {"ext4", "xfs"})} == {4}
-
-
-def test_the_same_seed_gives_the_same_order_and_other_seeds_give_others() -> None:
-    names = {"ext4", "xfs", "btrfs"}
-    orders = [trial_order(make_plan(tuple(sorted(names)), seed=seed), 1, names) for seed in (1, 1, *range(2, 30))]
-    assert orders[0] == orders[1]
-    assert len(set(orders)) == 6
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_every_second_round_goes_backwards_through_the_one_before(seed: int) -> None:
-    plan = make_plan(("ext4", "xfs", "btrfs", "f2fs"), seed=seed)
-    survivors = {"ext4", "btrfs", "f2fs"}
-    there = [trial.candidate for trial in trial_order(plan, 3, {*survivors, "xfs"}) if trial.candidate in survivors]
-    back = [trial.candidate for trial in trial_order(plan, 4, survivors)]
-    assert back == there[::-1]
-
-
-def test_every_candidate_comes_first_about_as_often() -> None:
-    plan = make_plan(("ext4", "xfs", "btrfs"), seed=3)
-    first = Counter(trial_order(plan, number, {"ext4", "xfs", "btrfs"})[0].candidate for number in range(1, 601))
-    assert all(150 < count < 250 for count in first.values())
 
 
 @pytest.mark.parametrize(

@@ -340,3 +340,10 @@ def test_a_fuse_program_is_looked_for_beside_mkfs(machine: Path) -> None:
     assert unusable("ntfs-3g") == "ntfs-3g is not installed."
     make_program(machine / "bin", "ntfs-3g", "")
     assert availability(catalogue()["ntfs-3g"]).usable
+
+
+def test_what_is_not_on_a_disk_yet_is_what_the_kernel_calls_dirty_and_what_it_is_writing(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("Dirty:  12 kB\nWriteback:  4 kB\nWritebackTmp:  100 kB\n")
+    assert Host(tmp_path).unwritten_bytes() == 16 << 10
+    assert Host(tmp_path / "none").unwritten_bytes() == 0

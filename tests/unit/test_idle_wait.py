@@ -4,20 +4,19 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from fswizard.model.drive import SmrKind
 from fswizard.model.events import DoubtRaised, Event, StepStarted
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.session import idle_wait
 from fswizard.system import clock
-from fswizard.system.block_stats import Counters, device_under
+from fswizard.system.block_stats import device_under
 from fswizard.system.host import Host, Load
 from tests.builders import make_drive, make_plan
 from tests.fakes.clock import SimulatedClock
@@ -219,27 +218,3 @@ async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path)
     said = [event.doubt.text for event in told if isinstance(event, DoubtRaised)]
     assert "(`fio` reads " in said[0], told
     assert any(isinstance(event, StepStarted) and event.step.title.startswith("waiting: ") for event in told)
-
-
-def busy_for(seconds: float) -> Callable[..., Counters]:
-    """Counters of a disk that has requests in flight for so long."""
-    began_s = clock.monotonic()
-    return lambda *names: Counters(0, 0, int(clock.monotonic() - began_s < seconds))
-
-
-@pytest.mark.parametrize(
-    ("smr", "busy_s", "rests_s"),
-    [
-        ("cmr", 30.0, 0.0),
-        ("drive-managed", 0.0, idle_wait.SHINGLED_REST_S),
-        ("host-aware", 30.0, 30.0 + idle_wait.SHINGLED_REST_S),
-        ("drive-managed", 1000.0, idle_wait.LONGEST_WAIT_S + idle_wait.SHINGLED_REST_S),
-    ],
-)
-async def test_a_shingled_disk_rests_once_nothing_is_under_way(
-    monkeypatch: pytest.MonkeyPatch, smr: SmrKind, busy_s: float, rests_s: float
-) -> None:
-    plan, began_s = make_plan(drive=make_drive(smr)), clock.monotonic()
-    monkeypatch.setattr(idle_wait, "counters", busy_for(busy_s))
-    await idle_wait.let_rest(plan, (), Emitter(lambda _: None, Eta(plan)))
-    assert clock.monotonic() - began_s == pytest.approx(rests_s, abs=0.3)

@@ -25,10 +25,10 @@ class RunScreen(StepScreen):
     """Draws the newest snapshot up to ten times a second, and only what changed."""
 
     HELP = (
-        "Every candidate is made afresh and measured once in each round, in random order. The bars show how much "
-        "better or worse than the baseline it did so far; the whisker is the interval in which the true ratio lies. "
-        "It narrows with every round. A candidate that is proven slower is dropped, and the run ends when nothing "
-        "is open any more or the time is up.\n\n"
+        "Every candidate is made afresh and measured once in each round, in an order in which each follows each one "
+        "equally often. The bars show how much better or worse than the baseline it did so far; the whisker is the "
+        "interval in which the true ratio lies. It narrows with every round. A candidate that is proven slower is "
+        "dropped, and the run ends when nothing is open any more or the time is up.\n\n"
         "space pauses before the next candidate, as a measurement cannot be halted. s leaves the candidate that is "
         "being measured out of the rest. x stops and keeps what was measured. l shows every program that ran, with "
         "its whole output.\n\n"

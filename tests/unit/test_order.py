@@ -1,0 +1,200 @@
+"""In which order candidates are measured, and the rest of the disk between two of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard import results
+from fswizard.errors import RunFailed
+from fswizard.model.drive import SmrKind
+from fswizard.model.events import Event, RunStarted, SampleTaken, StepStarted
+from fswizard.model.plan import Member, Plan, Target, Trial
+from fswizard.model.result import Environment, Result, Sample
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.results import ResultWriter
+from fswizard.session import rest
+from fswizard.session.order import trial_order
+from fswizard.system import clock
+from fswizard.system.block_stats import Counters
+from tests.builders import make_drive, make_plan
+from tests.fakes.host import ModelHost
+from tests.fakes.machine import make_program
+
+NAMES = ("ext4", "xfs", "btrfs", "f2fs", "ext2", "jfs", "exfat", "nilfs2")
+DEVICE = Target("device", "/dev/sdx", 2 << 30)
+
+
+def run(plan: Plan, rounds: int, left_in: Callable[[int], Sequence[str]] = lambda _: NAMES) -> Iterator[Trial]:
+    """The trials of a run, in which those that `left_in` names take part in a round."""
+    done: list[Trial] = []
+    for number in range(1, rounds + 1):
+        trials = trial_order(plan, number, left_in(number), done, done[-1].candidate if done else "")
+        done += trials
+        yield from trials
+
+
+def test_a_round_tries_every_survivor_once() -> None:
+    plan = make_plan(NAMES[:3], seed=7)
+    assert sorted(trial.candidate for trial in trial_order(plan, 1, {"ext4", "btrfs"})) == ["btrfs", "ext4"]
+    assert {trial.round for trial in trial_order(plan, 4, {"ext4", "xfs"})} == {4}
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 8])
+def test_each_trial_says_who_was_measured_right_before_it(count: int) -> None:
+    trials = tuple(run(make_plan(NAMES[:count]), 4))
+    assert trials[0].predecessor == ""
+    assert all(after.predecessor == before.candidate for before, after in pairwise(trials))
+
+
+def test_the_same_seed_gives_the_same_order_and_other_seeds_give_others() -> None:
+    orders = [tuple(run(make_plan(NAMES[:3], seed=seed), 3)) for seed in (1, 1, *range(2, 40))]
+    assert orders[0] == orders[1]
+    assert len({order[:3] for order in orders}) == 6
+    assert len(set(orders)) > 12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_go_back_and_forth_so_that_each_follows_itself_and_the_other_one_equally_often(seed: int) -> None:
+    order = [trial.candidate for trial in run(make_plan(NAMES[:2], seed=seed), 6)]
+    one, other = order[:2]
+    assert order == [one, other, other, one] * 3
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 8])
+def test_each_candidate_follows_each_one_and_itself_about_equally_often(count: int) -> None:
+    names = NAMES[:count]
+    followed = Counter((trial.predecessor, trial.candidate) for trial in run(make_plan(names, seed=3), 12))
+    counts = [followed[pair] for pair in product(names, names)]
+    assert max(counts) - min(counts) <= 3
+    assert sum(counts) == 12 * count - 1
+
+
+def test_each_candidate_comes_first_about_as_often() -> None:
+    trials = tuple(run(make_plan(NAMES[:3], seed=3), 60))
+    assert all(15 <= count <= 25 for count in Counter(trial.candidate for trial in trials[::3]).values())
+
+
+def test_those_that_are_left_stay_balanced_once_others_are_out() -> None:
+    left = NAMES[:2]
+    trials = run(make_plan(NAMES[:4], seed=5), 12, lambda number: NAMES[:4] if number <= 3 else left)
+    followed = Counter((trial.predecessor, trial.candidate) for trial in trials if trial.round > 4)
+    assert max(followed[pair] for pair in product(left, left)) - min(followed[p] for p in product(left, left)) <= 2
+
+
+def test_a_resumed_run_goes_on_balancing_what_its_file_tells(tmp_path: Path) -> None:
+    plan, path = make_plan(NAMES[:4], seed=11), tmp_path / "result.jsonl"
+    trials = tuple(run(plan, 3))
+    writer = ResultWriter(path)
+    writer.write(RunStarted(0.0, plan, Environment("0.1.0", "2026-01-02T03:04:05Z")))
+    for trial in trials:
+        sample = Sample(
+            trial.round, trial.candidate, "write", "throughput", 1.0, "B/s", "higher", predecessor=trial.predecessor
+        )
+        writer.write(SampleTaken(1.0, sample))
+        writer.write(SampleTaken(1.0, replace(sample, metric="used")))
+    writer.close()
+    earlier = results.load(path)
+    assert earlier.trials == trials
+    assert trial_order(plan, 4, NAMES, earlier.trials) == trial_order(plan, 4, NAMES, trials)
+
+
+def test_rounds_that_do_not_count_balance_nothing() -> None:
+    samples = tuple(Sample(n, "ext4", "write", "throughput", 1.0, "B/s", "higher") for n in (1, 2))
+    result = Result(Environment("0.1.0", "2026-01-02T03:04:05Z"), make_plan(), samples, discarded_rounds=(2,))
+    assert result.trials == (Trial(1, "ext4"),)
+
+
+async def rested(plan: Plan, monkeypatch: pytest.MonkeyPatch, **machine: Callable[[], Any]) -> tuple[float, list[str]]:
+    """How long the disk rests, in seconds, and the stages of what is said."""
+    in_flight, unwritten = machine.get("in_flight", lambda: 0), machine.get("unwritten", lambda: 0)
+    monkeypatch.setattr(rest, "counters", lambda *names: Counters(0, 0, in_flight()))
+    monkeypatch.setattr(ModelHost, "unwritten_bytes", lambda _: unwritten())
+    said: list[Event] = []
+    began_s = clock.monotonic()
+    await rest.let_rest(plan, (), Emitter(said.append, Eta(plan)))
+    return clock.monotonic() - began_s, [event.step.stage for event in said if isinstance(event, StepStarted)]
+
+
+def falling(from_bytes: int, per_s: float) -> Callable[[], int]:
+    began_s = clock.monotonic()
+    return lambda: max(0, int(from_bytes - per_s * (clock.monotonic() - began_s)))
+
+
+def busy_for(seconds: float) -> Callable[[], int]:
+    """Requests in flight for so long."""
+    began_s = clock.monotonic()
+    return lambda: int(clock.monotonic() - began_s < seconds)
+
+
+@pytest.mark.usefixtures("time")
+async def test_a_disk_that_has_nothing_left_to_do_needs_no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await rested(make_plan(target=DEVICE), monkeypatch) == (0.0, [])
+
+
+@pytest.mark.parametrize(
+    ("target", "directories"),
+    [
+        (Target("image", "/tmp", others=(Member("/var/tmp"),)), ["/tmp", "/var/tmp"]),
+        (Target("directory", ""), ["/srv/ext4", "/srv/xfs"]),
+    ],
+)
+async def test_what_the_host_holds_is_written_back(
+    target: Target, directories: list[str], programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_program(programs, "sync", f'echo "$@" > {programs}/asked')
+    plan = make_plan(target=target)
+    if target.kind == "directory":
+        named = tuple(replace(candidate, directory=f"/srv/{candidate.name}") for candidate in plan.candidates)
+        plan = replace(plan, candidates=named)
+    await rested(plan, monkeypatch)
+    assert (programs / "asked").read_text().split() == ["--file-system", *directories]
+
+
+async def test_a_disk_that_does_not_take_what_was_written_ends_the_run(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_program(programs, "sync", "echo 'Input/output error' >&2; exit 1")
+    with pytest.raises(RunFailed, match="Input/output error"):
+        await rested(make_plan(), monkeypatch)
+
+
+@pytest.mark.usefixtures("time")
+async def test_what_is_under_way_is_waited_for_and_what_never_ends_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for busy_s, rests_s in ((3.0, 3.0), (1000.0, rest.LONGEST_S)):
+        took_s, _ = await rested(make_plan(target=DEVICE), monkeypatch, in_flight=busy_for(busy_s))
+        assert took_s == pytest.approx(rests_s, abs=0.3)
+
+
+@pytest.mark.usefixtures("time")
+async def test_unwritten_data_are_waited_for_as_long_as_they_come_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    took_s, _ = await rested(make_plan(target=DEVICE), monkeypatch, unwritten=falling(100 << 20, 50 << 20))
+    assert took_s == pytest.approx(2.0, abs=0.3)
+    took_s, _ = await rested(make_plan(target=DEVICE), monkeypatch, unwritten=lambda: 100 << 20)
+    assert took_s == pytest.approx(rest.LOOK_S)
+
+
+@pytest.mark.usefixtures("time")
+@pytest.mark.parametrize(
+    ("smr", "busy_s", "rests_s"),
+    [
+        ("drive-managed", 0.0, rest.SHINGLED_REST_S),
+        ("host-aware", 30.0, 30.0 + rest.SHINGLED_REST_S),
+        ("drive-managed", 1000.0, rest.LONGEST_SHINGLED_S + rest.SHINGLED_REST_S),
+    ],
+)
+async def test_a_shingled_disk_rests_once_nothing_is_under_way(
+    monkeypatch: pytest.MonkeyPatch, smr: SmrKind, busy_s: float, rests_s: float
+) -> None:
+    took_s, said = await rested(
+        make_plan(target=DEVICE, drive=make_drive(smr)), monkeypatch, in_flight=busy_for(busy_s)
+    )
+    assert took_s == pytest.approx(rests_s, abs=0.3)
+    assert said == ["wait"]
