@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from fswizard.model.judgement import Judgement, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS
 from fswizard.model.result import Doubt, Result
+from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import FIRST_LOOK, all_rounds, fit
-from fswizard.stats.table import comparable, counted, failures, overall_table, without, workload_tables
+from fswizard.stats.table import Table, comparable, counted, failures, overall_table, without, workload_tables
 
 MOST_FALL = 0.3
 """So much slower at the end of a workload than at its beginning goes without saying."""
 MOST_CHANGE = 0.1
 """Of the rate from the middle third of a workload to its last one, where that is steady."""
 MOST_OF_LIMIT = 0.5
+MOST_CARRIED = 0.5
+"""Share of a difference that a predecessor may explain."""
 
 
 def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
@@ -25,6 +28,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
         *_few_rounds(result, judgement),
         *_drift(result),
         *_not_steady(result),
+        *_carried_over(result, judgement),
         *_cache_exhausted(result, summaries),
         *_harness_limited(result, summaries),
         *_left_out(result),
@@ -52,6 +56,23 @@ def _drift(result: Result) -> Iterator[Doubt]:
         f"The disk or the machine became {abs(trend.change):.0%} {direction} from the first round to the last. Ratios "
         "hardly suffer, as every round compares all candidates; absolute figures do. Heat and a filling write cache "
         "are usual causes: let it rest and run again.",
+    )
+
+
+def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:
+    """Where most of a difference may come from the one that was measured before."""
+    predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
+    found = most_explained(_overall(result), predecessors, judgement.pairs)
+    if found is None or found.share <= MOST_CARRIED:
+        return
+    pair, carried = found.pair, found.carried
+    direction = "faster" if carried.effect > 0 else "slower"
+    names = f"{pair.candidate} and {pair.baseline}"
+    yield Doubt(
+        "carry-over",
+        f"Others ran {math.exp(abs(carried.effect)) - 1:.0%} {direction} right after {carried.predecessor}, which "
+        f"explains {min(found.share, 1.0):.0%} of the difference between {names}: treat it as unproven. Trim "
+        "the disk or let it rest, then run again.",
     )
 
 
@@ -148,10 +169,15 @@ class Drift:
     """The slope differs from none at a level of 1 %."""
 
 
+def _overall(result: Result) -> Table:
+    """Overall scores of those that did not fail."""
+    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
+    return without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
+
+
 def residuals(result: Result) -> Mapping[int, float]:
     """For each round that counts, how much better its cells were than their candidates' levels: mean logarithms."""
-    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
-    table = without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
+    table = _overall(result)
     effects = fit(table, all_rounds(table)).round_effects
     middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
     return {number: effect - middle for number, effect in effects.items()}

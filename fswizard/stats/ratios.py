@@ -132,6 +132,14 @@ class Fit:
     def residual_mean_square(self) -> float:
         return self.residual_sum / self.freedom if self.freedom > 0 else 0.0
 
+    def residuals(self, table: Table) -> dict[tuple[str, int], float]:
+        """What the model leaves of each cell of the table that it was fitted to."""
+        return {
+            (name, number): value - self.effects[name] - self.round_effects[number]
+            for name, cells in table.items()
+            for number, value in cells.items()
+        }
+
 
 def fit(table: Table, rounds: Iterable[int]) -> Fit:
     """Fit the additive model to those rounds of the table.

@@ -78,7 +78,7 @@ def one_run(simulation: Simulation) -> str:
 
 
 def five_rounds(simulation: Simulation) -> str:
-    """Five rounds in random order; the largest mean wins."""
+    """Five rounds in the program's order; the largest mean wins."""
     for number in range(1, 6):
         simulation.round(number, simulation.names)
     return _largest_mean(simulation)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fswizard.model.judgement import Judgement, Ratio
-from fswizard.model.plan import Plan
+from fswizard.model.plan import Plan, Trial
+from fswizard.session.order import trial_order
 from fswizard.stats.judge import Decision, decide, stand
 from tests.builders import make_plan
 
 Noise = Callable[[random.Random, int, int], float]
 """From the candidate's number and the cell's place in time to the error of its logarithm."""
+
+Order = Callable[[Plan, int, Collection[str], Sequence[Trial], str], Sequence[Trial]]
+"""As `trial_order`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,10 @@ class Scenario:
     """Made anew for each run, as some noise remembers what came before."""
     failing: bool = False
     """The first candidate fails in one of the first three rounds."""
+    carried: float = 0.0
+    """Added to the logarithm of another candidate that is measured right after the first one."""
+    itself: bool = False
+    """The first candidate carries it over to itself as well."""
 
 
 def normal(deviation: float, *, noisy: float = 1.0, drift: float = 0.0, echo: float = 0.0) -> Callable[[], Noise]:
@@ -84,14 +92,22 @@ SCENARIOS = (
 
 
 class Simulation:
-    """One simulated run, round by round, in random order."""
+    """One simulated run, round by round, in the program's own order unless another one is given."""
 
-    def __init__(self, truth: Sequence[float], scenario: Scenario, rng: random.Random) -> None:
+    def __init__(
+        self, truth: Sequence[float], scenario: Scenario, rng: random.Random, order: Order = trial_order
+    ) -> None:
         self.truth = truth
         """Each candidate's figure when nothing disturbs."""
         self.names = [f"c{number}" for number in range(len(truth))]
         self.table: dict[str, dict[int, float]] = {name: {} for name in self.names}
         self.cells = 0
+        self.trials: list[Trial] = []
+        """Those that the program ordered."""
+        self._plan = replace(plan_of(len(truth)), seed=rng.randrange(1 << 31))
+        self._scenario = scenario
+        self._order = order
+        self._last = ""
         self._rng = rng
         self._noise = scenario.random_writes()
         self._fails_in = rng.randint(1, 3) if scenario.failing else 0
@@ -99,10 +115,10 @@ class Simulation:
 
     def round(self, number: int, survivors: Sequence[str]) -> None:
         """Measure every survivor once."""
-        order = [name for name in survivors if name not in self._failed]
-        self._rng.shuffle(order)
-        for name in order:
-            self.measure(name, number)
+        able = [name for name in survivors if name not in self._failed]
+        for trial in self._order(self._plan, number, able, self.trials, self._last):
+            if self.measure(trial.candidate, number):
+                self.trials.append(trial)
 
     def measure(self, name: str, number: int) -> bool:
         """One cell; False when the candidate has failed and is out."""
@@ -110,11 +126,13 @@ class Simulation:
             return False
         index, place = self.names.index(name), self.cells
         self.cells += 1
+        before, self._last = self._last, name
         if index == 0 and number == self._fails_in:
             self._failed.add(name)
             del self.table[name]
             return False
-        self.table[name][number] = math.log(self.truth[index]) + self._noise(self._rng, index, place)
+        carried = self._scenario.carried if before == self.names[0] and (index or self._scenario.itself) else 0.0
+        self.table[name][number] = math.log(self.truth[index]) + self._noise(self._rng, index, place) + carried
         return True
 
     def judgement(self, number: int) -> Judgement:

@@ -12,10 +12,12 @@ import pytest
 
 from fswizard.model.judgement import Summary
 from fswizard.model.metrics import DURATION, Better
+from fswizard.model.plan import Trial
 from fswizard.model.result import Result, Sample
+from fswizard.session.order import trial_order
 from fswizard.stats import doubts, judge, summarise
 from fswizard.stats.doubts import drift, residuals
-from tests.builders import make_plan, make_result, make_workload
+from tests.builders import make_plan, make_result, make_samples, make_workload
 
 
 def told(result: Result) -> dict[str, str]:
@@ -73,6 +75,40 @@ def test_residuals_are_what_a_round_had_in_common() -> None:
 
 def test_three_rounds_lie_on_any_line() -> None:
     assert drift(make_result()) is None
+
+
+def carried(slowed: float, lead: float, itself: bool = False, names: Sequence[str] = ("ext4", "xfs")) -> Result:
+    """A run of twelve rounds in which `slowed` is what the first one adds to the logarithm of whatever follows it."""
+    plan, rng, trials, samples = make_plan(tuple(names)), random.Random(5), list[Trial](), list[Sample]()
+    for number in range(1, 13):
+        for trial in trial_order(plan, number, names, trials, trials[-1].candidate if trials else ""):
+            trials.append(trial)
+            log = rng.gauss(0, 0.01) + (lead if trial.candidate == names[0] else 0.0)
+            if trial.predecessor == names[0] and (itself or trial.candidate != names[0]):
+                log += slowed
+            figure = make_samples({trial.candidate: [100 * math.exp(log)]})[0]
+            samples.append(replace(figure, round=number, predecessor=trial.predecessor))
+    return make_result(plan=plan, samples=tuple(samples))
+
+
+def test_a_lead_that_comes_from_slowing_down_the_next_one_is_doubted() -> None:
+    text = told(carried(math.log(0.8), lead=0.0))["carry-over"]
+    assert text.startswith("Others ran 26% slower right after ext4, which explains 100% of the difference")
+
+
+@pytest.mark.parametrize("names", [("ext4", "xfs"), ("ext4", "xfs", "btrfs")])
+def test_a_lead_that_is_larger_than_what_is_carried_over_is_not_doubted(names: tuple[str, ...]) -> None:
+    assert told(carried(-0.05, lead=0.3, names=names)) == {}
+    assert told(carried(0.0, lead=0.1, names=names)) == {}
+
+
+def test_what_befalls_all_alike_makes_no_winner() -> None:
+    assert judge(carried(math.log(0.8), lead=0.0, itself=True)).leaders == ("ext4", "xfs")
+
+
+def test_results_that_do_not_tell_who_came_before_whom_are_not_doubted_for_it() -> None:
+    result = carried(math.log(0.8), lead=0.0)
+    assert told(replace(result, samples=tuple(replace(s, predecessor="") for s in result.samples))) == {}
 
 
 def test_figures_that_cannot_be_compared_are_told() -> None:

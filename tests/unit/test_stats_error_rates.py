@@ -11,6 +11,7 @@ import pytest
 
 from fswizard.advice import conclude
 from fswizard.stats import judge
+from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
 from tests.bench.derive_constants import errors
 from tests.bench.recordings import FASTER, GAIN, ROUNDS, SAME, Recording, add, load, report
@@ -41,6 +42,14 @@ def test_where_nothing_differs_one_run_in_twenty_errs_at_most(candidates: int, r
 def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs: int) -> None:
     missed, _ = errors(3, scenario, runs)
     assert missed <= likely(0.07, runs)
+
+
+@pytest.mark.parametrize("runs", [60, *slow((400,))])
+@pytest.mark.parametrize(("slower", "itself", "most"), [(0.05, False, 0.06), (0.2, False, 0.08), (0.2, True, 0.05)])
+def test_who_slows_down_the_next_one_seldom_wins_unsaid(slower: float, itself: bool, most: float, runs: int) -> None:
+    scenario = Scenario("", normal(0.03), carried=-math.log1p(slower), itself=itself)
+    _, unsaid = winners((100.0, 100.0), scenario, runs)
+    assert unsaid <= likely(most, runs)
 
 
 def test_narrower_intervals_would_err_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
