@@ -39,6 +39,10 @@ class User:
         return self.uid == ROOT or self.by_polkit
 
 
+ROOT_ALONE = User(ROOT, 0, (0,), "/")
+"""For what measures as root and needs no right of root's but to own what it opens."""
+
+
 def invoking_user(environment: Mapping[str, str], proc: Path = Path("/proc")) -> User:
     """Who started this, as sudo or pkexec says; root where nobody else is behind it. Refusal for anybody else.
 

@@ -133,6 +133,12 @@ class Verbs:
             raise Refusal("invalid", f"{MAXIMUM_BLOCKS} blocks at a time, and a minute between two, are the most")
         return self._work(volume, "write", volumes.write(volume, blocks, pause_us / 1e6))
 
+    def _bare(self, handle: int, rw: str, io_engine: str, direct: bool, **numbers: int) -> Answer:
+        volume = self._volume(handle, "bare")
+        command = grammar.fio_command(volume.device.path, rw, io_engine, numbers, direct=direct)
+        work = volumes.bare(volume, command, numbers["size_bytes"], self._empty_directory)
+        return self._work(volume, "bare", work, keep=(self._empty_directory,))
+
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, "mkfs")
         command = grammar.mkfs_command(filesystem, arguments, zoned=volume.zoned)

@@ -21,6 +21,7 @@ from fswizard.privileged import (
     commands,
     disk_errors,
     grammar,
+    identity,
     jobs,
     mounts,
     pools,
@@ -41,6 +42,7 @@ State = Literal["bare", "array", "made", "mounted"]
 ALLOWED: Mapping[str, frozenset[State]] = {
     "join": frozenset({"bare"}),
     "write": frozenset({"bare"}),
+    "bare": frozenset({"bare"}),
     "array": frozenset({"bare"}),
     "build": frozenset({"bare"}),
     "mkfs": frozenset({"bare", "array"}),
@@ -64,6 +66,8 @@ WORDS: Mapping[State, str] = {
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
 NTFS_3G = "mount.ntfs-3g"
+NOWHERE = "/proc/self/cwd"
+"""For what a program may keep or look for, where its working directory is one in which nothing can be."""
 END_LIMIT_S = 20.0
 CLEANER_LIMIT_S = 10.0
 
@@ -246,6 +250,23 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
         return 0
 
     return jobs.Work((("write",),), body)
+
+
+def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_directory: int) -> jobs.Work:
+    """Measure the device without a filesystem, as root without capabilities: it owns the device and needs no more."""
+    device = volume.device
+    if isinstance(device, Group) or volume.zoned:
+        raise Refusal("refused", f"{device.name} is no single device that can be written anywhere")
+    if size_bytes > os.lseek(device.descriptor, 0, os.SEEK_END):
+        raise Refusal("refused", f"{device.name} ends before that")
+    argv = (*programs.drop_rights(identity.ROOT_ALONE), *programs.located(command))
+
+    def body() -> int:
+        system_calls.drop_buffers(device.descriptor)
+        os.fchdir(empty_directory)
+        os.execve(argv[0], argv, {**programs.ROOT_ENVIRONMENT, "TMPDIR": NOWHERE})
+
+    return jobs.Work((command,), body)
 
 
 def mkfs(volume: Volume, command: commands.Command, empty_directory: int) -> jobs.Work:

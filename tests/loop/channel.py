@@ -23,6 +23,11 @@ HELPER = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", str(PROGRAM)]
 """Before the right for which it is started."""
 
 Answer = dict[str, Any]
+BARE: Answer = {
+    "rw": "write", "block_bytes": 1 << 20, "size_bytes": 16 << 20, "io_bytes": 4 << 20, "milliseconds": 500,
+    "depth": 4, "jobs": 1, "io_engine": "libaio", "direct": True, "seed": 1,
+}  # fmt: skip
+"""What is asked for on a bare device."""
 
 
 class Channel:

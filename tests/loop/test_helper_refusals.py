@@ -16,7 +16,7 @@ import pytest
 from fswizard.privileged import loop_device
 from fswizard.privileged.identity import User
 from fswizard.privileged.protocol import Refusal
-from tests.loop.channel import HELPER, Channel, attached, make_image, nameless, refused, sparse
+from tests.loop.channel import BARE, HELPER, Channel, attached, make_image, nameless, refused, sparse
 from tests.loop.machine_state import device_of, loops_below
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -129,6 +129,50 @@ def test_mkfs_gets_nothing_that_is_not_on_the_list(volume: tuple[Channel, int, P
     for filesystem, table in MKFS.items():
         for arguments in table:
             refused(channel.ask("mkfs", handle=handle, filesystem=filesystem, arguments=arguments))
+
+
+BARE_FIELDS: list[dict[str, Any]] = [
+    {"rw": "trim"}, {"rw": "write --filename=/dev/sda"}, {"rw": ""}, {"io_engine": "external:/x.so"},
+    {"io_engine": "sg"}, {"block_bytes": 0}, {"block_bytes": 65 << 20}, {"size_bytes": SIZE + 1}, {"size_bytes": 0},
+    {"size_bytes": 1 << 50}, {"io_bytes": 0}, {"milliseconds": 0}, {"milliseconds": 60_001}, {"depth": 0},
+    {"depth": 1025}, {"jobs": 0}, {"jobs": 257}, {"seed": 1 << 31}, {"depth": 1024, "jobs": 2},
+    {"block_bytes": 32 << 20},
+]  # fmt: skip
+
+
+def test_what_is_measured_on_the_bare_device_keeps_to_its_bounds(volume: tuple[Channel, int, Path]) -> None:
+    channel, handle, _ = volume
+    for fields in BARE_FIELDS:
+        refused(channel.ask("bare", handle=handle, **{**BARE, **fields}))
+    for extra in ("filename", "exec_prerun", "ioengine", "directory", "argv"):
+        refused(channel.ask("bare", handle=handle, **BARE, **{extra: "x"}), "unknown field", code="invalid")
+
+
+@pytest.mark.fio
+def test_the_bare_device_is_measured_before_a_filesystem_is_made_and_never_below_one(tmp_path: Path) -> None:
+    with attached(make_image(tmp_path, content := 64 << 20)) as (channel, handle):
+        device = device_of(tmp_path)
+        refused(channel.ask("bare", handle=handle + 1, **BARE), "no such handle")
+        for direct in (True, False):
+            before = device.read_bytes()
+            assert channel.ask("bare", handle=handle, **{**BARE, "direct": direct})["ended"]["exit_code"] == 0
+            after = device.read_bytes()
+            assert after[: 4 << 20] != before[: 4 << 20] and after[16 << 20 :] == before[16 << 20 :]
+        assert len(after) == content
+        refused(channel.ask("mount", handle=handle, filesystem="ext4", options=[]), "holds no filesystem")
+        for verb, fields in (("mkfs", {"filesystem": "ext4", "arguments": ["-q"]}),
+                             ("mount", {"filesystem": "ext4", "options": []})):  # fmt: skip
+            assert channel.ask(verb, handle=handle, **fields)["ended"]["exit_code"] == 0
+            refused(channel.ask("bare", handle=handle, **BARE), "bare: ")
+        for verb in ("umount", "wipe"):
+            assert channel.ask(verb, handle=handle)["ended"]["exit_code"] == 0
+        assert channel.ask("bare", handle=handle, **{**BARE, "rw": "randread"})["ended"]["exit_code"] == 0
+        refused(channel.ask("mount", handle=handle, filesystem="ext4", options=[]), "holds no filesystem")
+
+
+def test_several_devices_as_one_are_not_measured_bare(joined: tuple[Channel, int]) -> None:
+    channel, group = joined
+    refused(channel.ask("bare", handle=group, **BARE), "no single device")
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from fswizard.privileged.memory_limit import LEAST_BYTES
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import Answer, Channel, children, make_image, nameless, refused, sparse
+from tests.loop.channel import BARE, Answer, Channel, children, make_image, nameless, refused, sparse
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -394,6 +394,16 @@ class Sequences(RuleBasedStateMachine):
     def health(self, side: int, pick: int, kinds: list[str]) -> None:
         volume, answer = self.ordered(side, "health", pick, wrong=kinds == ["../../etc"], counted=kinds)
         assert volume is None or not any(answer["ok"]["counters"].values()), answer
+
+    @rule(side=sides, pick=picks, rw=st.sampled_from(["write", "randread", "randwrite", "trim", "../x"]),
+          size_mib=st.sampled_from([16, 1 << 10]), direct=st.booleans())  # fmt: skip
+    def bare(self, side: int, pick: int, rw: str, size_mib: int, direct: bool) -> None:
+        fields = {**BARE, "rw": rw, "size_bytes": size_mib << 20, "milliseconds": 100, "direct": direct}
+        volume, answer = self.ordered(side, "bare", pick, wrong=rw in ("trim", "../x") or size_mib > 16, **fields)
+        if volume is None or volume.members:
+            refused(answer)
+        else:
+            assert succeeded(answer), answer
 
     # ---------------------------------------------------------- two at a time
 

@@ -66,6 +66,8 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "blocks": [7], "pause_us": 0,
         "counted": [], "pool": "x",
         "handles": [1, 2], "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 1,
+        "rw": "write", "block_bytes": 4096, "io_bytes": 1 << 20, "milliseconds": 500, "depth": 8, "jobs": 1,
+        "io_engine": "libaio", "direct": True, "seed": 1,
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request({"id": 1, "verb": verb, **fields}).fields == fields
