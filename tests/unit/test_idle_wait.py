@@ -152,7 +152,10 @@ BEFORE = {
         (951, Load("", 0, 0.45), True, "`cc1` uses 90% of a processor"),  # what others read is not told to everybody
         (952, Load("", 0, 0.3), False, "`new` uses 60% of a processor"),
         (900, Load("", 0, 0.3), False, "`bash` uses 60% of a processor"),
-        *((ours, Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk") for ours in (os.getpid(), 901, 902)),
+        *(
+            pytest.param(ours, Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk", id=name)
+            for name, ours in (("this program", os.getpid()), ("sudo", 901), ("the helper", 902))
+        ),
         (3, Load("", 0, 0.4, 10**9), False, "something uses the processors"),
     ],
 )
