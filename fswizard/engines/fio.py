@@ -45,7 +45,7 @@ class FioJob(Engine):
     """A block workload that fio carries out on one file."""
 
     engine = "fio"
-    programs = (Program("fio", "block workloads", required=True),)
+    programs = (Program("fio", "block workloads"),)
     metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]

@@ -36,6 +36,7 @@ class SqliteJob(TimedEngine):
         Program(
             "sqlite3",
             "database workloads",
+            required=True,
             packages={"fedora": "sqlite", "arch": "sqlite"},
             messages={
                 "database or disk is full": errno.ENOSPC,

@@ -103,8 +103,8 @@ class TreeJob(TreeEngine):
     programs = (
         Program("cp", "trees of files", required=True, packages={"": "coreutils"}),
         Program("git", "workloads on a repository"),
-        Program("tar", "archive workloads", messages={"Wrote only ": errno.ENOSPC}),
-        Program("find", "workloads on trees", packages={"": "findutils"}),
+        Program("tar", "archive workloads", required=True, messages={"Wrote only ": errno.ENOSPC}),
+        Program("find", "workloads on trees", required=True, packages={"": "findutils"}),
     )
     operation: TreeOperation
     """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads the

@@ -110,7 +110,7 @@ def test_a_device_is_refused_with_exit_code_3() -> None:
 
 def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fswizard.session.planning.find", lambda program: None if program == "fio" else program)
-    done = fswizard("run", "quick")
+    done = fswizard("run", "kdiskmark")
     assert done.returncode == 4
     assert all(words in done.stderr for words in ("fio is not installed", "fswizard doctor"))
     assert "Traceback" not in done.stderr

@@ -183,14 +183,27 @@ def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path: Path) 
 APT_GET = """
 echo "apt-get $*" >> {root}/log
 [ -e {root}/broken ] && exit 100
-[ $1 = update ] || for program in fio mkfs.btrfs; do ln -sf {root}/bin/cp {root}/bin/$program; done
+[ $1 = update ] || for program in sqlite3 mkfs.btrfs; do ln -sf {root}/bin/cp {root}/bin/$program; done
 """
-HERE = ("mkfs.ext4", "mkfs.xfs", "losetup", "mount", "blkid", "wipefs", "unshare", "setpriv", "cp", "sudo")
+HERE = (
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "losetup",
+    "mount",
+    "blkid",
+    "wipefs",
+    "unshare",
+    "setpriv",
+    "cp",
+    "tar",
+    "find",
+    "sudo",
+)
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Debian where btrfs-progs and fio are missing and apt-get installs them by making them."""
+    """A Debian where btrfs-progs and sqlite3 are missing and apt-get installs them by making them."""
     bin_directory = tmp_path / "bin"
     for name in HERE:
         make_program(bin_directory, name, f'echo "{name} 1.2.3"')
@@ -227,8 +240,8 @@ def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.
     shown = capsys.readouterr().out
     assert "✓ ext4          1.2.3" in shown
     assert "✗ btrfs         mkfs.btrfs is not installed." in shown
-    assert "✗ fio           not installed; for block workloads" in shown
-    assert "  apt-get install btrfs-progs fio\n" in shown
+    assert "✗ sqlite3       not installed; for database workloads" in shown
+    assert "  apt-get install btrfs-progs sqlite3\n" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert log(machine) == [], "nothing is installed without being asked for"
 
@@ -255,18 +268,18 @@ def test_everything_fits_on_a_small_screen(machine: Path, capsys: pytest.Capture
 def test_json_says_the_same(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json", "--needed") == 4
     told = json.loads(capsys.readouterr().out)
-    assert told["command"] == "apt-get install btrfs-progs fio"
-    assert [item["name"] for item in told["checked"] if not item["found"]] == ["btrfs", "fio"]
+    assert told["command"] == "apt-get install btrfs-progs sqlite3"
+    assert [item["name"] for item in told["checked"] if not item["found"]] == ["btrfs", "sqlite3"]
 
 
 def test_root_without_a_terminal_goes_ahead_and_a_second_time_nothing_is_installed(
     machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--install", "--needed") == 0
-    assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs fio"]
+    assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs sqlite3"]
     shown = capsys.readouterr()
     assert "✗" not in shown.out
-    assert "$ apt-get install --yes btrfs-progs fio" in shown.err
+    assert "$ apt-get install --yes btrfs-progs sqlite3" in shown.err
     (machine / "log").unlink()
     assert run("--install", "--needed") == 0
     assert log(machine) == []
@@ -283,7 +296,7 @@ def test_without_root_and_terminal_the_command_is_told_instead(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert run("--install", "--needed") == 4
-    assert "sudo apt-get install btrfs-progs fio" in capsys.readouterr().err
+    assert "sudo apt-get install btrfs-progs sqlite3" in capsys.readouterr().err
     assert log(machine) == []
 
 
