@@ -26,7 +26,7 @@ START_S = 0.7
 
 @dataclass(frozen=True, slots=True)
 class BackupJob(TreeEngine):
-    """An archive made with borg, of a source that lies on the candidate, too: what is read there counts as well."""
+    """An archive made with borg, of a source that lies outside the candidate and is read into memory beforehand."""
 
     engine = "backup"
     programs = (
@@ -56,17 +56,21 @@ class BackupJob(TreeEngine):
 
     @property
     def cost(self) -> Cost:
-        made_s, tree_bytes = self.made_s, self.tree_bytes
         archived_s = START_S + self.files / FILES_BACKED_UP_PER_S + self.total_bytes / BACKED_UP_BYTES_PER_S
         archive_bytes = int(self.total_bytes * LEFT_BY_COMPRESSION)
         if self.archive == "first":
-            return Cost(made_s + START_S, archived_s, tree_bytes, archive_bytes, START_S)
-        before_s, before_bytes = 2 * made_s + START_S + archived_s, 2 * tree_bytes + archive_bytes
-        return Cost(before_s, archived_s, before_bytes, archive_bytes // CHANGED_EVERY, made_s, tree_bytes)
+            return Cost(START_S, archived_s, 0, archive_bytes, START_S)
+        changed_bytes = archive_bytes // CHANGED_EVERY // 2  # of a large file the beginning alone
+        return Cost(START_S + archived_s, archived_s, archive_bytes, changed_bytes)
 
     @property
     def parts(self) -> Sequence[str]:
-        return ("source", "repository") if self.archive == "first" else ("source", "second copy", "repository")
+        return ("repository",)
+
+    @property
+    def brings(self) -> Sequence[tuple[object, int]]:
+        copies = ("first",) if self.archive == "first" else ("first", "second")
+        return [((self.engine, copy, self.files), self.tree_bytes) for copy in copies]
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         """What borg has put into its repository, by its own account."""
@@ -77,7 +81,9 @@ class BackupJob(TreeEngine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         base = f"{directory}/backup-{self.files}-{self.total_bytes}"
-        source, again, repository = f"{base}-source", f"{base}-source-again", f"{base}-repository"
+        repository, path = f"{base}-repository", f"{scratch}/backup-{self.files}-{self.total_bytes}-source"
+        source, warm_up = self.source("mixed", path, scratch)
+        again, warm_up_again = self.source("mixed", f"{path}-again", scratch, str(CHANGED_EVERY))
         # borg's settings, cache and list of known repositories are the run's own.
         env = {"BORG_BASE_DIR": f"{scratch}/borg"}
 
@@ -85,14 +91,13 @@ class BackupJob(TreeEngine):
             argv = ("borg", "create", "--json", f"{repository}::{name}", path)
             return reading(argv, f"backing up the {which}, {self.files:,} files", self.total_bytes, env)
 
-        tree = LaidOut(source, (self.making("mixed", source, scratch, "making the source"),))
         make = (
             Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories"),
             Work(("borg", "init", "--encryption=none", repository), "making a repository", env=env),
         )
-        first = archiving("first", "source", source)
+        first = archiving("first", "source", source.path)
         if self.archive == "first":
-            return Timed(first.text, (first,), (tree, LaidOut(repository, make, anew=True)))
-        copy = self.making("mixed", again, scratch, "making the second copy", str(CHANGED_EVERY))
-        second = archiving("second-{now:%s%f}", "second copy", again)
-        return Timed(second.text, (second,), (tree, LaidOut(repository, (*make, first)), LaidOut(again, (copy,))))
+            return Timed(first.text, (first,), (source, LaidOut(repository, make, anew=True)), (warm_up,))
+        second = archiving("second-{now:%s%f}", "second copy", again.path)
+        lay_out = (source, LaidOut(repository, (*make, first)), again)
+        return Timed(second.text, (second,), lay_out, (warm_up_again,))

@@ -93,6 +93,11 @@ def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
     return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 
+def brought(jobs: Iterable[Job]) -> int:
+    """Bytes that the jobs of a recipe take together in the scratch directory, outside what is measured."""
+    return sum({name: size for job in jobs for name, size in job.brings}.values())
+
+
 def room(jobs: Iterable[Job]) -> int:
     """Bytes that the jobs of a recipe take together at the end."""
     return sum({name: size for job in jobs for name, size in job.leaves}.values())

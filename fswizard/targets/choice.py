@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fswizard.drives import composed, details, place_of
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
+from fswizard.model.estimates import brought
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -104,6 +105,8 @@ def plan_target(
 
     Raises UsageError where it cannot be, Refused where data could be lost.
     """
+    if chosen.kind != "image":
+        locations.require_scratch_space(_brought_bytes(recipe))
     if chosen.kind == "device":
         paths = (chosen.path, *chosen.others)
         target, losses, drives = device_checks.plan_devices(paths, chosen.serial, recipe.image_bytes)
@@ -125,7 +128,9 @@ def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> T
         )
     beside = Counter(os.stat(directory).st_dev for directory in directories)
     kinds = {
-        directory: locations.require_space(directory, size_bytes * beside[os.stat(directory).st_dev])
+        directory: locations.require_space(
+            directory, size_bytes * beside[os.stat(directory).st_dev], _brought_bytes(recipe)
+        )
         for directory in dict.fromkeys(directories)
     }
     size_bytes -= size_bytes % IMAGE_UNIT_BYTES
@@ -186,6 +191,10 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
 
 def _as_one(drives: Sequence[Drive]) -> Drive | None:
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
+
+
+def _brought_bytes(recipe: Recipe) -> int:
+    return brought(workload.job for workload in recipe.workloads)
 
 
 def _refuse_filling(recipe: Recipe) -> None:

@@ -17,6 +17,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.results import state_directory
 from fswizard.system import host
 
 MARGIN_BYTES = 512 << 20
@@ -79,17 +80,18 @@ def changeable_by_others(path: str | Path) -> str:
     return ""
 
 
-def require_space(directory: str, size_bytes: int) -> str:
+def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> str:
     """Type of the filesystem that `directory` lies on.
 
-    UsageError where an image of `size_bytes` would fill it up, or where it is in memory.
+    UsageError where an image of `size_bytes` would fill it up, with what workloads bring along, or where it is in
+    memory.
     """
     if (kind := filesystem_type(directory)) in IN_MEMORY:
         raise UsageError(
             f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
         )
     space = host.this.space(directory)
-    margin = max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
+    margin = max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE)) + brought_bytes
     if space.free_bytes < size_bytes + margin:
         raise UsageError(
             f"{safe(directory)} has {size_text(space.free_bytes)} free; the image takes {size_text(size_bytes)} "
@@ -97,6 +99,18 @@ def require_space(directory: str, size_bytes: int) -> str:
             "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
         )
     return kind
+
+
+def require_scratch_space(brought_bytes: int) -> None:
+    """UsageError where what workloads bring along does not fit beside the results, where it lies for a run."""
+    directory = next(path for path in (state_directory(), *state_directory().parents) if path.is_dir())
+    free_bytes = host.this.space(str(directory)).free_bytes
+    if brought_bytes and free_bytes < brought_bytes + MARGIN_BYTES:
+        raise UsageError(
+            f"{safe(str(directory))} has {size_text(free_bytes)} free; what is copied from there during the run takes "
+            f"{size_text(brought_bytes)}, and {size_text(MARGIN_BYTES)} must stay free.",
+            "Make room there, or set XDG_STATE_HOME to a directory with more.",
+        )
 
 
 def filesystem_type(directory: str) -> str:

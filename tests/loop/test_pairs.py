@@ -149,7 +149,7 @@ PAIRS = {
     "borg": Pair(
         ARCHIVED,
         "duration",
-        lambda context: borg(context, "create", f"{BACKUP}-repository::first", f"{BACKUP}-source"),
+        lambda context: borg(context, "create", f"{BACKUP}-repository::first", f"{context.scratch}/{BACKUP}-source"),
         borg_before,
     ),
     "sqlite3": Pair(

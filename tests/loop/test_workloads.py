@@ -100,7 +100,7 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
         "file-server": FileServerJob(2, 100, size_bytes // 50, 4096, 1),
         "nearly-full": FileServerJob(2, 20, MIB, 16 * MIB, 3, fill_percent=95),
         "overflow": OverflowJob(most, seconds=1),
-        "backup": BackupJob("first", 20, half),
+        "backup": BackupJob("first", 20, 3 * size_bytes),
         "rsync": RsyncJob("onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),
     }

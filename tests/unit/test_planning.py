@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fswizard import recipes
 from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
@@ -172,6 +173,14 @@ def test_a_full_filesystem_is_refused_with_the_figures(
         locations.require_space(str(tmp_path), 128 << 20)
     with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
         locations.require_space(str(tmp_path), 128 << 20)
+
+
+def test_what_is_copied_from_elsewhere_must_fit_there_too(tmp_path: Path) -> None:
+    recipe = recipes.find("archive-disk")
+    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="copied from there during the run takes"):
+        make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
+    with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
+        make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
 def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:

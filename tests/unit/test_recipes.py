@@ -106,7 +106,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
     first, second = workloads_of({**BACKUP, "name": "first", "archive": "first"}, BACKUP)
     (alone,) = workloads_of(BACKUP)
     assert alone.seconds > second.seconds
-    assert alone.writes_bytes > first.writes_bytes > second.writes_bytes > 10 * MIB
+    assert alone.writes_bytes > first.writes_bytes > second.writes_bytes > 0
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ class TreeEngine(TimedEngine):
         arguments = ("make", shape, str(self.files), str(self.total_bytes), directory, *more)
         return writing(worker_command(WORKER, *arguments, scratch=scratch), text, self.total_bytes)
 
-    def source(self, shape: str, path: str, scratch: str) -> tuple[LaidOut, Work]:
+    def source(self, shape: str, path: str, scratch: str, *more: str) -> tuple[LaidOut, Work]:
         """A tree outside the candidate, made once in a run, and the program that reads it into memory."""
-        making = self.making(shape, path, scratch, "making the source")
+        making = self.making(shape, path, scratch, "making the source", *more)
         # Into /dev/null tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
         return outside(path, making, scratch), reading(argv, "reading the source into memory", self.total_bytes)
