@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from fswizard.engines.shared import filling
 from fswizard.engines.shared.engine import GIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.running import (
-    failure,
-    finish,
     making,
     part,
     put_worker,
-    remove,
-    running,
     succeed,
     worker_command,
 )
-from fswizard.errors import Refused
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Cost, Job, Pace
 from fswizard.model.units import duration_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
+from fswizard.progress.workload_events import Doing, Measured, Ran, Tell
 from fswizard.system.process import Finished
-
-WORKER = "fileserver_worker.py"
-SLOWEST_FILL_S = 86_400.0
-"""Filling a large disk takes most of a day."""
 
 
 def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
@@ -105,8 +94,7 @@ class FileServerJob(Engine):
         sync = PlannedCommand(_syncing("MOUNT"), text="until it is on the disk")
         if not self.fill_percent:
             return preparing, serving, sync
-        filling = PlannedCommand(self._filling("MOUNT", "SCRATCH"), text=f"filling it to {self.fill_percent} %")
-        return preparing, filling, serving, sync
+        return preparing, filling.planned(self.fill_percent), serving, sync
 
     async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
         """The files are made anew, as the mix changes them.
@@ -115,66 +103,31 @@ class FileServerJob(Engine):
         """
         directory, scratch = context.directory, context.scratch
         share = self.cost.prepare_share
-        put_worker(WORKER, context)
+        put_worker(filling.WORKER, context)
         tell(Doing(f"making {self._files}"))
         async with making(context, _path(directory)):
-            await self._worker(context, self._command("prepare", directory, scratch, "0"), part(tell, 0.0, share))
+            preparing = self._command("prepare", directory, scratch, "0")
+            await filling.listen(context, preparing, self._limit_s, part(tell, 0.0, share))
             await succeed(context, _syncing(directory), limit_s=self._limit_s)
         if self.fill_percent:
-            await self._fill(context, part(tell, share, 0.0))
+            await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
         await context.remount()
         workers, duration = f"{self.threads} workers", duration_text(self.seconds)
         tell(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
         working = self._command("run", directory, scratch, str(seed % (1 << 31)))
-        figures, worked = await self._worker(context, working, part(tell, share, 1 - share), limited=True)
+        figures, worked = await filling.listen(
+            context, working, self._limit_s, part(tell, share, 1 - share), limited=True
+        )
         tell(Doing("writing the rest to the disk", measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         tell(Ran(synced))
         for measured in _measured(figures, worked, synced):
             tell(measured)
 
-    async def _fill(self, context: WorkloadContext, tell: Tell) -> None:
-        """Fill the candidate; Refused where others have their files on it, too."""
-        directory = os.path.realpath(context.directory)
-        found = await finish(context, ("stat", "--format=%m", directory), limit_s=self._limit_s)
-        if found.stdout.decode(errors="replace").strip() != directory:
-            raise Refused(
-                "This workload fills a whole filesystem, and the directory is only a part of one.",
-                "Measure it on a scratch image.",
-            )
-        tell(Doing(f"filling the filesystem to {self.fill_percent} %"))
-        try:
-            await self._worker(context, self._filling(context.directory, context.scratch), tell)
-        except WorkloadFailed:
-            with suppress(WorkloadFailed):
-                await remove(context, f"{context.directory}/filling")
-            raise
-
-    async def _worker(
-        self, context: WorkloadContext, argv: tuple[str, ...], tell: Tell, *, limited: bool = False
-    ) -> tuple[Mapping[str, Any], Finished]:
-        """The last line of the worker program, and how it ended."""
-        last: Mapping[str, Any] = {}
-        begun = b""
-        async with running(context, argv, limit_s=self._limit_s, limited=limited) as program:
-            async for chunk in program.chunks():
-                *lines, begun = (begun + chunk).split(b"\n")
-                for now in map(json.loads, lines):
-                    if "fraction" in now:
-                        tell(Progress(now["fraction"], _rate(last, now), "1/s", None, now.get("worst_s")))
-                    last = now
-        tell(Ran(program.finished))
-        if program.finished.exit_code != 0:
-            raise failure(program.finished, int(last.get("error") or 0))
-        return last, program.finished
-
     def _command(self, what: str, directory: str, scratch: str, seed: str) -> tuple[str, ...]:
         sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
         arguments = (_path(directory), *map(str, sizes), f"{self.seconds:g}", seed)
-        return worker_command(WORKER, what, *arguments, scratch=scratch)
-
-    def _filling(self, directory: str, scratch: str) -> tuple[str, ...]:
-        return worker_command(WORKER, "fill", f"{directory}/filling", str(self.fill_percent), scratch=scratch)
+        return worker_command(filling.WORKER, what, *arguments, scratch=scratch)
 
     @property
     def _files(self) -> str:
@@ -183,13 +136,7 @@ class FileServerJob(Engine):
     @property
     def _limit_s(self) -> float:
         cost = self.cost
-        return 180.0 + 20 * (cost.prepare_s + cost.measure_s) + (SLOWEST_FILL_S if self.fill_percent else 0.0)
-
-
-def _rate(last: Mapping[str, Any], now: Mapping[str, Any]) -> float | None:
-    if "operations" not in last or now["seconds"] <= last["seconds"]:
-        return None
-    return float((now["operations"] - last["operations"]) / (now["seconds"] - last["seconds"]))
+        return 180.0 + 20 * (cost.prepare_s + cost.measure_s)
 
 
 def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished) -> Iterator[Measured]:

@@ -116,6 +116,7 @@ class TreeJob(TreeEngine):
     total_bytes: Annotated[int, size(1, 16 * TIB)]
     own: Annotated[TreeShape | None, UNWRITTEN] = None
     """Of the shape `own`, what it is: the recipe's table `tree`."""
+    fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
 
     def checked(self, keys: Keys) -> TreeJob:
         own = _own_tree(keys.outer)
@@ -136,7 +137,7 @@ class TreeJob(TreeEngine):
 
     @property
     def work(self) -> str:
-        return f"{self.operation} {self.shape}"
+        return "" if self.fill_percent else f"{self.operation} {self.shape}"
 
     @property
     def writes(self) -> bool:
@@ -156,7 +157,7 @@ class TreeJob(TreeEngine):
             return None
         files = min(self.files, files)
         total_bytes = self.total_bytes * files // self.files
-        return replace(self, files=files, total_bytes=total_bytes), 4 * total_bytes
+        return replace(self, files=files, total_bytes=total_bytes, fill_percent=0), 4 * total_bytes
 
     @property
     def cost(self) -> Cost:

@@ -36,7 +36,7 @@ PAIRS_ROUNDS_AND_IMAGE: dict[Size, tuple[int, int, str]] = {
 STARTS = "each program is started in a namespace of its own, which takes some 5 ms, and a remount takes twice as long"
 BESIDE = f"{STARTS}; the program and its helper start, and the machine is watched for 0.25 s before each round"
 TINY = {'"256M"': '"16M"', "5000": "50", '"20M"': '"1M"', '"2G"': '"512M"', "seconds = 0.": "seconds = 0.1"}
-"""In the recipe `quick`, for a trial of the bench itself."""
+"""In the recipe, for a trial of the bench itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ def measure(size: Size) -> Iterator[Line]:
 
 
 def _recipe(folder: Path, changes: Mapping[str, str]) -> Path:
-    text = (Path(__file__).parents[2] / "recipes" / "quick.toml").read_text("utf-8")
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     for old, new in changes.items():
         text = text.replace(old, new)
-    path = folder / "quick.toml"
+    path = folder / "by-hand.toml"
     path.write_text(text, "utf-8")
     return path
 

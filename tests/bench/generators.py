@@ -109,12 +109,11 @@ def _small_files(folder: Path, where: Path, place: str, pairs: int, small: tuple
     """Whole processes, from start to end, as the workloads time them."""
     loop, listed = _compiled("small_files_loop", folder), folder / "list"
     listed.write_text("".join(_list(*small)))
-    for what, title in (("make", "creating"), ("install", "installing, each with fsync and rename,")):
-        ours = partial(_making, where, _ours, str(tree_worker.__file__), what, *small, where / "tree")
-        taken = measured(pairs, ours, partial(_making, where, _output, loop, what, str(listed), str(where / "tree")))
-        remark = f"by processor time {taken.inverse('cpu')}"
-        figure = f"Small files, {title} {small[1]:,}, {place}"
-        yield at_least(figure, taken.inverse("seconds"), BOUNDS[place], remark, why=PYTHON)
+    ours = partial(_making, where, _ours, str(tree_worker.__file__), "make", *small, where / "tree")
+    taken = measured(pairs, ours, partial(_making, where, _output, loop, str(listed), str(where / "tree")))
+    remark = f"by processor time {taken.inverse('cpu')}"
+    figure = f"Small files, creating {small[1]:,}, {place}"
+    yield at_least(figure, taken.inverse("seconds"), BOUNDS[place], remark, why=PYTHON)
 
 
 def _fs_mark(where: Path, place: str, pairs: int, small: tuple[str, int, int]) -> Line:

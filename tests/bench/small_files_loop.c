@@ -1,12 +1,11 @@
-/* Small files as a plain loop: the same calls as `tree_worker.py make` and `install`, and nothing counted.
+/* Small files as a plain loop: the same calls as `tree_worker.py make`, and nothing counted.
 
-   small_files_loop make|install LIST DIRECTORY
+   small_files_loop LIST DIRECTORY
    LIST has a line "SIZE PATH" for each file; a line "0 PATH/" is a directory. */
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,10 +20,8 @@ static void check(long result) {
     }
 }
 
-static void create(const char *path, long size, int install) {
-    static char name[4096];
-    snprintf(name, sizeof name, "%s%s", path, install ? ".new" : "");
-    int descriptor = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0644);
+static void create(const char *path, long size) {
+    int descriptor = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0644);
     check(descriptor);
     while (size > 0) {
         long length = size < WRITE ? size : WRITE;
@@ -32,23 +29,20 @@ static void create(const char *path, long size, int install) {
         check(written);
         size -= written;
     }
-    if (install) check(fsync(descriptor));
     close(descriptor);
-    if (install) check(rename(name, path));
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return 2;
-    int install = strcmp(arguments[1], "install") == 0;
-    FILE *list = fopen(arguments[2], "r");
+    if (count != 3) return 2;
+    FILE *list = fopen(arguments[1], "r");
     if (list == NULL) return 1;
-    check(mkdir(arguments[3], 0755));
-    check(chdir(arguments[3]));
+    check(mkdir(arguments[2], 0755));
+    check(chdir(arguments[2]));
     for (size_t i = 0; i < sizeof pool; i++) pool[i] = lrand48();
     static char path[4096];
     long size;
     while (fscanf(list, "%ld %4095[^\n]\n", &size, path) == 2)
         if (path[strlen(path) - 1] == '/') check(mkdir(path, 0755));
-        else create(path, size, install);
+        else create(path, size);
     return 0;
 }

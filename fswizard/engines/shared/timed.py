@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from fswizard.engines.shared import filling
 from fswizard.engines.shared.engine import Engine, WorkloadContext
 from fswizard.engines.shared.running import check, making, part, remove, running
 from fswizard.model.metrics import WORST_STALL
@@ -88,6 +89,7 @@ class TimedEngine(Engine):
         for wanted in timed.lay_out:
             unless = "" if wanted.anew else ", unless it is there"
             planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
+        planned += [filling.planned(self.fill_percent)] if self.fill_percent else []
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
         return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 
@@ -105,6 +107,8 @@ class TimedEngine(Engine):
             await remove(context, *timed.removes)
         await _all(timed.warm_up, context, limit_s, part(tell, share, 0.0))
         async with making(context, timed.makes) if timed.makes else nullcontext():
+            if self.fill_percent:
+                await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
             await context.remount()
             context.laid_out.discard(timed.takes_away)
             tell(Doing(timed.text, measured=True))
