@@ -84,12 +84,12 @@ def filling_s(image_bytes: int, kind: str) -> float:
 
 
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
-    """What buffered jobs are given of a machine's memory, so that their data do not fit into the page cache.
+    """What buffered jobs are given of a machine's memory: a quarter of their data, in whole MiB, and enough to run.
 
-    0, which is no limit, where there are none, or where the data are twice the memory anyway.
+    0, which is no limit, where there are none, or where their data are twice the memory anyway.
     """
     buffered = [job for job in jobs if not job.direct]
-    limit_bytes = max(LEAST_MEMORY_BYTES, room(buffered) // 4)
+    limit_bytes = max(LEAST_MEMORY_BYTES, (room(buffered) // 4) >> 20 << 20)
     return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 

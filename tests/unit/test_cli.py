@@ -49,6 +49,8 @@ WRONG = [
     (("run", "quick", "--time", "0s"), "measures nothing"),
     (("run", "quick", "--rounds", "many"), "'many' is no number of rounds"),
     (("run", "quick", "--rounds", "5..3"), "Rounds 5..3"),
+    (("run", "quick", "--memory-limit", "little"), "In --memory-limit: 'little' is not a size"),
+    (("run", "quick", "--memory-limit", "1M"), "With 1 MiB of memory hardly any program starts"),
     (("run", "quick", "--weights", "speed"), "'speed' is no weight"),
     (("run", "quick", "--weights", "speed=1"), "no workload 'speed'"),
     (("run", "quick", "--need", "magic"), "magic"),

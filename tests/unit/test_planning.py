@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
+from fswizard.cli.run import plan_text
 from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
+from fswizard.model.estimates import memory_limit_bytes
 from fswizard.model.plan import Plan
+from fswizard.report.presentation import repeat_command
 from fswizard.session import Choices, make_plan
 from fswizard.targets import Journal, TargetChoice, locations, parse_target
 from tests.builders import make_recipe, make_workload
@@ -52,6 +55,39 @@ def test_unnamed_choices_have_sensible_defaults(tmp_path: Path) -> None:
     assert made.time_limit_s == RECIPE.minutes * 60
     assert (made.minimum_rounds, made.maximum_rounds) == (3, 12)
     assert plan(tmp_path, "xfs; btrfs").baseline == "xfs"
+
+
+def test_what_goes_through_the_page_cache_is_given_a_quarter_of_its_data_and_256_mib_at_least() -> None:
+    def limit_mib(*mib: int, direct: bool = False, memory: int = 16 << 30) -> int:
+        jobs = [FioJob("write", 4096, size << 20, direct=direct) for size in mib]
+        return memory_limit_bytes(jobs, memory) >> 20
+
+    assert limit_mib(2048) == 512
+    assert limit_mib(2048, 1024, 2) == 768
+    assert limit_mib(64) == 256
+    assert limit_mib(2048, direct=True) == 0
+    assert limit_mib(4096, memory=2 << 30) == 0, "the data are twice the memory"
+    assert limit_mib(64, memory=512 << 20) == 0, "less could not run"
+
+
+def test_the_memory_limit_is_chosen_or_fitting(tmp_path: Path) -> None:
+    buffered = make_recipe([make_workload(job=FioJob("write", 4096, 64 << 20, direct=False))])
+    target = TargetChoice("image", str(tmp_path), 2 << 30)
+    with use(ModelHost()):
+        chosen = {
+            bytes_: make_plan(Choices(buffered, target=target, memory_limit_bytes=bytes_))
+            for bytes_ in (None, 0, 1 << 30)
+        }
+    assert [made.memory_limit_bytes for made in chosen.values()] == [256 << 20, 0, 1 << 30]
+    texts = [
+        next((line for line in plan_text(made).splitlines() if line.startswith("Memory")), "")
+        for made in chosen.values()
+    ]
+    assert texts[0] == "Memory      256 MiB for what is measured, page cache included"
+    assert texts[1] == "Memory      no limit for the page cache of what is measured"
+    assert "Memory" not in plan_text(plan(tmp_path)), "direct I/O goes past it"
+    assert "--memory-limit 1G" in repeat_command(chosen[1 << 30])
+    assert "--memory-limit none" in repeat_command(chosen[0])
 
 
 def test_weights_replace_those_of_the_recipe_and_zero_leaves_a_workload_out(tmp_path: Path) -> None:
