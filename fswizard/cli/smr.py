@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+import msgspec
 from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
-from fswizard.cli.verdicts import TITLES, evidence_lines, verdict_document, verdict_lines
+from fswizard.cli.verdicts import TITLES, evidence_document, evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.models import shipped_table
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
@@ -87,7 +87,7 @@ class Smr(Command):
         judged = _judge_all(what, self.wake, failed)
         if self.json:
             documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
-            print(json.dumps(documents, indent=1, ensure_ascii=False))
+            print(_json(documents))
         elif self.submit:
             print("\n\n".join(report(it.about, it.verdict) for it in judged))
         else:
@@ -95,6 +95,10 @@ class Smr(Command):
         for error in failed:
             print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
         return failed[0].exit_code if failed else ExitCode.OK
+
+
+def _json(documents: list[dict[str, Any]]) -> str:
+    return msgspec.json.format(msgspec.json.encode(documents), indent=1).decode()
 
 
 def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
@@ -197,11 +201,11 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
             "source": safe(path),
             "model": model,
             "verdict": result.outcome,
-            "evidence": [asdict(result.evidence)],
+            "evidence": [evidence_document(result.evidence)],
             "seconds": round(result.elapsed_s, 1),
             "written_bytes": result.written_bytes,
         }
-        print(json.dumps([document], indent=1, ensure_ascii=False))
+        print(_json([document]))
     else:
         agrees = result.outcome == "drive-managed"
         print(f"{safe(path)}: {model}" if model else safe(path))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import fswizard
-from fswizard.cli.verdicts import TITLES
+from fswizard.cli.verdicts import CONFIDENCE, TITLES
 from fswizard.drives.models import ModelRow, names
 from fswizard.drives.probe import ProbeResult
 from fswizard.drives.smr import SmrFacts
@@ -79,7 +79,7 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
     yield f"- Model: {about.model or 'not known'}"
     yield f"- Firmware: {about.firmware or 'not known'}"
     yield f"- Marks: {about.marks or 'not known'}"
-    sure = "" if verdict.kind == "unknown" else f" ({verdict.confidence} evidence)"
+    sure = "" if verdict.kind == "unknown" else f" ({CONFIDENCE[verdict.confidence]})"
     says = {**TITLES, "unknown": "neither"}
     yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
     for piece in verdict.evidence:

@@ -54,7 +54,7 @@ def parts(text: str) -> Iterator[str]:
     """The outputs of several calls in a text for people; what was indented or quoted as a whole is laid bare."""
     if prefix := _prefix(text):
         text = re.sub(rf"^{re.escape(prefix)}", "", text, flags=re.MULTILINE)
-    if text.count("smartctl ") < 2 and text.count(INFORMATION) < 2:
+    if text.startswith("smartctl ") + text.count("\nsmartctl ") < 2 and text.count(INFORMATION) < 2:
         yield text
         return
     starts = [match.start() for match in VERSION.finditer(text)]

@@ -24,6 +24,8 @@ from fswizard.model.text import safe
 _TRIM_VERSION = (7, 2)
 """First release that tells of TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
+_READINGS = "=== START OF READ SMART"
+"""Behind the header; nothing below it says what disk it is."""
 _FIELDS = frozenset(
     (
         "Device Model", "Model Number", "Model Family", "Vendor", "Product", "Device", "Firmware Version", "Revision",
@@ -95,7 +97,8 @@ def parse_each(output: bytes) -> Iterator[Reading]:
 def parse_text(text: str) -> SmrFacts:
     """Facts from what `smartctl -i`, `-a` or `-x` prints for people."""
     start = max(text.find(INFORMATION), 0)
-    fields = _fields(text[start : start + _HEADER_BYTES])
+    end = text.find(_READINGS, start, start + _HEADER_BYTES)
+    fields = _fields(text[start : end if end > start else start + _HEADER_BYTES])
     version = VERSION.search(text, 0, start + _HEADER_BYTES)
     model = _text_model(fields)
     medium = _text_medium(fields, text)
