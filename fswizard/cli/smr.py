@@ -217,10 +217,14 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
 def statement(plan: ProbePlan) -> str:
     """What the probe will do, in a sentence."""
     span_bytes = max(plan.listen_bytes, plan.press_bytes)
-    where = f"a scratch file in {safe(plan.path)}" if plan.fill else f"{safe(plan.path)}, overwriting what lies there"
+    where = (
+        f"a scratch file in {safe(plan.path)}, which is gone afterwards"
+        if plan.fill
+        else f"{safe(plan.path)}, overwriting what lies there"
+    )
     return (
-        f"Writes up to {size_text(plan.maximum_bytes)} to {where}, at random within {size_text(span_bytes)} of it, "
-        f"for at most {duration_text(plan.time_limit_s)}."
+        f"Writes up to {size_text(plan.maximum_bytes)} to {where}, at random places "
+        f"within {size_text(span_bytes)} of it, and stops after {duration_text(plan.time_limit_s)} at the latest."
     )
 
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, Protocol
 
-from fswizard.drives.probe_signs import Sign, cliff, periodic_stall, stalls
+from fswizard.drives.probe_signs import MINIMUM_PERIOD, Sign, cliff, periodic_stall, stalls
 from fswizard.model.drive import Evidence
 from fswizard.system import clock
 
 BLOCK_BYTES = 1 << 20
+PUBLISHED_PERIOD, _SHORTEST_PERIOD = 240, 10
+"""In writes."""
 MOMENT_S = 0.5
 _LISTEN_BLOCKS = 40
 """So many are ordered at a time while it listens. The pause between two writes changes from order to order, so that
@@ -62,6 +64,13 @@ class ProbePlan:
     time_limit_s: float
     maximum_bytes: int
     """At most so much is written, the filling included."""
+    pieces: int = 1
+    """Into so many commands each block is cut on its way to the disk: 9 behind a USB adapter that takes 120 KiB."""
+
+    @property
+    def minimum_period(self) -> int:
+        """The fewest blocks between two stalls: the disk counts the pieces."""
+        return max(_SHORTEST_PERIOD, min(MINIMUM_PERIOD, PUBLISHED_PERIOD // 2 // self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +107,12 @@ def probe(
     *,
     stopped: Callable[[], bool] = lambda: False,
     disturbed: Callable[[int], str] = lambda written_bytes: "",
+    busy: Callable[[], str] = lambda: "",
 ) -> Iterator[ProbeProgress | ProbeResult]:
     """Carries out a plan; the last thing that comes is the result.
 
     `disturbed` says, for the bytes written so far, why the disk's behaviour may not be its own; empty when it is.
-    Raises what the writer raises.
+    `busy` says what may have hidden the signs; what is found all the same stands. Raises what the writer raises.
     """
     with opened as writer:
         run = _Run(plan, writer, stopped)
@@ -111,7 +121,7 @@ def probe(
             yield progress
             if progress.stage != "fill" and (sign := run.sign()) is not None:
                 break
-        yield _result(sign, disturbed(run.written_bytes), run)
+        yield _result(sign, disturbed(run.written_bytes), busy(), run)
 
 
 class _Run:
@@ -136,7 +146,7 @@ class _Run:
 
     def sign(self) -> Sign | None:
         heard, pressed = self.latencies_s[: self._listened], self.latencies_s[self._listened :]
-        return cliff(pressed, BLOCK_BYTES) or periodic_stall(heard)
+        return cliff(pressed, BLOCK_BYTES) or periodic_stall(heard, self._plan.minimum_period)
 
     def go(self) -> Iterator[ProbeProgress]:
         plan = self._plan
@@ -202,7 +212,7 @@ class _Run:
         return ProbeProgress(stage, self.elapsed_s, left_s, self.written_bytes, rate, worst_s, stalled)
 
 
-def _result(sign: Sign | None, doubt: str, run: _Run) -> ProbeResult:
+def _result(sign: Sign | None, doubt: str, busy: str, run: _Run) -> ProbeResult:
     if sign is not None and not doubt:
         evidence = Evidence(sign.code, "drive-managed", "strong", sign.text)
         return ProbeResult("drive-managed", evidence, run.elapsed_s, run.written_bytes)
@@ -213,4 +223,5 @@ def _result(sign: Sign | None, doubt: str, run: _Run) -> ProbeResult:
         text = f"{written}: too little to tell anything."
     else:
         text = f"{written} showed neither a stall at a fixed count of writes nor a cliff, which proves nothing."
+        text = " ".join((text, *(f"{why[0].upper()}{why[1:]}" for why in (doubt, busy) if why)))
     return ProbeResult("inconclusive", Evidence("probe", "unknown", "weak", text), run.elapsed_s, run.written_bytes)

@@ -12,7 +12,7 @@ STALL_LATENCIES = 6.0
 LONG_STALL_LATENCIES = 24.0
 """Those that take so many times as long are looked at by themselves, too: on a busy machine many a write takes long."""
 MINIMUM_PERIOD = 50
-"""In writes. Anything shorter is part of ordinary work."""
+"""In writes. Anything shorter is part of ordinary work, unless an adapter cuts each write into many pieces."""
 SPREADS = (0.0, 0.025)
 """By such a part of their distance, and one write, stalls may come early or late: a filesystem's journal writes to the
 disk now and then, too, and the disk counts that."""
@@ -47,15 +47,16 @@ def stalls(latencies_s: Sequence[float], at_least: float = STALL_LATENCIES) -> l
     return [number for number, latency in enumerate(latencies_s) if latency > at_least * usual]
 
 
-def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
+def periodic_stall(latencies_s: Sequence[float], minimum_period: int = MINIMUM_PERIOD) -> Sign | None:
     """Stalls that come at a fixed count of writes, as when a disk saves the map of its cache.
 
     What comes by the clock (a journal, another program) comes at varying counts, because the writer's pauses vary.
     """
-    if len(latencies_s) < MINIMUM_PERIOD * MINIMUM_STALLS:
+    if len(latencies_s) < minimum_period * MINIMUM_STALLS:
         return None
     usual = median(latencies_s)
-    row = max((_row(stalls(latencies_s, least), len(latencies_s), spread) for least, spread in WAYS), key=len)
+    rows = (_row(stalls(latencies_s, least), len(latencies_s), spread, minimum_period) for least, spread in WAYS)
+    row = max(rows, key=len)
     if not row:
         return None
     period = round((row[-1] - row[0]) / (len(row) - 1))
@@ -67,13 +68,13 @@ def periodic_stall(latencies_s: Sequence[float]) -> Sign | None:
     return Sign("periodic-stall", text)
 
 
-def _row(stalled: Sequence[int], writes: int, spread: float) -> list[int]:
+def _row(stalled: Sequence[int], writes: int, spread: float, minimum_period: int) -> list[int]:
     """The longest row of stalls at equal distances, give or take `spread`; empty where chance may have made it."""
     best: list[int] = []
     pairs = 0
     for position, first in enumerate(stalled):
         for second in stalled[position + 1 :]:
-            if second - first >= MINIMUM_PERIOD and first + (MINIMUM_STALLS - 1) * (second - first) <= writes:
+            if second - first >= minimum_period and first + (MINIMUM_STALLS - 1) * (second - first) <= writes:
                 pairs += 1
                 best = max(best, _continued([first, second], stalled, spread), key=len)
     if len(best) < MINIMUM_STALLS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
+import mmap
 import os
 import stat
 import struct
@@ -13,13 +15,13 @@ from pathlib import Path
 
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.drives.disks import drive_of
-from fswizard.drives.machine import mount_of, mounts
+from fswizard.drives.machine import HERE, Machine, mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.system import host
+from fswizard.system import clock, host
 from fswizard.system.block_stats import counters
 
 DEFAULT_TIME_S = 180.0
@@ -40,6 +42,8 @@ _RESERVING = ("ext4", "xfs", "btrfs")
 _FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS, _FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 _FOREIGN_SHARE = 0.25
 """So much more than the probe's own traffic means that somebody else was at work."""
+_BUSY_SHARE = 0.2
+"""Share of the time in which programs wait for a processor (PSI) from which on it may have hidden stalls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,19 @@ class ProbeTarget:
 
         return disturbed
 
+    def watch_processor(self) -> Callable[[], str]:
+        """Says later whether programs waited for a processor so long that the disk's own stalls may be hidden."""
+        before_s, started_s = host.this.pressure_total_s("cpu"), clock.monotonic()
+
+        def busy() -> str:
+            waited_s, passed_s = host.this.pressure_total_s("cpu") - before_s, clock.monotonic() - started_s
+            if waited_s <= _BUSY_SHARE * passed_s:
+                return ""
+            share = min(100, round(100 * waited_s / max(passed_s, 1e-6)))
+            return f"the processor was busy {share} % of the time, which hides stalls: probe again when it is idle."
+
+        return busy
+
 
 def find_target(
     path: str, *, serial: str = "", time_limit_s: float = DEFAULT_TIME_S, maximum_bytes: int | None = None
@@ -107,8 +124,18 @@ def find_target(
         listen, press = _scratch_bytes(path, bytes_)
     else:
         raise UsageError(f"{safe(path)} is neither a directory nor a device.")
-    plan = ProbePlan(path, listen, _LISTEN_SHARE * time_limit_s, device is None, press, time_limit_s, bytes_)
+    listen_s, pieces = _LISTEN_SHARE * time_limit_s, pieces_of_a_block(drive.name)
+    plan = ProbePlan(path, listen, listen_s, device is None, press, time_limit_s, bytes_, pieces)
     return ProbeTarget(plan, drive, device, serial)
+
+
+def pieces_of_a_block(name: str, machine: Machine = HERE) -> int:
+    """Into how many commands the kernel cuts a block for a disk. Every page of a block is a segment of its own."""
+    queue = f"/sys/block/{name}/queue"
+    most_pages = BLOCK_BYTES // mmap.PAGESIZE
+    command_pages = machine.number(f"{queue}/max_sectors_kb") * 1024 // mmap.PAGESIZE or most_pages
+    segments = machine.number(f"{queue}/max_segments") or most_pages
+    return math.ceil(most_pages / min(most_pages, command_pages, segments))
 
 
 def _mode(path: str) -> int:

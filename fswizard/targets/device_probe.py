@@ -40,7 +40,8 @@ def run_probe(
     RunFailed where the disk fails.
     """
     try:
-        yield from probe(target.plan, _opened(target), stopped=stopped, disturbed=target.watch())
+        busy = target.watch_processor()
+        yield from probe(target.plan, _opened(target), stopped=stopped, disturbed=target.watch(), busy=busy)
     except OSError as error:
         raise _failed(target, error) from error
 

@@ -68,6 +68,8 @@ class ShingledDisk(Disk):
     bands_at_once: int = 2
     streams: bool = False
     """What goes on where the last write ended goes past the cache."""
+    trimmed: bool = False
+    """Everything on it was discarded before: cleaning a band has nothing to read, and one pass of three is left."""
     _log: dict[int, int] = field(default_factory=dict)
     """Bytes in the cache by band, oldest band first."""
     _writes: int = 0
@@ -85,12 +87,13 @@ class ShingledDisk(Disk):
         if sum(self._log.values()) > self.cache_bytes:
             for oldest in list(self._log)[: self.bands_at_once]:
                 del self._log[oldest]
-                seconds += self.clean_band_s
+                seconds += self.clean_band_s / (3 if self.trimmed else 1)
         return seconds
 
 
-def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB) -> ShingledDisk:
-    return ShingledDisk(cache_bytes=cache_bytes, write_mib_s=0.021, stall_s=stall_s, clean_band_s=0.6)
+def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB, *, trimmed: bool = False) -> ShingledDisk:
+    times = {"write_mib_s": 0.021, "stall_s": stall_s, "clean_band_s": 0.6}
+    return ShingledDisk(cache_bytes=cache_bytes, trimmed=trimmed, **times)
 
 
 @dataclass

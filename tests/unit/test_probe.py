@@ -7,16 +7,21 @@ import itertools
 import os
 import threading
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fswizard.drives import probe as module
+from fswizard.drives.machine import Machine
 from fswizard.drives.probe import BLOCK_BYTES, MOMENT_S, ProbePlan, ProbeProgress, ProbeResult, probe
+from fswizard.drives.probe_target import ProbeTarget, pieces_of_a_block
 from fswizard.privileged import block_device
 from fswizard.system import clock
 from fswizard.targets.device_probe import FileWriter
+from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
+from tests.fakes.host import ModelHost, use
 
 PLAN = ProbePlan("/dev/x", 64 << 20, 1000.0, False, 0, 1000.0, 500 * BLOCK_BYTES)
 
@@ -151,3 +156,37 @@ def test_a_silent_disk_is_told_of_every_moment_and_not_waited_for_when_the_probe
         assert [next(answers), next(answers)] == [0.02, None]
         answers.close()
         answers_at_last.set()
+
+
+@pytest.mark.parametrize(
+    ("limits", "pieces", "minimum_period"),
+    [
+        ({"max_sectors_kb": "1280", "max_segments": "168"}, 2, 50),
+        ({"max_sectors_kb": "120", "max_segments": "2048"}, 9, 13),
+        ({"max_sectors_kb": "4", "max_segments": "1"}, 256, 10),
+        ({}, 1, 50),
+    ],
+    ids=["SATA", "USB adapter", "one page at a time", "not told"],
+)
+def test_the_plan_knows_into_how_many_pieces_an_adapter_cuts_a_block(
+    tmp_path: Path, limits: dict[str, str], pieces: int, minimum_period: int
+) -> None:
+    queue = tmp_path / "sys/block/sdq/queue"
+    queue.mkdir(parents=True)
+    for name, value in limits.items():
+        (queue / name).write_text(value)
+    assert pieces_of_a_block("sdq", Machine(tmp_path)) == pieces
+    assert replace(PLAN, pieces=pieces).minimum_period == minimum_period
+
+
+@pytest.mark.parametrize(("waited_s", "named"), [(8.0, "busy 80 %"), (1.0, ""), (30.0, "busy 100 %")])
+def test_a_processor_that_programs_waited_for_is_named(waited_s: float, named: str) -> None:
+    target = ProbeTarget(PLAN, make_drive("unknown"), None, "")
+    clock_of_test = SimulatedClock()
+    with clock.use(clock_of_test), use(ModelHost()):
+        busy = target.watch_processor()
+        clock_of_test.advance(10.0)
+        with use(ModelHost(pressure={"cpu": waited_s})):
+            told = busy()
+    assert named in told
+    assert bool(told) == bool(named)

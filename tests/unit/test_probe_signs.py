@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives.probe_signs import cliff, periodic_stall
+from fswizard.drives.probe_signs import MINIMUM_PERIOD, cliff, periodic_stall
 from fswizard.engines import overflow
 from fswizard.engines.fio import FioJob
 from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
@@ -90,13 +90,16 @@ def test_long_stalls_are_found_where_a_busy_machine_makes_many_a_write_wait(seed
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("every_s", [1.0, 2.0, 5.0, 10.0])
-def test_stalls_by_the_clock_are_no_sign(seed: int, every_s: float) -> None:
-    assert periodic_stall(list(latencies(seed, by_clock(every_s), journal=(2, 3, 4)))) is None
+@pytest.mark.parametrize("minimum_period", [MINIMUM_PERIOD, 13])
+def test_stalls_by_the_clock_are_no_sign(seed: int, every_s: float, minimum_period: int) -> None:
+    heard = list(latencies(seed, by_clock(every_s), journal=(2, 3, 4)))
+    assert periodic_stall(heard, minimum_period) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_stalls_by_chance_are_no_sign(seed: int) -> None:
-    assert periodic_stall(list(latencies(seed, by_chance(seed)))) is None
+@pytest.mark.parametrize("minimum_period", [MINIMUM_PERIOD, 13])
+def test_stalls_by_chance_are_no_sign(seed: int, minimum_period: int) -> None:
+    assert periodic_stall(list(latencies(seed, by_chance(seed))), minimum_period) is None
 
 
 QUICK = [0.02] * 200
