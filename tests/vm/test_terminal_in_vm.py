@@ -28,7 +28,7 @@ ROOM = "/media/own"
 NEW_STICK, NEW_CARD = usb("NEWSTICK"), nvme("NEWCARD")
 
 SHOWN = (
-    ("shingled", "ST8000AS0002-1NA17Z  ", ("SMR, drive-managed", "Our table of models")),
+    ("shingled", "ST8000AS0002-1NA17Z  ", ("SMR, drive-managed", "Smartmontools' drive")),
     ("zoned", "nvme0n1  ", ("host-managed zones", "queue/zoned")),
     ("nvme", "nvme1n1  ", ("NVMe", "It is an NVMe device")),
     ("usb", "QEMU QEMU HARDDISK  ", ("● virtual", "46f4:0001")),
