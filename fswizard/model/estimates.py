@@ -13,6 +13,8 @@ from fswizard.model.recipe import Job, Pace, Workload
 
 SEQUENTIAL_BYTES_PER_S = 400e6
 FILES_MADE_PER_S = 15_000
+LARGE_BYTES = 4 << 40
+"""From here on a filesystem is of the type `big` (mke2fs.conf(5))."""
 REMOUNT_S = 0.1
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
@@ -69,13 +71,14 @@ def share_bytes(workload: Workload, kind: str, factor: float) -> int:
 
 
 def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
-    """What making a filesystem writes; a small one has a smaller journal."""
-    return int(filesystem.made_share * size_bytes) + min(filesystem.made_bytes, size_bytes // 32)
+    """What making a filesystem writes: a small one has a smaller journal, and a large one half as many inodes."""
+    share = filesystem.made_share / (2 if size_bytes >= LARGE_BYTES else 1)
+    return int(share * size_bytes) + min(filesystem.made_bytes, size_bytes // 32)
 
 
-def trial_overhead_s(kind: str) -> float:
-    """What a trial takes on a kind of disk beside its workloads."""
-    return TRIAL_OVERHEAD_S * SLOWER.get(kind, 1.0)
+def trial_overhead_s(kind: str, made_bytes: float = 0.0) -> float:
+    """What a trial takes on a kind of disk beside its workloads, where making a candidate writes so much."""
+    return TRIAL_OVERHEAD_S * SLOWER.get(kind, 1.0) + made_bytes / PACES.get(kind, SSD).bytes_per_s
 
 
 def filling_s(image_bytes: int, kind: str) -> float:

@@ -122,13 +122,14 @@ def estimated(plan: Plan) -> Plan:
     """The plan with the durations and bytes that are to be expected on its disk."""
     kind = plan.drive.kind if plan.drive else "unknown"
     recipe, target = _on_disk(plan.recipe, kind), plan.target
+    made = _made_bytes(plan.candidates, target)
     alone = target.kind == "image" and not target.others
     bare_s = sum(w.seconds for w in recipe.workloads if w.job.runs_bare) if alone else 0.0
     return replace(
         plan,
         recipe=recipe,
-        seconds_per_trial=trial_overhead_s(kind) + sum(workload.seconds for workload in recipe.workloads),
-        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target),
+        seconds_per_trial=trial_overhead_s(kind, made) + sum(workload.seconds for workload in recipe.workloads),
+        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target, made),
         preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + harness_ceiling.expected_s(recipe),
     )
 
@@ -170,16 +171,19 @@ def _with_shares(plan: Plan) -> Plan:
     return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))
 
 
-def _writes_bytes(recipe: Recipe, candidates: Sequence[Candidate], target: Target) -> int:
+def _writes_bytes(recipe: Recipe, candidates: Sequence[Candidate], target: Target, made: float) -> int:
     """What a trial writes, mkfs, copies and parity included: the mean of the candidates."""
     once = sum(workload.writes_bytes for workload in recipe.workloads)
     whole = sum(member.size_bytes for member in target.members)
-    written = []
-    for candidate in candidates:
-        room = target.room_bytes(candidate.array)
-        made = _COUNTED[target.kind] * made_bytes(candidate.filesystem, room)
-        written.append((once + made) * (whole / room if candidate.array else 1.0))
-    return int(statistics.fmean(written)) if written else once
+    spread = [whole / target.room_bytes(c.array) if c.array else 1.0 for c in candidates]
+    return int((once + _COUNTED[target.kind] * made) * statistics.fmean(spread or [1.0]))
+
+
+def _made_bytes(candidates: Sequence[Candidate], target: Target) -> float:
+    """What making a candidate writes: the mean of them."""
+    if target.kind == "directory" or not candidates:
+        return 0.0
+    return statistics.fmean(made_bytes(c.filesystem, target.room_bytes(c.array)) for c in candidates)
 
 
 def _on_disk(recipe: Recipe, kind: str) -> Recipe:

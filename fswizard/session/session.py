@@ -247,7 +247,10 @@ class Session:
             run_trial(self.plan, trial, prepared, self._emitter, self._result.lasted_s, first=first)
         )
         try:
-            return await self._trial
+            stays = await self._trial
+            if before and (after := counters(*devices)):
+                self._emitter.sample(TRIAL_WRITTEN, after.written_bytes - before.written_bytes)
+            return stays
         except asyncio.CancelledError:
             if trial.candidate not in self._skipped or self._ended_by:
                 self._trial.cancel()
@@ -259,8 +262,6 @@ class Session:
         finally:
             self._trial = None
             self._eta.trial_ends(self._emitter.now_s)
-            if before and (after := counters(*devices)):
-                self._emitter.sample(TRIAL_WRITTEN, after.written_bytes - before.written_bytes)
 
 
 def another_round_fits(plan: Plan, rounds_done: int, now_s: float, round_s: float) -> bool:

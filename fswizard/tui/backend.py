@@ -243,7 +243,7 @@ class Backend:
             devices = choices.devices
             if not devices and not place and drive is None:
                 place = default_directory()
-            size_bytes = choices.member_bytes if devices else choices.recipe.image_bytes
+            size_bytes = choices.device_bytes if devices else choices.recipe.image_bytes
             first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
             target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
             candidates = tuple(self.parse_candidate(name).on(choices.across) for name in choices.candidates)

@@ -77,6 +77,14 @@ class WizardChoices:
         return self.members or ((self.device,) if self.device else ())
 
     @property
+    def device_bytes(self) -> int:
+        """Size of the device that is given up; of the smallest of several."""
+        if self.drive is None or not self.device:
+            return self.member_bytes
+        partitions = {partition.stable_name: partition.size_bytes for partition in self.drive.partitions}
+        return partitions.get(self.device, self.drive.size_bytes)
+
+    @property
     def written_drive(self) -> Drive | None:
         """The disk that the run writes to, where that is known before there is a plan."""
         elsewhere = not self.device and (bool(self.directory) or self.elsewhere)
