@@ -214,11 +214,10 @@ class FioJob(Engine):
         measured = list(map(Measured, self.metrics, values))
         if not self.exact:
             measured.append(Measured(LASTED, steady_s or self.longest_s))
-        if self.seconds and (rates := thirds(history[:-1])):  # the last figures count the final fsync
+        if rates := thirds(history[:-1]):  # the last figures count the final fsync
             first, middle, end = rates
-            measured.append(Measured(STEADINESS, end / middle))
-            if self.writes and self.direct:
-                measured.append(Measured(LATE_RATE, end / first))
+            measured += [Measured(STEADINESS, end / middle)] if self.seconds else []
+            measured += [Measured(LATE_RATE, end / first)] if self.writes and self.direct else []
         return measured
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:

@@ -7,10 +7,10 @@ import re
 from fswizard.model.drive import Drive
 
 _RATED_FULL_WRITES = (
-    (r"Samsung SSD (860|870|9\d0) (EVO|PRO)|WD Blue SN5[578]0|WDC WDS\d+[GT]2B0C", 600),
+    (r"Samsung SSD (8[67]0 EVO|970 EVO|980|990)|WD Blue SN5[578]0|WDC WDS\d+[GT]2B0C", 600),
     (r"Samsung SSD 8\d0 QVO|CT\d+MX500", 360),
     (r"KINGSTON SA400", 333),
-    (r"CT\d+P[123]SSD|INTEL SSDPEKN[UW]", 200),
+    (r"CT\d+P[13]SSD|INTEL SSDPEKNW\d+[GT]8", 200),
 )
 """By model: how often its makers promise that the whole of it can be written. Data sheets of Samsung (870 EVO and 970
 EVO Plus 1 TB: 600 TBW; 870 QVO 1 TB: 360), WD (SN550, SN570 1 TB: 600), Crucial (MX500 1 TB: 360; P3 1 TB: 220), Intel

@@ -6,13 +6,13 @@ from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.model.units import size_text
+from fswizard.model.units import rounds_text, size_text
 
 
 def writes_text(plan: Plan) -> str:
     """Beforehand: what is expected, and the most."""
-    most = f"; it ends before {size_text(plan.write_budget_bytes)} are exceeded" if plan.write_budget_bytes else ""
-    return f"about {size_text(plan.writes_bytes)} in {plan.minimum_rounds} rounds{most}"
+    most = f", at most {size_text(plan.write_budget_bytes)} in all" if plan.write_budget_bytes else ""
+    return f"about {size_text(plan.writes_bytes)} in {rounds_text(plan.minimum_rounds)}{most}"
 
 
 def written_text(result: Result) -> str:
