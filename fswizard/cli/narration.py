@@ -46,7 +46,8 @@ class Narration:
     def _words(self, event: Event) -> str:
         if isinstance(event, StepStarted):
             step = event.step
-            self._where = f"round {step.round}, {step.candidate}: {step.title}" if step.round else step.title
+            who = f", {step.candidate}" if step.candidate else ""
+            self._where = f"round {step.round}{who}: {step.title}" if step.round else step.title
             return "" if self._moves and step.stage not in ("prepare", "fill") else self._where
         return _news(event)
 

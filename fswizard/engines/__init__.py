@@ -30,14 +30,15 @@ import importlib
 import pkgutil
 
 from fswizard.engines.shared.direct import cached_share
-from fswizard.engines.shared.engine import Engine, WorkloadContext, WorkloadFailed, forget_cell
+from fswizard.engines.shared.engine import BareDevice, BareSample, Engine, WorkloadContext, WorkloadFailed, forget_cell
 from fswizard.model.keys import Keys
 from fswizard.model.plan import PlannedCommand
 from fswizard.model.recipe import Job, Program
 from fswizard.progress.workload_events import Tell
 
 __all__ = [
-    "Engine", "WorkloadContext", "WorkloadFailed", "cached_share", "commands", "forget_cell", "job", "programs", "run",
+    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadFailed", "cached_share", "commands",
+    "forget_cell", "job", "programs", "run", "run_bare",
 ]  # fmt: skip
 
 
@@ -46,10 +47,18 @@ def job(engine: str, keys: Keys) -> Job:
     return keys.read(_known(Job.kinds[engine])).checked(keys)
 
 
-async def run(job: Job, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+async def run(job: Job, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
     """Carry out a job; see `Engine.run`."""
     assert isinstance(job, Engine)
-    await job.run(context, tell, seed=seed, bare=bare)
+    await job.run(context, tell, seed=seed)
+
+
+async def run_bare(
+    job: Job, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+) -> None:  # fmt: skip
+    """Carry out a job on a bare device; see `Engine.run_bare`."""
+    assert isinstance(job, Engine)
+    await job.run_bare(device, tell, seed=seed, seconds=seconds, bytes_per_s=bytes_per_s)
 
 
 def commands(job: Job) -> tuple[PlannedCommand, ...]:

@@ -96,7 +96,7 @@ class FileServerJob(Engine):
             return preparing, serving, sync
         return preparing, filling.planned(self.fill_percent), serving, sync
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
         """The files are made anew, as the mix changes them.
 
         The sync belongs to the measured time: what lies in memory only has not been served yet.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import MIB, TIB, BareDevice, BareSample, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
-from fswizard.engines.shared.running import failure, making, part, running
+from fswizard.engines.shared.running import Running, failure, making, part, running, watched
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
 from fswizard.model.metrics import (
@@ -33,6 +33,10 @@ START_S = 0.3
 RANDOM_OPERATIONS_PER_S = 20_000
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
+LEAST_BARE_S, MOST_BARE_S = 0.2, 60.0
+"""A bare device is measured for so long at least, and at most."""
+FASTEST_DEVICE_BYTES_PER_S = 50e9
+"""No disk is faster: what goes past the page cache ends when its time is up."""
 STEADY = 0.1
 LEAST_FIGURES = 9
 """Figures of a job, four in a second, from which its rate over time can be told."""
@@ -163,22 +167,35 @@ class FioJob(Engine):
         layout = self._layout._command(path, "SEED")
         return (PlannedCommand(layout, text="laying out the file, unless it is there"), measured)
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
-        if bare and not self.exact:
-            await self.lasting(self.seconds).run(context, tell, seed=seed, bare=True)
-            return
-        path = f"{context.directory}/image" if bare else self._file(context.directory)
-        if self.makes_its_file and not bare:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
+        path = self._file(context.directory)
+        if self.makes_its_file:
             async with making(context, path):
                 await self._measure(context, path, seed, tell)
             return
         share = 0.0
-        if not bare and path not in context.laid_out:
+        if path not in context.laid_out:
             share = self.cost.prepare_share
             tell(Doing(f"laying out a file of {size_text(self.size_bytes)}"))
             async with making(context, path):
                 await self._layout._fio(context, path, seed, part(tell, 0.0, share))
         await self._measure(context, path, seed, part(tell, share, 1 - share))
+
+    async def run_bare(
+        self, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+    ) -> None:  # fmt: skip
+        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
+        measured_s = min(MOST_BARE_S, max(LEAST_BARE_S, seconds - START_S))
+        sample = BareSample(
+            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
+            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
+        )  # fmt: skip
+        tell(Doing(self._text, measured=True))
+        job = replace(self, seconds=measured_s, cap_seconds=measured_s)
+        async with watched(await device.start(sample), ("fio",), limit_s=job.limit_s) as program:
+            for measured in await job._figures(program, tell):
+                if measured.metric in self.metrics:
+                    tell(measured)
 
     async def _measure(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> None:
         await context.remount()
@@ -190,17 +207,20 @@ class FioJob(Engine):
         self, context: WorkloadContext, path: str, seed: int, tell: Tell, *, limited: bool = False
     ) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
-        reader, history, steady_s = DumpReader(), list[Figures](), 0.0
         # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
         environment = {"TMPDIR": context.scratch}
         async with running(context, command, limit_s=self.limit_s, env=environment, limited=limited) as program:
-            async for chunk in program.chunks():
-                for now in filter(None, map(figures, reader.feed(chunk))):
-                    tell(self._progress(history[-1] if history else None, now))
-                    history.append(now)
-                    if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
-                        steady_s = now.at_work_s
-                        program.interrupt()
+            return await self._figures(program, tell)
+
+    async def _figures(self, program: Running, tell: Tell) -> Sequence[Measured]:
+        reader, history, steady_s = DumpReader(), list[Figures](), 0.0
+        async for chunk in program.chunks():
+            for now in filter(None, map(figures, reader.feed(chunk))):
+                tell(self._progress(history[-1] if history else None, now))
+                history.append(now)
+                if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
+                    steady_s = now.at_work_s
+                    program.interrupt()
         finished, last = program.finished, history[-1] if history else None
         if steady_s and finished.exit_code == INTERRUPTED:
             finished = replace(finished, exit_code=0)  # as it was asked to

@@ -82,7 +82,7 @@ class OverflowJob(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         return self.fio.commands()
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
         rates: list[tuple[int, float]] = []
         begun_s: float | None = None
 

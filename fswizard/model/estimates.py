@@ -18,6 +18,8 @@ LARGE_BYTES = 4 << 40
 REMOUNT_S = 0.1
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
+BARE_SHARE = 0.1
+"""Of what the candidates of a round take, so much goes to the device without a filesystem."""
 SLOWER = {"hdd": 3.0, "flash-card": 5.0}
 """So many times as long as an ordinary SATA SSD such a disk takes for what has no time of its own."""
 FILLED_BYTES_PER_S = {"hdd": 150e6, "ssd": 400e6, "nvme": 1e9, "flash-card": 40e6}

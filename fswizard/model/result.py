@@ -18,7 +18,7 @@ class Sample:
     """One figure of one workload of one candidate in one round."""
 
     round: int
-    """From 1; 0 for what was measured before the first round, such as the bare device."""
+    """From 1; 0 for what was measured before the first round."""
     candidate: str
     """Short name; empty for the bare device."""
     workload: str

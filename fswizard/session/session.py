@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.estimates import BARE_SHARE
 from fswizard.model.events import (
     DoubtRaised,
     Event,
@@ -20,8 +22,8 @@ from fswizard.model.events import (
     SeriesRecorded,
     StepFailed,
 )
-from fswizard.model.metrics import DIRECT_CACHED, RATE_IN_MEMORY, TRIAL_WRITTEN
-from fswizard.model.plan import Plan
+from fswizard.model.metrics import DIRECT_CACHED, TRIAL_WRITTEN
+from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
@@ -175,8 +177,6 @@ class Session:
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
         images = await make_images(self.plan, self._emitter, journal)
-        if not any(s.round == 0 and s.metric != RATE_IN_MEMORY.name for s in self._result.samples):
-            await run_bare(self.plan, images, self._emitter)
         return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, images))
 
     async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
@@ -185,7 +185,8 @@ class Session:
         likely: int | None = None
         last = ""
         while True:
-            round_s = len(survivors) * self._eta.trial_s
+            trials_s = len(survivors) * self._eta.trial_s
+            round_s = (1 + BARE_SHARE) * trials_s
             done = number - len(self._result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, round_s):
                 return "time-up", "The time is up."
@@ -199,12 +200,19 @@ class Session:
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
-            for trial in trial_order(plan, number, survivors, self._result.trials, last):
+            trials = trial_order(plan, number, survivors, self._result.trials, last)
+            bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
+            for trial in trials:
                 await self._going.wait()
                 await let_rest(plan, prepared.devices, self._emitter)
                 self._emitter.trial, last = trial, trial.candidate
                 if not await self._try(prepared):
                     survivors.discard(trial.candidate)
+                if trial == bare_after:
+                    self._emitter.trial = Trial(number, "")
+                    samples = self._result.samples
+                    seconds = BARE_SHARE * trials_s
+                    await run_bare(plan, number, prepared, self._emitter, seconds=seconds, samples=samples)
                 self._emitter.trial = BEFORE_ROUNDS
             if doubt := clocks.jumped():
                 self._emitter.doubt(doubt)

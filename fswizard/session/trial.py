@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from fswizard.engines import WorkloadContext, WorkloadFailed, run
-from fswizard.errors import FswizardError, RunFailed
-from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, USED
+from fswizard import engines
+from fswizard.engines import WorkloadContext, WorkloadFailed
+from fswizard.errors import FswizardError, Missing, Refused
+from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Failure
+from fswizard.model.result import Failure, Sample
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, Tell, WorkloadEvent
 from fswizard.session import direct_io
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
-from fswizard.targets import CandidateFailed, PreparedTarget, ScratchImages
+from fswizard.targets import CandidateFailed, PreparedTarget
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""
+LEAST_BARE_S = 0.5
+"""Too short a sample of the bare device would be that of starting a program."""
 EMIT_EVERY_S = 0.1
 """Progress is emitted ten times a second at most."""
 
@@ -74,34 +78,56 @@ async def run_trial(
             raise
 
 
-async def run_bare(plan: Plan, images: ScratchImages, emitter: Emitter) -> None:
-    """What the device does without a filesystem, for the same block sizes: the limit that nobody can beat.
+async def run_bare(
+    plan: Plan, number: int, prepared: PreparedTarget, emitter: Emitter, *, seconds: float, samples: Sequence[Sample]
+) -> None:
+    """A sample of the device without a filesystem, in round `number`: the limit that nobody can beat.
 
-    RunFailed where it cannot be measured: then no candidate could be blamed for failing at the same work.
+    It takes about `seconds` in all, shared among the workloads that can be done there; those that get too little are
+    left out, and so are those that no candidate has figures for, in `samples`, yet. RunFailed where the device fails;
+    whatever else goes wrong costs this sample alone.
     """
-    context = images.bare
-    if context is None:
-        return
-    for workload in plan.recipe.workloads:
-        if workload.job.runs_bare:
-            emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name,
-                           expected_s=workload.seconds)  # fmt: skip
-            try:
-                await _emit_all(workload, context, emitter, seed=plan.seed, bare=True)
-            except WorkloadFailed as problem:
-                await images.check_device(reading=problem.kind in ("EIO", "EROFS"))
-                raise RunFailed(
-                    f"{workload.title} cannot be measured on this machine: {problem.text}",
-                    "It failed without any filesystem, so no candidate is to blame for it.",
-                    problem.details,
-                ) from problem
+    workloads = [workload for workload in plan.recipe.workloads if workload.job.runs_bare]
+    share = seconds / (sum(workload.seconds for workload in workloads) or 1.0)
+    chosen = [
+        (workload, workload.seconds * share, rate)
+        for workload in workloads
+        if workload.seconds * share >= LEAST_BARE_S and (rate := _fastest(workload, samples))
+    ]
+    try:
+        device = await prepared.bare() if chosen else None
+        if device is None:
+            return
+        for workload, expected_s, bytes_per_s in chosen:
+            title = f"{workload.title} without a filesystem"
+            emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
+            work = partial(
+                engines.run_bare, workload.job, device,
+                seed=plan.seed + number, seconds=expected_s, bytes_per_s=bytes_per_s,
+            )  # fmt: skip
+            await _emit_all(workload, device.devices, emitter, work)
+    except WorkloadFailed as problem:
+        await prepared.check_device(reading=problem.kind in ("EIO", "EROFS"))
+        emitter.skipped(problem.text)
+    except (Missing, Refused) as error:
+        emitter.skipped(error.message)
+    except FswizardError:
+        await prepared.check_device(reading=False)
+        raise
+
+
+def _fastest(workload: Workload, samples: Sequence[Sample]) -> float:
+    """Bytes a second that a candidate reached at most; 0 where none has figures."""
+    reached = (s.value for s in samples if s.candidate and (s.workload, s.metric) == (workload.name, THROUGHPUT.name))
+    return max(reached, default=0.0)
 
 
 async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    before = await _emit_all(workload, context, emitter, seed=plan.seed + trial.round, bare=False)
+    work = partial(engines.run, workload.job, context, seed=plan.seed + trial.round)
+    before = await _emit_all(workload, context.devices, emitter, work)
     used_bytes = await context.used_bytes()
     after = counters(*context.devices)
     if before and after:
@@ -112,9 +138,9 @@ async def _run_workload(
 
 
 async def _emit_all(
-    workload: Workload, context: WorkloadContext, emitter: Emitter, *, seed: int, bare: bool
+    workload: Workload, devices: Sequence[str], emitter: Emitter, work: Callable[[Tell], Awaitable[None]]
 ) -> Counters | None:
-    """Run `workload` in `context` and turn its events into those of the run.
+    """Do the `work` of a workload on `devices`, and turn its events into those of the run.
 
     What the device had counted when the preparation was over, where it counts.
     """
@@ -125,7 +151,7 @@ async def _emit_all(
         nonlocal text, emitted_at, counted
         if isinstance(event, Doing):
             if event.measured:
-                counted = counted or counters(*context.devices)
+                counted = counted or counters(*devices)
                 series.begin(clock.monotonic())
             text = event.text
             emitter.progress(text, Progress(None))
@@ -140,7 +166,7 @@ async def _emit_all(
             primary = event.metric.name == workload.metric.name
             emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)
 
-    await run(workload.job, context, emit, seed=seed, bare=bare)
+    await work(emit)
     if series.rates:
         emitter.throughput(series.unit, series.rates, workload=workload.name)
     return counted

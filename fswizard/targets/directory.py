@@ -107,6 +107,9 @@ class PreparedDirectories:
         self._emitter.begin("check", "removing what was measured", expected_s=0.5)
         await self._journal.remove_directory(directory)
 
+    async def bare(self) -> None:
+        return None
+
     async def check_device(self, *, reading: bool) -> None:
         """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
         if not os.path.isdir(self._scratch):

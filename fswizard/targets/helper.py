@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from fswizard.engines import BareSample
 from fswizard.model.layout import BITMAP, CHUNK, Array, chunk_kib
 from fswizard.model.text import safe
 from fswizard.system import timeouts
@@ -92,6 +93,13 @@ class Helper(Channel):
         Refused where anything was found on the device when it was claimed.
         """
         job: HelperProcess = await self.ask("write", handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6))
+        return job
+
+    async def bare(self, handle: int, sample: BareSample) -> HelperProcess:
+        """Start fio on a device that holds no filesystem; what lies there is written over where it writes."""
+        if self.waits_for_disk is not None:
+            raise self.waits_for_disk
+        job: HelperProcess = await self.ask("bare", handle=handle, **asdict(sample))
         return job
 
     async def mkfs(

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines import WorkloadContext, forget_cell
+from fswizard.engines import BareSample, WorkloadContext, forget_cell
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
-from fswizard.model.plan import Plan
+from fswizard.model.plan import Plan, Target
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
@@ -22,10 +22,10 @@ from fswizard.system import clock, host
 from fswizard.system.process import Finished, Process
 from fswizard.targets import scratch_file
 from fswizard.targets.channel import HelperFailed
-from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed, require_no_errors
+from fswizard.targets.zones import must_keep_to_zones
 
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
@@ -119,15 +119,16 @@ class ImageContext:
         return finished
 
 
-class BareContext(DirectoryContext):
-    """The image file itself, as the nearest thing to the bare device that the user may write."""
+class Bare:
+    """The device that candidates are made on, without one; root's fio alone touches it."""
 
-    def __init__(self, image: str, scratch: str) -> None:
-        super().__init__(str(Path(image).parent), scratch, set())
-        self.devices = ()
+    def __init__(self, helper: Helper, attached: Attached) -> None:
+        self._helper = helper
+        self._handle = attached.handle
+        self.devices = attached.names
 
-    async def remount(self) -> None:
-        return
+    async def start(self, sample: BareSample) -> Process:
+        return await self._helper.bare(self._handle, sample)
 
 
 class ScratchImages:
@@ -137,19 +138,6 @@ class ScratchImages:
         self._plan = plan
         self._paths = paths
         self.scratch = scratch
-
-    @property
-    def bare(self) -> WorkloadContext | None:
-        """The image in place of the bare device; None for several, as one alone sets no limit for them all."""
-        return BareContext(self._paths[0], self.scratch) if len(self._paths) == 1 else None
-
-    async def check_device(self, *, reading: bool) -> None:
-        """As of PreparedTarget."""
-        _check_space(self._plan)
-        for path in self._paths if reading else ():
-            await scratch_file.read_whole(path)
-        if reading:
-            await scratch_file.write_beside(self.scratch)
 
     async def hand_over(self, helper: Helper, emitter: Emitter) -> Attached:
         """Let go of them: from here on nobody but the helper can reach them, and nothing is left of them after it."""
@@ -162,6 +150,11 @@ class ScratchImages:
             loop = ("losetup", "--direct-io=on", part.path, path)
             emitter.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
         return await helper.joined(parts)
+
+
+def can_be_bare(target: Target) -> bool:
+    """Whether there is one device that can be measured without a filesystem: in any order, and nobody's already."""
+    return target.kind != "directory" and not target.others and not must_keep_to_zones(target)
 
 
 def _changed(details: str) -> RunFailed:
@@ -264,6 +257,14 @@ class PreparedImage:
             if read.exit_code:
                 require_no_errors([read.output, *await self._helper.disk_errors(handle)])
             await scratch_file.write_beside(self._scratch)
+
+    async def bare(self) -> Bare | None:
+        """Of several devices no single one is the limit."""
+        if not can_be_bare(self._plan.target):
+            return None
+        self.touched = True
+        self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
+        return Bare(self._helper, self._attached)
 
     async def _make(self, candidate: Candidate) -> None:
         self._emitter.begin("format", f"formatting with {candidate.filesystem.mkfs_program}", expected_s=1.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from fswizard.engines import WorkloadContext
+from fswizard.engines import BareDevice, WorkloadContext
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.privileged import disk_errors
@@ -40,6 +40,13 @@ class PreparedTarget(Protocol):
 
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
         """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
+        ...
+
+    async def bare(self) -> BareDevice | None:
+        """The device as it is between two candidates, with nothing left of the one before.
+
+        None where there is no single one, or none that can be measured without a filesystem.
+        """
         ...
 
     async def check_device(self, *, reading: bool) -> None:

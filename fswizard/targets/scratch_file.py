@@ -102,13 +102,6 @@ def require_whole(image: int) -> None:
         )
 
 
-async def read_whole(image: str) -> None:
-    """RunFailed where a block of the image cannot be read: then the device failed, and no candidate."""
-    finished = await timeouts.finish(["dd", f"if={image}", "of=/dev/null", "bs=4M", "status=none"])
-    if finished.exit_code:
-        require_no_errors([finished.output])
-
-
 async def write_beside(scratch: str) -> None:
     """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
     probe = f"{scratch}/probe"

@@ -36,7 +36,7 @@ def title(state: RunState) -> Content:
     early = step.round <= plan.minimum_rounds
     rounds = f" of at least {plan.minimum_rounds}" if early else f" of at most {plan.maximum_rounds}"
     return text(
-        f"Round {step.round}", (rounds, "$muted"), (" · ", "$faint"), (step.candidate, "$primary"),
+        f"Round {step.round}", (rounds, "$muted"), (" · ", "$faint"), (step.candidate or STAGES["raw"], "$primary"),
         (" · ", "$faint"), (workload, ""),
     )  # fmt: skip
 

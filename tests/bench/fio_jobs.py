@@ -111,7 +111,7 @@ class _Open:
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
         return nullcontext(self._context)
 
-    def bare(self) -> None:
+    async def bare(self) -> None:
         return None
 
     async def check_device(self, *, reading: bool) -> None:

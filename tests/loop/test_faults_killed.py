@@ -20,7 +20,8 @@ from fswizard.targets import journal
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
 from tests.loop.test_cleaning import left_behind
-from tests.loop.tiny_run import LASTING, Run, clean, helper_of, started, tiny_run
+from tests.loop.tiny_run import LASTING, MUCH_BARE, Run, clean, helper_of, started, tiny_run
+from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -60,7 +61,10 @@ def kill(run: Run) -> None:
 @fault("signals", "the run is killed", "SIGKILL at the beginning of each stage")
 @pytest.mark.parametrize("stage", ALL_STAGES)
 def test_killing_the_run(tmp_path: Path, stage: str) -> None:
-    with tiny_run(tmp_path, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES[stage]) as run:
+    script = MUCH_BARE if stage == "raw" else ""
+    with tiny_run(
+        tmp_path, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES[stage], script=script
+    ) as run:  # fmt: skip
         kill(run)
 
 
@@ -69,6 +73,19 @@ def test_killing_the_run_in_the_middle_of_a_measurement(tmp_path: Path) -> None:
     with tiny_run(tmp_path, recipe=LASTING) as run:
         run.await_words("round 1, .*Writes")
         process_named("fio", helper_of(run))
+        kill(run)
+
+
+@fault("signals", "the run is killed while the bare device is measured", "SIGKILL while root's fio runs")
+def test_killing_the_run_while_the_bare_device_is_measured(tmp_path: Path) -> None:
+    recipe, script = writing("64M", "4M", 5.0, minutes=60, candidates=("ext4",)), MUCH_BARE.replace("100", "9")
+    with tiny_run(tmp_path, recipe=recipe, script=script) as run:
+        run.await_words("round 1: .*without a filesystem")
+        fio = psutil.Process(process_named("fio", helper_of(run)))
+        fields = dict(line.split(":\t", 1) for line in Path(f"/proc/{fio.pid}/status").read_text().splitlines())
+        assert {int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+        assert (fields["NoNewPrivs"], fio.uids().effective) == ("1", 0)
+        assert "(deleted)" in os.readlink(f"/proc/{fio.pid}/cwd")
         kill(run)
 
 

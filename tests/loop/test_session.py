@@ -26,8 +26,9 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
+from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.machine_state import names_in
-from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, at, begins, short_session, watch
+from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, session_in, short_session, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -56,7 +57,7 @@ class TestAWholeRun:
         assert isinstance(events[0], RunStarted)
         assert isinstance(events[-1], RunEnded)
         assert events[-1].outcome == "finished", events[-1].text
-        primary = [e.sample for e in events if isinstance(e, SampleTaken) and e.sample.primary and e.sample.round]
+        primary = [e.sample for e in events if isinstance(e, SampleTaken) and e.sample.primary and e.sample.candidate]
         counts = Counter((sample.candidate, sample.workload) for sample in primary)
         assert counts == {(c, w): 3 for c in CANDIDATES for w in ("random-write", "copy-tree")}
         assert all(sample.value > 0 and math.isfinite(sample.value) for sample in primary)
@@ -148,12 +149,50 @@ async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
         *(pytest.param(each, marks=pytest.mark.slow) for each in ("prepare", "raw", "format", "mount", "check")),
     ],
 )
-async def test_stopping_at_any_stage_ends_with_what_was_measured(tmp_path: Path, stage: str) -> None:
+async def test_stopping_at_any_stage_ends_with_what_was_measured(
+    tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
     session = short_session(tmp_path, "ext4; ext2")
     *_, ended = await watch(session, at(stage, session.stop))
     assert isinstance(ended, RunEnded)
     assert ended.outcome == "stopped"
     assert names_in(tmp_path) == ["result.jsonl"]
+
+
+async def test_the_bare_device_is_measured_in_each_round_after_a_candidate_and_then_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    session = short_session(tmp_path, "ext4; ext2", WRITES, rounds=3)
+    events = await watch(session)
+    steps = [event.step for event in events if isinstance(event, StepStarted)]
+    bare = [step for step in steps if step.stage == "raw"]
+    assert [(step.round, step.candidate) for step in bare] == [(1, ""), (2, ""), (3, "")]
+    assert all(steps[steps.index(step) - 1].stage == "check" for step in bare)
+    summaries = [s for s in conclude(results.load(session.path)).summaries if s.primary]
+    assert len(summaries) == 2
+    for summary in summaries:
+        share = summary.of_bare_device
+        assert share is not None and share.low is not None and share.rounds == 3
+
+
+async def test_a_run_in_directories_has_no_bare_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    plan = make_plan(Choices(WRITES, target=TargetChoice("directory", str(tmp_path)), seed=1))
+    events = await watch(session_in(tmp_path, replace(plan, minimum_rounds=1, maximum_rounds=1)))
+    assert not [event for event in events if isinstance(event, StepStarted) and event.step.stage == "raw"]
+
+
+async def test_a_bare_device_that_cannot_be_measured_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.engines.fio.FASTEST_DEVICE_BYTES_PER_S", 5e13)
+    events = await watch(short_session(tmp_path, "ext4", WRITES))
+    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished"
+    (skipped,) = (event for event in events if isinstance(event, StepSkipped))
+    assert skipped.step.stage == "raw"
 
 
 async def test_a_skipped_candidate_is_out_and_the_run_goes_on(tmp_path: Path) -> None:

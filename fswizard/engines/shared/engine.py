@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fswizard.model.keys import Keys
@@ -47,16 +48,56 @@ class Engine(Job):
         """
         raise NotImplementedError
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
         """Carry it out, and tell `Doing` and `Progress` while it goes on and `Measured` for each figure.
 
         What it works on is laid out first, and shared by the jobs of a cell that name it. Caches are emptied by
         `context.remount()` right before the measured part, so nobody else needs to. The same seed gives the same
-        accesses; generated files are the same whatever the seed. With `bare`, which only a job that `runs_bare` is
-        asked for, there is no filesystem but a file `image` that stands for its device.
+        accesses; generated files are the same whatever the seed.
         WorkloadFailed where the candidate cannot do the work. When it is cancelled, what it started is killed.
         """
         raise NotImplementedError
+
+    async def run_bare(
+        self, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+    ) -> None:  # fmt: skip
+        """Do the same on a device without a filesystem, for `seconds` in all; of a job that `runs_bare` alone.
+
+        `bytes_per_s` is what candidates reached: a buffered sample writes no more in its time, as it all has to go to
+        the disk in the end.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class BareSample:
+    """What is measured on a device without a filesystem; the fields are those of fio."""
+
+    rw: str
+    block_bytes: int
+    size_bytes: int
+    """From the start of the device on."""
+    io_bytes: int
+    """It ends when so many are read and written, or when its time is up."""
+    milliseconds: int
+    depth: int
+    jobs: int
+    io_engine: str
+    direct: bool
+    seed: int
+
+
+class BareDevice(Protocol):
+    """A device on which no filesystem is."""
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """As of WorkloadContext."""
+        ...
+
+    async def start(self, sample: BareSample) -> Process:
+        """Start fio; what it says is its JSON, as in a workload."""
+        ...
 
 
 class WorkloadContext(Protocol):

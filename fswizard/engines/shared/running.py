@@ -101,12 +101,18 @@ async def running(
 
     A `limited` one gets the plan's memory limit; see `WorkloadContext.start`.
     """
-    process = await context.start(argv, env=env, limited=limited)
-    watched = Running(process, argv, limit_s)
+    async with watched(await context.start(argv, env=env, limited=limited), argv, limit_s=limit_s) as program:
+        yield program
+
+
+@asynccontextmanager
+async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> AsyncIterator[Running]:
+    """A program that was started already; when the block is left before its end, it is killed."""
+    program = Running(process, argv, limit_s)
     try:
-        yield watched
+        yield program
     finally:
-        if not watched.ended:
+        if not program.ended:
             try:
                 await timeouts.within(KILL_S, process.kill())
             except asyncio.TimeoutError:  # not the filesystem's fault

@@ -93,7 +93,7 @@ class TimedEngine(Engine):
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
         return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int, bare: bool = False) -> None:
+    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
         self.bring(context, seed)
         timed, cost = self.timed(context.directory, context.scratch, str(seed)), self.cost
         missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
