@@ -140,8 +140,11 @@ class Summary:
     worst: float
     rounds: int
     primary: bool = False
-    of_bare_device: float | None = None
-    """Share of what the bare device does, above 1 is better than it; None where that was not measured."""
+    of_bare_device: Ratio | None = None
+    """To what the device does without a filesystem, above 1 is better than it; None where that was not measured.
+
+    Its baseline is empty; without an interval where the device was measured once, before the rounds.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,7 @@ class Findings:
         found = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
         return next(found, None)
 
-    def share(self, workload: str) -> float | None:
-        """Of the bare device's figure, reached by the first choice; None where that was not measured."""
+    def share(self, workload: str) -> Ratio | None:
+        """What the first choice reached of the bare device's figure; None where that was not measured."""
         figure = self.figure(self.first, workload)
         return figure.of_bare_device if figure else None

@@ -58,7 +58,7 @@ def _by_workload(view: Presentation) -> Iterator[str]:
             told = (
                 f"weight {row.weight:g}",
                 f"{view.baseline}: {own}" if own else "",
-                f"{view.first}: {row.share} of the bare device" if row.share else "",
+                f"{view.share_title}: {row.share_words}" if row.share else "",
             )
             yield _kept(row.title, ", ".join(filter(None, told)), _chart(ratios, axis, view.baseline))
 

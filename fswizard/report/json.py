@@ -124,6 +124,19 @@ class RatioReport(OverallReport):
     workload: str
 
 
+class DiskShareReport(TypedDict):
+    """What a candidate reached of the device's own figure, measured without a filesystem."""
+
+    candidate: str
+    workload: str
+    ratio: Share
+    low: Share | None
+    """Lower end of the 95 % interval; null under three rounds, or where the device was measured once."""
+    high: Share | None
+    """Upper end of the 95 % interval; null as `low`."""
+    rounds: Count
+
+
 class AdviceReport(TypedDict):
     choice: tuple[str, ...]
     tie: bool
@@ -148,6 +161,7 @@ class Report(TypedDict):
     failures: tuple[Failure, ...]
     ratios: tuple[RatioReport, ...]
     overall: tuple[OverallReport, ...]
+    of_bare_device: tuple[DiskShareReport, ...]
     doubts: tuple[Doubt, ...]
     advice: AdviceReport
 
@@ -175,6 +189,7 @@ def _report(findings: Findings) -> Report:
         rounds=judgement.rounds,
         ratios=[_ratio(RatioReport, ratio) for ratio in judgement.by_workload],
         overall=[_ratio(OverallReport, ratio) for ratio in judgement.overall],
+        of_bare_device=[_of(DiskShareReport, s.of_bare_device) for s in findings.summaries if s.of_bare_device],
         doubts=findings.doubts,
         advice=_of(AdviceReport, advice, reasons=[reason.text for reason in advice.reasons]),
     )

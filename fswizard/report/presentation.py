@@ -48,6 +48,8 @@ WORST_STALL = "worst stall"
 _COMMANDS_ALONE = "Commands alone: nobody published figures with them."
 PUBLISHED = "Published for this kind of disk and work"
 _IN_CELLS: tuple[Verdict, ...] = ("faster", "slower", "tie", "undecided", "failed")
+AT_LIMIT = 0.995
+"""Of the bare device's figure: nobody is faster than the disk but by chance, or by memory below it."""
 LEGEND = "  ".join(f"{SIGNS[v].glyph} {v}{' (within 5 %)' * (v == 'tie')}" for v in _IN_CELLS)
 
 
@@ -70,8 +72,23 @@ class Row:
     """Candidate to the median of its figure, with unit."""
     ratios: Mapping[str, Ratio]
     """Candidate to its ratio against the baseline; the baseline is not among them."""
-    share: str = ""
-    """Of the bare device's figure, reached by the first choice; empty where that was not measured."""
+    share: Ratio | None = None
+    """What the first choice reached of the bare device's figure; None where that was not measured."""
+
+    @property
+    def share_text(self) -> str:
+        """`51%`, or that it is at the disk's limit; empty where that was not measured."""
+        if self.share is None:
+            return ""
+        return "disk's limit" if self.share.ratio >= AT_LIMIT else share_text(self.share.ratio)
+
+    @property
+    def share_words(self) -> str:
+        """With the interval, where there is one: `51% (48% to 55%)`, of which nobody passes the disk itself."""
+        if self.share is None or self.share.ratio >= AT_LIMIT or not self.share.low or not self.share.high:
+            return self.share_text
+        low, high = share_text(self.share.low), share_text(self.share.high)
+        return f"{self.share_text} ({f'{low} to {high}' if self.share.high < AT_LIMIT else f'at least {low}'})"
 
     def cell(self, candidate: str) -> str:
         """`1.98 ±15% ▲`; a dash where there is nothing to say."""
@@ -126,15 +143,20 @@ class Presentation:
         return f"Ratios to {self.baseline}: above 1 is better{spread}"
 
     @property
+    def share_title(self) -> str:
+        """Heads the column of what the first choice reached of the bare device's figure."""
+        return f"{self.first}/disk"
+
+    @property
     def by_workload(self) -> Table:
         """Ratios by workload, with the baseline's own figure and the share of the bare device."""
         compared = [name for name in self.candidates if any(name in row.ratios for row in self.rows)]
         shares = any(row.share for row in self.rows)
-        header = ("by workload", "weight", self.baseline, *["of bare"] * shares, *compared)
+        header = ("by workload", "weight", self.baseline, *compared, *[self.share_title] * shares)
         rows = (
             (
-                *(row.title, f"{row.weight:g}", row.figures.get(self.baseline, "–"), *[row.share or "–"] * shares),
-                *map(row.cell, compared),
+                *(row.title, f"{row.weight:g}", row.figures.get(self.baseline, "–"), *map(row.cell, compared)),
+                *[row.share_words or "–"] * shares,
             )
             for row in self.rows
         )
@@ -143,7 +165,7 @@ class Presentation:
     @property
     def explained(self) -> tuple[str, ...]:
         """What the signs and columns of `by_workload` mean."""
-        bare = f"of bare: share of the bare device's figure that {self.first} reached"
+        bare = f"{self.share_title}: what {self.first} reached of the disk's own speed, without a filesystem"
         legend = any(row.ratios for row in self.rows)
         return (*[LEGEND] * legend, *[bare] * any(row.share for row in self.rows))
 
@@ -376,8 +398,7 @@ def _rows(findings: Findings) -> Iterator[Row]:
         figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}
         if figures or ratios:
             share = findings.share(workload.name)
-            shown = "" if share is None else share_text(share)
-            yield Row(workload.name, workload.title, workload.weight, figures, ratios, shown)
+            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share)
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -7,10 +7,14 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fswizard.model.judgement import Summary
+from fswizard.model.judgement import Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
+from fswizard.stats.ratios import compare
+from fswizard.stats.table import comparable, counted, score, workload_tables
 
+BARE = ""
+"""Stands for the device without a filesystem, where candidates have names."""
 _Group = dict[int, Sample]
 """By round; where a figure was taken twice, the later one stands."""
 
@@ -19,28 +23,48 @@ def summarise(result: Result) -> tuple[Summary, ...]:
     """Median and worst of every metric, by candidate and workload, over the rounds that count."""
     names = {candidate.name for candidate in result.plan.candidates}
     ok = [s for s in result.samples if s.status == "ok" and math.isfinite(s.value)]
-    bare = {(s.workload, s.metric): s.value for s in ok if not s.candidate}
+    shares = _of_bare_device(result)
     groups: defaultdict[tuple[str, str, str], _Group] = defaultdict(dict)
     for s in ok:
         if s.candidate in names and s.round not in result.discarded_rounds:
             groups[s.candidate, s.workload, s.metric][s.round] = s
     measured = (
-        _summary(next(iter(group.values())), [s.value for s in group.values()], bare) for group in groups.values()
-    )
+        _summary(first := next(iter(group.values())), [s.value for s in group.values()],
+                 shares.get((first.candidate, first.workload)) if first.primary else None)
+        for group in groups.values()
+    )  # fmt: skip
     return (*measured, *_write_amplification(groups))
 
 
-def _summary(first: Sample, values: list[float], bare: Mapping[tuple[str, str], float]) -> Summary:
-    median = statistics.median(values)
-    limit = bare.get((first.workload, first.metric), 0.0)
-    share = None
-    if limit > 0 and median > 0 and first.primary:
-        share = median / limit if first.better == "higher" else limit / median
+def _summary(first: Sample, values: list[float], of_bare_device: Ratio | None = None) -> Summary:
     worst = min(values) if first.better == "higher" else max(values)
     return Summary(
-        first.candidate, first.workload, first.metric, first.unit, first.better, median, worst,
-        len(values), first.primary, share,
+        first.candidate, first.workload, first.metric, first.unit, first.better, statistics.median(values), worst,
+        len(values), first.primary, of_bare_device,
     )  # fmt: skip
+
+
+def _of_bare_device(result: Result) -> Mapping[tuple[str, str], Ratio]:
+    """By candidate and workload, the ratio to the samples of the bare device in the same rounds, as of any pair.
+
+    Where there is but one sample, from before the rounds, it is that of the median, without an interval.
+    """
+    metrics = {s.workload: s.metric for s in counted(result)}
+    samples = [s for s in result.samples if not s.candidate and metrics.get(s.workload) == s.metric and comparable(s)]
+    shares: dict[tuple[str, str], Ratio] = {}
+    for workload, table in workload_tables(result).items():
+        scores = {s.round: score(s) for s in samples if s.workload == workload}
+        in_rounds = {number: at for number, at in scores.items() if number and number not in result.discarded_rounds}
+        pairs = [(name, BARE) for name in table]
+        ratios = compare({**table, BARE: in_rounds}, workload, len(result.plan.candidates) + 1, pairs)
+        if not in_rounds and 0 in scores:
+            medians = {name: statistics.median(cells.values()) for name, cells in table.items()}
+            ratios = tuple(
+                Ratio(name, BARE, workload, math.exp(median - scores[0]), rounds=len(table[name]))
+                for name, median in medians.items()
+            )
+        shares |= {(ratio.candidate, workload): ratio for ratio in ratios}
+    return shares
 
 
 def _write_amplification(groups: Mapping[tuple[str, str, str], _Group]) -> Iterator[Summary]:
@@ -56,4 +80,4 @@ def _write_amplification(groups: Mapping[tuple[str, str, str], _Group]) -> Itera
         ]
         if values:
             first = Sample(0, candidate, workload, metric.name, 0.0, metric.unit, metric.better)
-            yield _summary(first, values, {})
+            yield _summary(first, values)

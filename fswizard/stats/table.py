@@ -24,6 +24,11 @@ def comparable(sample: Sample) -> bool:
     return sample.status == "ok" and 0.0 < sample.value < math.inf
 
 
+def score(sample: Sample) -> float:
+    """The logarithm of a comparable figure, turned so that larger is better."""
+    return math.log(sample.value) * (1 if sample.better == "higher" else -1)
+
+
 def workload_tables(result: Result) -> dict[str, Table]:
     """One table for each workload of the recipe, candidates in the plan's order.
 
@@ -32,8 +37,7 @@ def workload_tables(result: Result) -> dict[str, Table]:
     tables: dict[str, dict[str, dict[int, float]]] = {w.name: {} for w in result.plan.recipe.workloads}
     for sample in counted(result):
         if sample.workload in tables and comparable(sample):
-            score = math.log(sample.value) * (1 if sample.better == "higher" else -1)
-            tables[sample.workload].setdefault(sample.candidate, {})[sample.round] = score
+            tables[sample.workload].setdefault(sample.candidate, {})[sample.round] = score(sample)
     names = [candidate.name for candidate in result.plan.candidates]
     return {workload: {name: table[name] for name in names if name in table} for workload, table in tables.items()}
 

@@ -77,7 +77,8 @@ class _Table:
         self.share = width >= 66 and any(row.share for row in view.rows)
         workloads = view.rows
         titles = max((cell_len(workload.title) for workload in workloads), default=0)
-        fixed, names = 11 + (8 if self.share else 0), 10 * min(3, len(ranked))
+        device = 12 if self.share else 0
+        fixed, names = 11 + device + bool(device), 10 * min(3, len(ranked))
         weight = 6 if len({w.weight for w in workloads}) > 1 and width - fixed - names - 7 >= min(titles, 24) else 0
         fixed += weight + bool(weight)
         title = max(12, min(titles, width - fixed - names))
@@ -86,12 +87,12 @@ class _Table:
         self.hidden = len(ranked) - len(self.shown)
         longest = max((cell_len(name) for name in self.shown), default=0)
         column = max(9, min(longest, (width - fixed - title) // max(1, len(self.shown)) - 1))
-        self.widths = (title, weight, 10, *(column for _ in self.shown), *([7] if self.share else []))
+        self.widths = (title, weight, 10, *(column for _ in self.shown), *([device] if device else []))
         self.right = range(1, len(self.widths))
 
     def head(self) -> Content:
         names = ["", "weight", cut(self.view.baseline, 10), *(cut(name, self.widths[3]) for name in self.shown)]
-        names += ["device"] if self.share else []
+        names += [cut(self.view.share_title, self.widths[-1])] if self.share else []
         return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
 
     def row(self, row: Row) -> Content:
@@ -100,7 +101,7 @@ class _Table:
             (f"{row.weight:g}", "$muted" if row.weight else "$faint"),
             (row.figures.get(self.view.baseline, "–"), "$muted"),
             *(_ratio(row.ratios.get(name)) for name in self.shown),
-            *[(row.share or "–", "$muted")] * self.share,
+            *[(row.share_text or "–", "$muted")] * self.share,
         ]
         return columns(cells, self.widths, right=self.right, gap=1)
 
@@ -112,7 +113,8 @@ class _Table:
         return [columns(cells, self.widths, right=self.right, gap=1)] if worst else []
 
     def note(self) -> list[Content]:
-        words = f"device: how much of the bare device {self.view.first} reaches" if self.share else ""
+        device = f"{self.view.share_title}: how much of the disk's own speed {self.view.first} reaches"
+        words = device if self.share else ""
         if self.hidden:
             words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
         return [text((words, "$faint"))] if words else []

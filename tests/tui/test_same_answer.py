@@ -14,7 +14,7 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.importers.published import published
-from fswizard.model.judgement import SIGNS, Findings
+from fswizard.model.judgement import SIGNS, Findings, Ratio
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
@@ -32,7 +32,7 @@ from tests.fakes.wizard import FakeMachine, finished_result
 from tests.tui.screenshots import result as recorded_result
 from tests.unit.report_findings import make_findings
 
-SHARES = {"ext4": 0.66, "xfs": 0.51}
+SHARES = {name: Ratio(name, "", "write", share) for name, share in (("ext4", 0.66), ("xfs", 0.51))}
 
 
 def early() -> Result:
@@ -99,7 +99,7 @@ def test_each_candidate_has_the_same_verdict_ratio_and_interval(make: Callable[[
 def test_each_workload_has_the_same_figures(make: Callable[[], Result]) -> None:
     view = present(conclude(make()))
     for row in view.rows:
-        told = [row.figures[view.baseline], *([row.share] if row.share else [])]
+        told = [row.figures[view.baseline], *([row.share_text] if row.share else [])]
         told += [
             f"{ratio_text(r.ratio)} {SIGNS[r.verdict].glyph}" for r in row.ratios.values() if r.verdict != "failed"
         ]

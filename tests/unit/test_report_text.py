@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from fswizard.advice import conclude
 from fswizard.model.drive import Partition
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Advice, Findings, Judgement
+from fswizard.model.judgement import Advice, Findings, Judgement, Ratio
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Target
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.report import FORMATS, render
 from fswizard.report.layout import WIDTH, cells, command_lines
-from fswizard.report.presentation import repeat_command
+from fswizard.report.presentation import Row, repeat_command
 from tests.builders import make_drive, make_filesystem, make_plan, make_result
 from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result
 
@@ -74,10 +74,25 @@ def test_bars_lie_on_the_side_of_the_faster_one() -> None:
     assert lines[3][middle] == "┼"
 
 
+SHARES = (
+    None,
+    Ratio("xfs", "", "write", 0.51),
+    Ratio("xfs", "", "write", 0.51, 0.48, 0.55),
+    Ratio("xfs", "", "write", 0.86, 0.62, 1.2),
+    Ratio("xfs", "", "write", 1.08, 1.02, 1.1),
+)
+
+
 def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:
     rows = lines_of(TEXT, "by workload", 5)
-    assert rows[2].split()[:7] == ["Large-files", "2", "180", "MB/s", "98%", "1.04", "±4%"]
-    assert rows[4].split() == ["Delete-tree", "1", "1.25", "s", "–", "0.71", "±4%", "▼", "0.93", "±4%", "▼"]
+    assert rows[2].split()[:6] == ["Large-files", "2", "180", "MB/s", "1.04", "±4%"]
+    assert rows[4].split()[:10] == ["Delete-tree", "1", "1.25", "s", "0.71", "±4%", "▼", "0.93", "±4%", "▼"]
+    shares = lines_of(TEXT, "by workload    xfs/disk", 4)
+    assert [line.split()[-1] for line in shares[2:]] == ["98%", "–"]
+    rows = [Row("", "", 1.0, {}, {}, share) for share in SHARES]
+    assert [row.share_words for row in rows] == ["", "51%", "51% (48% to 55%)", "86% (at least 62%)", "disk's limit"]
+    assert [row.share_text for row in rows] == ["", "51%", "51%", "86%", "disk's limit"]
+    assert "xfs/disk: what xfs reached of the disk's own speed, without a filesystem" in TEXT
 
 
 def test_a_failure_is_a_result_with_its_reason_and_the_worst_stall_is_told() -> None:

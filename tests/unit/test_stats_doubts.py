@@ -10,7 +10,7 @@ from itertools import chain
 
 import pytest
 
-from fswizard.model.judgement import Summary
+from fswizard.model.judgement import Ratio, Summary
 from fswizard.model.metrics import DURATION, Better
 from fswizard.model.plan import Trial
 from fswizard.model.result import Result, Sample
@@ -186,14 +186,31 @@ def test_the_worst_of_latencies_is_the_longest_and_of_rates_the_lowest() -> None
 
 def test_primary_figures_are_set_against_the_bare_device_where_there_is_one() -> None:
     bare = Sample(0, "", "write", "throughput", 200.0, "B/s", "higher")
-    assert summary((*make_result().samples, bare), "throughput").of_bare_device == 0.6
+    share = summary((*make_result().samples, bare), "throughput").of_bare_device
+    assert share == Ratio("xfs", "", "write", pytest.approx(0.6), rounds=3)
     assert summary(make_result().samples, "throughput").of_bare_device is None
+
+
+def test_a_bare_device_that_is_measured_in_each_round_is_compared_within_rounds() -> None:
+    disk = (100.0, 200.0, 50.0, 100.0)
+    reached = {"ext4": (0.5, 0.5, 0.5, 0.5), "xfs": (0.8, 0.81, 0.8, 0.79)}
+    cells = make_samples({name: [x * y for x, y in zip(disk, shares)] for name, shares in reached.items()})
+    bare = tuple(Sample(n, "", "write", "throughput", value, "B/s", "higher") for n, value in enumerate(disk, 1))
+    share = summary((*cells, *bare), "throughput").of_bare_device
+    assert share is not None and share.low is not None and share.high is not None
+    assert (share.ratio, share.rounds) == (pytest.approx(0.8, rel=0.01), 4)
+    assert 0.7 < share.low < 0.8 < share.high < 0.9
+    later = summary((*cells, *bare[1:], replace(bare[0], round=0)), "throughput").of_bare_device
+    assert later is not None and later.rounds == 3
+    fewer = summary((*cells, *bare), "throughput", discarded=(4,)).of_bare_device
+    assert fewer is not None and fewer.rounds == 3
 
 
 def test_a_latency_at_half_the_bare_devices_is_twice_as_good() -> None:
     cells = tuple(Sample(n, "xfs", "write", "latency", 0.1, "s", "lower", primary=True) for n in (1, 2, 3))
     bare = Sample(0, "", "write", "latency", 0.2, "s", "lower")
-    assert summary((*cells, bare), "latency").of_bare_device == 2.0
+    share = summary((*cells, bare), "latency").of_bare_device
+    assert share is not None and share.ratio == pytest.approx(2.0)
 
 
 def test_write_amplification_is_what_the_device_wrote_for_what_the_program_wrote() -> None:
