@@ -21,6 +21,7 @@ from fswizard.filesystems import (
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.estimates import (
+    BARE_SHARE,
     filling_s,
     made_bytes,
     memory_limit_bytes,
@@ -31,7 +32,7 @@ from fswizard.model.estimates import (
 )
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.session import harness_ceiling
@@ -40,6 +41,7 @@ from fswizard.system.commands import find
 from fswizard.targets import (
     LEAST_MEMORY_LIMIT_BYTES,
     TargetChoice,
+    can_be_bare,
     directory_candidates,
     drive_under,
     made_for_zones,
@@ -123,15 +125,22 @@ def estimated(plan: Plan) -> Plan:
     kind = plan.drive.kind if plan.drive else "unknown"
     recipe, target = _on_disk(plan.recipe, kind), plan.target
     made = _made_bytes(plan.candidates, target)
-    alone = target.kind == "image" and not target.others
-    bare_s = sum(w.seconds for w in recipe.workloads if w.job.runs_bare) if alone else 0.0
+    trial_s = trial_overhead_s(kind, made) + sum(workload.seconds for workload in recipe.workloads)
+    bare = [w for w in recipe.workloads if w.job.runs_bare] if can_be_bare(target) else []
+    bare_s = BARE_SHARE * trial_s if bare else 0.0
     return replace(
         plan,
         recipe=recipe,
-        seconds_per_trial=trial_overhead_s(kind, made) + sum(workload.seconds for workload in recipe.workloads),
-        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target, made),
-        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + bare_s + harness_ceiling.expected_s(recipe),
+        seconds_per_trial=trial_s + bare_s,
+        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target, made) + _bare_bytes(bare, kind, bare_s),
+        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + harness_ceiling.expected_s(recipe),
     )
+
+
+def _bare_bytes(workloads: Sequence[Workload], kind: str, seconds: float) -> int:
+    """What samples of the bare device write for each trial in so many seconds, at the pace of the workloads."""
+    once = sum(share_bytes(w, kind, 1.0) or w.job.cost.measure_bytes for w in workloads)
+    return int(seconds / (sum(w.seconds for w in workloads) or 1.0) * once)
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:

@@ -27,7 +27,7 @@ from fswizard.targets.device_checks import (
 from fswizard.targets.device_probe import run_probe
 from fswizard.targets.directory import DirectoryContext, open_directories
 from fswizard.targets.helper_commands import planned_commands
-from fswizard.targets.image import ScratchImages, make_images, open_images
+from fswizard.targets.image import can_be_bare, make_images, open_images
 from fswizard.targets.journal import Journal, Leftover, clean, leftovers
 from fswizard.targets.locations import (
     NOT_ON_A_DISK,
@@ -44,7 +44,7 @@ from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_try
 
 __all__ = [
     "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
-    "Offer", "PreparedTarget", "Question", "ScratchImages", "TargetChoice", "checked_directory", "clean",
+    "Offer", "PreparedTarget", "Question", "TargetChoice", "can_be_bare", "checked_directory", "clean",
     "confirmed", "default_directory", "directory_candidate", "directory_candidates", "drive_under",
     "filesystem_name", "filesystem_type", "how_to_confirm", "leftovers", "made_for_zones", "make_images",
     "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images",
