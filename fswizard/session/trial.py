@@ -105,7 +105,7 @@ async def run_bare(
                 engines.run_bare, workload.job, device,
                 seed=plan.seed + number, seconds=expected_s, bytes_per_s=bytes_per_s,
             )  # fmt: skip
-            await _emit_all(workload, device.devices, emitter, work)
+            await _emit_all(workload, device.devices, emitter, work, as_root=True)
     except WorkloadFailed as problem:
         await prepared.check_device(reading=problem.kind in ("EIO", "EROFS"))
         emitter.skipped(problem.text)
@@ -138,8 +138,9 @@ async def _run_workload(
 
 
 async def _emit_all(
-    workload: Workload, devices: Sequence[str], emitter: Emitter, work: Callable[[Tell], Awaitable[None]]
-) -> Counters | None:
+    workload: Workload, devices: Sequence[str], emitter: Emitter, work: Callable[[Tell], Awaitable[None]],
+    *, as_root: bool = False,
+) -> Counters | None:  # fmt: skip
     """Do the `work` of a workload on `devices`, and turn its events into those of the run.
 
     What the device had counted when the preparation was over, where it counts.
@@ -161,7 +162,7 @@ async def _emit_all(
                 emitted_at = clock.monotonic()
                 emitter.progress(text, event)
         elif isinstance(event, Ran):
-            emitter.command_ended(event.finished)
+            emitter.command_ended(event.finished, as_root=as_root)
         else:
             primary = event.metric.name == workload.metric.name
             emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)

@@ -18,6 +18,7 @@ from fswizard.advice import conclude
 from fswizard.drives.devices import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
+from fswizard.model.events import CommandFinished, Event
 from fswizard.model.plan import Plan
 from fswizard.privileged import exclusive_claim, programs, volumes
 from fswizard.privileged.pools import Pool
@@ -63,6 +64,25 @@ def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: B
     findings = conclude(results.load(output))
     for name in FORMATS:
         assert str(case.file) not in render(findings, name), "what was typed to confirm stays at home"
+
+
+async def test_the_device_is_measured_without_a_filesystem_too_and_left_wiped(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    case = bench.disk(DISK_BYTES)
+    made = replace(plan(case), minimum_rounds=1, maximum_rounds=1)
+    commands = []
+
+    def take(event: Event) -> None:
+        if isinstance(event, CommandFinished) and "fio" in event.argv and f"--filename={case.path}" in event.argv:
+            commands.append((event.as_root, event.exit_code))
+
+    result = await result_of(session_in(bench.directory, made), take)
+    assert result.outcome == "finished"
+    assert {s.workload for s in result.samples if s.round and not s.candidate} == {"random-write"}
+    assert commands == [(True, 0)]
+    assert signatures(case) == ""
 
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
