@@ -173,7 +173,7 @@ def _text_medium(fields: Mapping[str, str], text: str) -> Medium:
         return "nvme"
     if rate.startswith("Solid State"):
         return "solid-state"
-    return "rotating" if rate[:1].isdigit() else ""
+    return "rotating" if _RPM.match(rate) else ""
 
 
 def _text_zoned(fields: Mapping[str, str], text: str) -> tuple[Zoned, str]:

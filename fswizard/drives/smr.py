@@ -109,6 +109,8 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     `table` stands in for the shipped table of models.
     """
     evidence = tuple(_evidence(facts, table or shipped_table()))
+    if not any(item.says != "unknown" for item in evidence):
+        evidence += tuple(_no_trim(facts))
     kind, confidence = _weigh(evidence)
     return SmrVerdict(kind, confidence, evidence, _advice(kind, facts, evidence))
 
@@ -234,7 +236,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
         text = (
             f"It spins at {facts.rpm:,} rpm. No shingled disk is known to spin faster than {_FASTEST_SHINGLED_RPM:,}."
         )
-        yield Evidence("rotation-rate", "cmr", "strong", text)
+        yield Evidence("fast-rotation", "cmr", "strong", text)
 
 
 def ata_version(standard: str) -> int:
@@ -256,7 +258,7 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         strength = "weak" if row.kind == "unknown" else row.confidence
         yield Evidence(DISPUTED if row.disputed else "model-table", row.kind, strength, row_text(row))
     if not rows and facts.source == "name" and (near := table.near(facts.model)):
-        models = ", ".join(f"{name} ({_ARE.get(kind, 'disputed')})" for name, kind in near)
+        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in near)
         yield Evidence("near-names", "unknown", "weak", f"We know nothing of this name. One letter off: {models}.")
 
 
@@ -279,15 +281,15 @@ def row_text(row: ModelRow) -> str:
     return f"{text[0].upper()}{text[1:]}. {row.source}"
 
 
+def _no_trim(facts: SmrFacts) -> Iterator[Evidence]:
+    silent = facts.trim_would_show and not facts.trim and not facts.zoned and not facts.recording
+    if facts.medium == "rotating" and silent:
+        text = "It offers no TRIM and reports no zones. Neither do 4 in 10 drive-managed disks, so that is no proof."
+        yield Evidence("no-trim", "unknown", "weak", text)
+
+
 def _trim(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    if facts.medium != "rotating":
-        return
-    if not facts.trim:
-        if facts.trim_would_show and not facts.zoned and not facts.recording:
-            text = (
-                "It offers no TRIM and reports no zones. Neither do 4 in 10 drive-managed disks, so that is no proof."
-            )
-            yield Evidence("no-trim", "unknown", "weak", text)
+    if facts.medium != "rotating" or not facts.trim:
         return
     if not _own_identity(facts):
         text = f"TRIM is offered ({facts.trim_where}), but perhaps by a bridge or RAID controller and not by the disk."

@@ -180,7 +180,7 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
         (
             SmrFacts("name", model="WDC WD40EFAK"),
             table("cmr", "WD40EFAX"),
-            "One letter off: WD40EFAX (conventional (CMR))",
+            "One letter off: WD40EFAX is conventional (CMR).",
         ),
         (replace(DISK, recording=""), NOTHING, "smartctl -l farm"),
         (replace(DISK, trim_would_show=False), NOTHING, "7.2"),
