@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -207,6 +207,10 @@ def test_a_real_program_that_computes_is_named(tmp_path: Path) -> None:
         assert idle_wait.who(before, now, worked_s, disk=False) == "`busy-loop` uses 100% of a processor"
 
 
+def said(told: Sequence[Event]) -> list[str]:
+    return [event.doubt.text for event in told if isinstance(event, DoubtRaised)]
+
+
 @pytest.mark.fio
 async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path) -> None:
     drive = make_drive(name=device_under(str(tmp_path)))
@@ -214,10 +218,10 @@ async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path)
     options = f"--name=read --filename={tmp_path}/file --rw=read --bs=1M --size=8M --direct=1"
     told: list[Event] = []
     with stranger(f"fio {options} --time_based --runtime=600 --thread") as number, clock.use(clock.Clock()):
-        emitter, lasts = Emitter(told.append, Eta(make_plan())), lasting()
+        lasts = lasting()
         with use(Alone(number=number)):
-            while lasts() and not any(isinstance(event, DoubtRaised) for event in told):
+            while lasts() and not any("(`fio` reads " in text for text in said(told)):  # at first it only computes
+                emitter = Emitter(told.append, Eta(make_plan()))
                 await idle_wait.wait_until_quiet(drive, emitter, longest_s=0.3)
-    said = [event.doubt.text for event in told if isinstance(event, DoubtRaised)]
-    assert "(`fio` reads " in said[0], told
+    assert "(`fio` reads " in said(told)[-1], told
     assert any(isinstance(event, StepStarted) and event.step.title.startswith("waiting: ") for event in told)

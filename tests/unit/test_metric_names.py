@@ -14,7 +14,7 @@ from fswizard.model.recipe import Job
 ROOM = Path(fswizard.__file__).parent
 OTHERS_WORDS = {
     "bytes_written": {"engines/fileserver.py", "engines/shared/fileserver_worker.py"},
-    "cpu": {"importers/filebench.py", "session/idle_wait.py", "system/host.py"},
+    "cpu": {"drives/probe_target.py", "importers/filebench.py", "session/idle_wait.py", "system/host.py"},
     "iops": {
         "engines/shared/fio_output.py",
         "importers/fio_text.py",

@@ -288,7 +288,8 @@ def test_copies_and_parity_are_among_the_bytes_written(tmp_path: Path) -> None:
 
 
 def test_samples_of_the_bare_device_are_among_the_bytes_and_seconds_but_not_over_several(tmp_path: Path) -> None:
-    alone, several = plan(tmp_path, "ext4"), over(tmp_path, "ext4")
+    target = TargetChoice("image", str(tmp_path), 256 << 20)
+    alone, several = plan(tmp_path, "ext4", target=target), over(tmp_path, "ext4")
     assert several.writes_bytes_per_trial < alone.writes_bytes_per_trial
     assert alone.seconds_per_trial == pytest.approx(1.1 * several.seconds_per_trial)
 
