@@ -257,7 +257,8 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
 @pytest.mark.parametrize(
     "job",
     [
-        *(replace(COPY, operation=operation) for operation in ("copy", "tar", "untar", "install", "find")),
+        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "install", "find")),
+        TreeJob("start", "small-files", 200, 8 * MIB),
         TreeJob("read", "small-files", 200, 8 * MIB),
         pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
     ],
