@@ -69,7 +69,7 @@ def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: B
 async def test_the_device_is_measured_without_a_filesystem_too_and_left_wiped(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
     case = bench.disk(DISK_BYTES)
     made = replace(plan(case), minimum_rounds=1, maximum_rounds=1)
     commands = []

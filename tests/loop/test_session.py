@@ -152,7 +152,7 @@ async def test_leaving_the_loop_undoes_everything(tmp_path: Path) -> None:
 async def test_stopping_at_any_stage_ends_with_what_was_measured(
     tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
     session = short_session(tmp_path, "ext4; ext2")
     *_, ended = await watch(session, at(stage, session.stop))
     assert isinstance(ended, RunEnded)
@@ -163,7 +163,7 @@ async def test_stopping_at_any_stage_ends_with_what_was_measured(
 async def test_the_bare_device_is_measured_in_each_round_after_a_candidate_and_then_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
     session = short_session(tmp_path, "ext4; ext2", WRITES, rounds=3)
     events = await watch(session)
     steps = [event.step for event in events if isinstance(event, StepStarted)]
@@ -178,7 +178,7 @@ async def test_the_bare_device_is_measured_in_each_round_after_a_candidate_and_t
 
 
 async def test_a_run_in_directories_has_no_bare_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
     plan = make_plan(Choices(WRITES, target=TargetChoice("directory", str(tmp_path)), seed=1))
     events = await watch(session_in(tmp_path, replace(plan, minimum_rounds=1, maximum_rounds=1)))
     assert not [event for event in events if isinstance(event, StepStarted) and event.step.stage == "raw"]
@@ -187,7 +187,7 @@ async def test_a_run_in_directories_has_no_bare_device(tmp_path: Path, monkeypat
 async def test_a_bare_device_that_cannot_be_measured_ends_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
     monkeypatch.setattr("fswizard.engines.fio.FASTEST_DEVICE_BYTES_PER_S", 5e13)
     events = await watch(short_session(tmp_path, "ext4", WRITES))
     assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished"

@@ -159,7 +159,7 @@ def test_every_workload_of_every_recipe_yields_sane_figures(
     filesystem: str, which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten seconds on ext4: every engine and its programs, half a second each."""
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 10.0)
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 1.0)
     matrix = measured(filesystem, which, tmp_path)
     assert matrix.failures == []
     workloads = workloads_of(which)
