@@ -267,6 +267,8 @@ def test_who_says_so_and_when_is_a_sentence_with_its_address_and_no_pattern(stre
 
 
 def test_every_shipped_row_says_who_speaks_and_no_row_reads_like_a_pattern() -> None:
+    urls = re.findall(r'^url = "(.+)"$', TEXT, re.MULTILINE)
+    assert sorted(urls) == sorted({item.source for item in parse_table(TEXT)}), "each source once, and none for nothing"
     for item in parse_table(TEXT):
         assert item.said is not None, item.source
         text = row_text(item)
