@@ -234,14 +234,14 @@ def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Questi
     ]
     if plan.drive is not None and (wear := wear_text(plan.drive, plan.writes_bytes)):
         pairs.append(("Wear", wear))
-    if limit := memory_text(plan):
-        pairs.append(("Memory", limit))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
     pairs.append(("Root", _root(plan, rights) if root else "is not needed"))
     if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
+    if limit := memory_text(plan):
+        pairs.append(("Memory", limit))
     return facts(pairs, width, label=11)
 
 
