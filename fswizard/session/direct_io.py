@@ -16,7 +16,11 @@ MOST_CACHED = 0.1
 async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:
     """Record how much of a direct write is in memory, and raise the doubt that follows from it."""
     emitter.begin("check", "looking whether direct I/O is direct")
-    share = await cached_share(context)
+    try:
+        share = await cached_share(context)
+    except OSError as error:  # of the scratch directory, which is no candidate's
+        emitter.skipped(f"It cannot be told: {error}.")
+        return
     if share is not None:
         emitter.sample(DIRECT_CACHED, share)
     if share is None or share > MOST_CACHED:

@@ -12,8 +12,8 @@ from fswizard.progress.emitter import Emitter
 from fswizard.system import clock, host, timeouts
 from fswizard.system.block_stats import counters
 
-LONGEST_S = 10.0
-"""A disk that others use never comes to rest."""
+LONGEST_S = 2.0
+"""What others write keeps a disk from coming to rest."""
 LONGEST_SHINGLED_S = 60.0
 SHINGLED_REST_S = 5.0
 """Rest on a drive-managed disk once nothing is under way: it tidies up its cache when idle."""
@@ -31,7 +31,7 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
     until_s = clock.monotonic() + (LONGEST_SHINGLED_S if shingled else LONGEST_S)
     before_bytes = math.inf
     while clock.monotonic() < until_s:
-        now = (counters(plan.drive.name) if plan.drive else None) or counters(*devices)
+        now = counters(*devices) or (counters(plan.drive.name) if plan.drive else None)
         unwritten_bytes = host.this.unwritten_bytes()
         written = unwritten_bytes < LITTLE_BYTES or before_bytes - unwritten_bytes < LITTLE_BYTES
         if written and (now is None or now.in_flight == 0):

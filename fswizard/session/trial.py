@@ -10,7 +10,7 @@ from functools import partial
 
 from fswizard import engines
 from fswizard.engines import WorkloadContext, WorkloadFailed
-from fswizard.errors import FswizardError, Missing, Refused
+from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
@@ -26,6 +26,8 @@ DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""
 LEAST_BARE_S = 0.5
 """Too short a sample of the bare device would be that of starting a program."""
+LITTLE_BYTES_PER_S = 10e6
+"""Enough to see that something can be done at all."""
 EMIT_EVERY_S = 0.1
 """Progress is emitted ten times a second at most."""
 
@@ -66,6 +68,8 @@ async def run_trial(
             io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
             await prepared.check_device(reading=io_error)
             workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
+            if tried_again and workload and problem.kind == "program":
+                await _require_possible(plan, left[0], prepared, emitter)
             if tried_again or problem.kind == "health":
                 emitter.failure(
                     Failure(trial.round, trial.candidate, workload, problem.kind, problem.text, problem.details)
@@ -76,6 +80,25 @@ async def run_trial(
         except FswizardError:
             await prepared.check_device(reading=False)  # it names the cause, where the target is at fault
             raise
+
+
+async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTarget, emitter: Emitter) -> None:
+    """RunFailed where a workload fails without any filesystem as well."""
+    try:
+        device = await prepared.bare() if workload.job.runs_bare else None
+        if device is None:
+            return
+        emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name)
+        limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
+        await engines.run_bare(workload.job, device, lambda event: None, seed=plan.seed, **limits)
+    except WorkloadFailed as problem:
+        raise RunFailed(
+            f"{workload.title} cannot be measured on this machine: {problem.text}",
+            "It failed without any filesystem, so no candidate is to blame for it.",
+            problem.details,
+        ) from problem
+    except (Missing, Refused):
+        return
 
 
 async def run_bare(

@@ -18,7 +18,7 @@ import pytest
 from fswizard import privileged
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import HELPER, Channel, attached, children, make_image
+from tests.loop.channel import BARE, HELPER, Channel, attached, children, make_image
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -39,6 +39,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "wipe": {"handle": 1},
         "inspect": {"handle": 1, "reading": True},
         "write": {"handle": 1, "blocks": [0], "pause_us": 0},
+        "bare": {"handle": 1, **BARE},
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
         "join": {"handles": [1, 1]},
         "array": {"handle": 1, "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 0},
@@ -56,7 +57,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
 
 HARMLESS: dict[str, list[Any]] = {
     "options": [[]], "arguments": [[]], "env": [{}], "blocks": [[]], "counted": [[]], "reading": [True],
-    "id": [True, 2], "job": [True, 2],
+    "id": [True, 2], "job": [True, 2], "direct": [True], "depth": [2], "jobs": [2], "seed": [2], "milliseconds": [2],
 }  # fmt: skip
 """Of the values above, those that are right in a field."""
 NO_VERBS = ("exec", "Wipe", "wipe ", "__init__", "carry_out", "_wipe", "mkfs\0", ["wipe"], {"wipe": 1})
