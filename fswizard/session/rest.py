@@ -43,10 +43,10 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
 
 
 async def _write_back(plan: Plan) -> None:
-    """Of the filesystems that are mounted all along: under the images, or of the directories."""
-    if plan.target.kind == "device":
+    """Of directories, whose filesystems stay mounted; images go past the host's page cache, devices have none."""
+    if plan.target.kind != "directory":
         return
-    directories = {m.path for m in plan.target.members} | {c.directory for c in plan.candidates if c.directory}
-    done = await timeouts.finish(["sync", "--file-system", *sorted(filter(None, directories))])
+    directories = sorted({candidate.directory for candidate in plan.candidates})
+    done = await timeouts.finish(["sync", "--file-system", *directories])
     if done.exit_code:
         raise RunFailed(f"The disk does not take what was written: {safe(done.output)}", "It may be full or failing.")

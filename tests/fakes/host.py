@@ -17,6 +17,7 @@ class Roomy(host.Host):
     def space(self, directory): return host.Space(2 << 40, 1 << 40, 1 << 40)
     def pressure_total_s(self, resource): return 0.0
     def disk_busy_s(self, name): return 0.0
+    def unwritten_bytes(self): return 0
 host.this = Roomy()
 """
 """What a program of its own (`python -c`) runs first, to be on a roomy and idle machine; also where no tests are."""
