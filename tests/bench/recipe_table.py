@@ -1,0 +1,201 @@
+"""What the workloads of each recipe really do on ext4, XFS and btrfs, at single and at double length.
+
+    python -m tests.bench.recipe_table measure [--rounds N] [--directory DIRECTORY] [RECIPE...]
+    python -m tests.bench.recipe_table report
+
+The first measures each recipe on an image with each workload twice: as it is, and at double length right after it. It
+wants root, some tens of gigabytes, and a machine that is left alone. The second makes RECIPES.md of what is recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import json
+import math
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fswizard import recipes
+from fswizard.engines.backup import BackupJob
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.fio import FioJob
+from fswizard.engines.overflow import OverflowJob
+from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
+from fswizard.model.estimates import room
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN
+from fswizard.model.recipe import Job, Recipe, Workload
+from fswizard.model.result import Result
+from fswizard.model.units import binary_size_text, size_text
+from fswizard.stats.table import workload_tables
+from tests.loop.runs import result_of, short_session
+
+CANDIDATES = ("ext4", "xfs", "btrfs")
+RECORDED = Path(__file__).with_name("recorded") / "recipes.jsonl"
+PAGE = Path(__file__).with_name("RECIPES.md")
+NOTE = Path(__file__).with_name("recipes_note.md")
+TWICE = "-twice"
+SMALLER = {"cache-overflow": 60}
+"""Recipes that take over a quarter of an hour or write over 50 GB, and the part of them that is measured here."""
+SPARE = 1.3
+"""The image is so many times as large as what lies on it at the end."""
+
+
+def longer(job: Job, times: float) -> Job:
+    """The same work, so many times as much of it."""
+    if isinstance(job, OverflowJob):
+        return replace(job, seconds=job.seconds * times, working_set_bytes=int(job.working_set_bytes * times))
+    if isinstance(job, FioJob) and not job.seconds:
+        return replace(job, size_bytes=int(job.size_bytes * times))
+    if isinstance(job, FioJob):
+        return replace(job, seconds=job.seconds * times, cap_seconds=job.cap_seconds * times)
+    if isinstance(job, FileServerJob):
+        return replace(job, seconds=job.seconds * times)
+    if isinstance(job, SqliteJob):
+        return replace(job, transactions=round(job.transactions * times))
+    assert isinstance(job, (TreeJob, RsyncJob, BackupJob)), f"say here what more of {job.engine} is"
+    files = job.files if job.files == 1 else round(job.files * times)
+    return replace(job, files=files, total_bytes=int(job.total_bytes * times))
+
+
+def at_both_lengths(recipe: Recipe) -> Recipe:
+    """Each workload as it is and, right after it, at double length."""
+    part = 1 / SMALLER.get(recipe.name, 1)
+    workloads: list[Workload] = []
+    for workload in recipe.workloads:
+        once = replace(workload, job=longer(workload.job, part))
+        workloads += [once, replace(once, name=f"{once.name}{TWICE}", job=longer(once.job, 2))]
+    taken = room(workload.job for workload in workloads)
+    image_bytes = max(2 * recipe.image_bytes // SMALLER.get(recipe.name, 1), int(SPARE * taken))
+    return replace(recipe, workloads=tuple(workloads), image_bytes=-(-image_bytes >> 30) << 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A workload on a filesystem: medians over the rounds, at single length unless told otherwise."""
+
+    filesystem: str
+    figure: float
+    asked_bytes: float | None
+    """That the program wrote."""
+    written_bytes: float | None
+    """That reached the device, with what the filesystem adds."""
+    read_bytes: float | None
+    """That came from the device."""
+    once: float
+    """Speed over that of ext4."""
+    twice: float
+    error: float
+    """Standard error of the quotient of both, as a share."""
+
+
+async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
+    """What is recorded of a recipe."""
+    wanted = at_both_lengths(recipe)
+    session = short_session(directory, "; ".join(CANDIDATES), wanted, rounds, time_limit_s=0.0)
+    result = await result_of(session)
+    assert result.outcome == "finished", session.error or result.outcome
+    return {
+        "recipe": recipe.name,
+        "date": datetime.date.today().isoformat(),
+        "kernel": result.environment.kernel,
+        "rounds": rounds,
+        "image_bytes": wanted.image_bytes,
+        "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in recipe.workloads},
+    }
+
+
+def vars_of(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in Row.__slots__}
+
+
+def rows(result: Result, workload: Workload) -> Iterator[Row]:
+    tables = workload_tables(result)
+    once, twice = tables[workload.name], tables[f"{workload.name}{TWICE}"]
+    numbers = sorted(once[CANDIDATES[0]])
+    for name in CANDIDATES:
+        ratios = [[table[name][n] - table[CANDIDATES[0]][n] for n in numbers] for table in (once, twice)]
+        changes = [later - earlier for earlier, later in zip(*ratios)]
+        yield Row(
+            name,
+            _median(result, workload, name, workload.metric.name) or math.nan,
+            _median(result, workload, name, BYTES_WRITTEN.name),
+            _median(result, workload, name, DEVICE_WRITTEN.name),
+            _median(result, workload, name, DEVICE_READ.name),
+            math.exp(statistics.fmean(ratios[0])),
+            math.exp(statistics.fmean(ratios[1])),
+            statistics.stdev(changes) / math.sqrt(len(changes)) if len(changes) > 1 else math.nan,
+        )
+
+
+def _median(result: Result, workload: Workload, candidate: str, metric: str) -> float | None:
+    where = (workload.name, candidate, metric)
+    values = [s.value for s in result.samples if s.round and (s.workload, s.candidate, s.metric) == where]
+    return statistics.median(values) if values else None
+
+
+def page(recorded: Iterable[Mapping[str, Any]]) -> str:
+    """The latest record of each recipe."""
+    latest = {record["recipe"]: record for record in recorded}
+    sections = [_section(recipe, latest[recipe.name]) for recipe in recipes.available() if recipe.name in latest]
+    return "\n".join((NOTE.read_text("utf-8"), *sections))
+
+
+def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
+    smaller = f", a {SMALLER[recipe.name]}th of it" if recipe.name in SMALLER else ""
+    lines = [
+        f"## {recipe.title} (`{recipe.name}`{smaller})\n",
+        f"{record['date']}, kernel {record['kernel']}, {record['rounds']} rounds, image of "
+        f"{binary_size_text(record['image_bytes'])}.\n",
+        "| workload | filesystem | asked to write | reached the disk | read from it | speed | twice as long | change |",
+        "| --- | --- | --: | --: | --: | --: | --: | --: |",
+    ]
+    for workload in recipe.workloads:
+        for number, values in enumerate(record["workloads"].get(workload.name, ())):
+            row = Row(**values)
+            sizes = [_size(size) for size in (row.asked_bytes, row.written_bytes, row.read_bytes)]
+            change = f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}" if number else ""
+            title = f"{workload.title}: {workload.job.words}" if not number else ""
+            cells = (title, row.filesystem, *sizes, f"{row.once:.2f}", f"{row.twice:.2f}", change)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join((*lines, ""))
+
+
+def _size(size_bytes: float | None) -> str:
+    return "–" if size_bytes is None else size_text(int(size_bytes))
+
+
+def _recorded() -> Iterator[Mapping[str, Any]]:
+    for line in RECORDED.read_text("utf-8").splitlines() if RECORDED.exists() else ():
+        yield json.loads(line)
+
+
+def main(what: str, names: Sequence[str], rounds: int, directory: str) -> None:
+    if what == "report":
+        PAGE.write_text(page(_recorded()), "utf-8")
+        return
+    for recipe in recipes.available():
+        if (names and recipe.name not in names) or recipe.source != recipes.SHIPPED:
+            continue
+        with tempfile.TemporaryDirectory(prefix="fswizard-recipes-", dir=directory) as own:
+            record = asyncio.run(measure(recipe, rounds, Path(own)))
+        with RECORDED.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(record)}\n")
+        print(_section(recipe, record), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["measure", "report"])
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--directory", default="/var/tmp")
+    arguments = parser.parse_args()
+    main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory)
