@@ -133,7 +133,8 @@ class TreeJob(TreeEngine):
     @property
     def words(self) -> str:
         program = WORDS.get(self.operation, self.operation)
-        return f"{program} of {self.files:,} files, {size_text(self.total_bytes)} together"
+        files = f"{self.files:,} files, {size_text(self.total_bytes)} together"
+        return f"{program} of {files if self.files > 1 else f'a file of {size_text(self.total_bytes)}'}"
 
     @property
     def work(self) -> str:
