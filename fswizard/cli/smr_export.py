@@ -69,7 +69,7 @@ def _markdown(cells: Iterable[str]) -> str:
 
 
 def report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None = None) -> str:
-    """What is known of how a disk records, to be pasted as a report: no serial number, no name of a machine or user."""
+    """How a disk records, as text to paste into a report, without serial numbers or names of machines and users."""
     return "\n".join(_report(about, verdict, probe))
 
 

@@ -65,7 +65,7 @@ class ProbePlan:
     maximum_bytes: int
     """At most so much is written, the filling included."""
     pieces: int = 1
-    """Into so many commands each block is cut on its way to the disk: 9 behind a USB adapter that takes 120 KiB."""
+    """How many commands each block becomes on its way to the disk: 9 behind a USB adapter that takes 120 KiB."""
 
     @property
     def minimum_period(self) -> int:

@@ -154,5 +154,5 @@ class Plan:
         return self.writes_bytes_in(self.minimum_rounds * len(self.candidates))
 
     def writes_bytes_in(self, trials: int) -> int:
-        """So much is written by the end of so many trials, scratch images included."""
+        """Bytes written after `trials` trials, scratch images included."""
         return trials * self.writes_bytes_per_trial + self.target.filled_bytes

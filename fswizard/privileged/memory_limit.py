@@ -40,7 +40,7 @@ class Version:
     swap: tuple[str, str]
     """What keeps its memory out of the swap, where there is any."""
     kills: str
-    """Counts processes that were killed for want of memory."""
+    """Counts processes that the kernel killed because they ran out of memory."""
 
 
 V2 = Version("v2", "/sys/fs/cgroup", "cgroup2", "", "memory.max", ("memory.swap.max", "0"), "memory.events")
@@ -108,7 +108,7 @@ class MemoryLimit:
             self._bytes = memory_bytes
 
     def killed(self) -> int:
-        """How many processes have been killed in it for want of memory."""
+        """How many of its processes the kernel killed because they ran out of memory."""
         if self._version is None:
             return 0
         lines = (line.split() for line in self._read(self._version.kills).splitlines())

@@ -10,7 +10,7 @@ from itertools import groupby, permutations
 from fswizard.model.plan import Plan, Trial
 
 MOST_PERMUTED = 6
-"""Of so many candidates all orders are looked at; of more, as many drawn at random."""
+"""Up to this many candidates, all orders are compared; beyond it, a random sample of them."""
 DRAWN = 720
 
 

@@ -138,7 +138,7 @@ def estimated(plan: Plan) -> Plan:
 
 
 def _bare_bytes(workloads: Sequence[Workload], kind: str, seconds: float) -> int:
-    """What samples of the bare device write for each trial in so many seconds, at the pace of the workloads."""
+    """Bytes that samples of the bare device write in `seconds` for each trial, at the pace of the workloads."""
     once = sum(share_bytes(w, kind, 1.0) or w.job.cost.measure_bytes for w in workloads)
     return int(seconds / (sum(w.seconds for w in workloads) or 1.0) * once)
 

@@ -78,7 +78,7 @@ class BareSample:
     size_bytes: int
     """From the start of the device on."""
     io_bytes: int
-    """It ends when so many are read and written, or when its time is up."""
+    """It ends when this many bytes are read and written, or when its time is up."""
     milliseconds: int
     depth: int
     jobs: int
