@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
-from fswizard.model.text import safe
-from fswizard.report.figures import plain
+from fswizard.model.text import plain, safe
 
 
 def deliver(text: str, output: str | None) -> None:

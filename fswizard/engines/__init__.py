@@ -32,8 +32,7 @@ import pkgutil
 from fswizard.engines.shared.direct import cached_share
 from fswizard.engines.shared.engine import BareDevice, BareSample, Engine, WorkloadContext, WorkloadFailed, forget_cell
 from fswizard.model.keys import Keys
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Job, Program
+from fswizard.model.recipe import Job, PlannedCommand, Program
 from fswizard.progress.workload_events import Tell
 
 __all__ = [

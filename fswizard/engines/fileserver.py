@@ -20,8 +20,7 @@ from fswizard.engines.shared.running import (
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job, Pace
+from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Ran, Tell
 from fswizard.system.process import Finished

@@ -23,8 +23,7 @@ from fswizard.model.metrics import (
     STEADINESS,
     THROUGHPUT,
 )
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job, Pace, Program
+from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 

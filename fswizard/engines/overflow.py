@@ -13,8 +13,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
 from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, STEADINESS, Metric
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Cost, Job, Pace
+from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
 from fswizard.system import clock

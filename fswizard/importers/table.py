@@ -14,8 +14,8 @@ from fswizard.importers.parsed_run import ELSEWHERE
 from fswizard.model.drive import Bus, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.keys import Expected, Keys, number, one_of, whole
 from fswizard.model.metrics import Better, Metric
-from fswizard.model.plan import Plan, PlannedCommand, Target
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.plan import Plan, Target
+from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
 from fswizard.model.text import safe
 

@@ -7,9 +7,12 @@ needs stands with it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from fswizard.model.filesystem import Filesystem
 from fswizard.model.recipe import Job, Pace, Workload
+
+if TYPE_CHECKING:
+    from fswizard.model.filesystem import Filesystem
 
 SEQUENTIAL_BYTES_PER_S = 400e6
 FILES_MADE_PER_S = 15_000

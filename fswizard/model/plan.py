@@ -8,7 +8,7 @@ from typing import Literal
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import PlannedCommand, Recipe
 
 MINIMUM_ROUNDS = 3
 MAXIMUM_ROUNDS = 12
@@ -83,18 +83,6 @@ class Target:
             return self.size_bytes
         smallest = min(member.size_bytes for member in self.members)
         return array.layout.usable_bytes(len(self.members), smallest)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCommand:
-    """A command as it will be run; `DEVICE`, `MOUNT`, `IMAGE` and the like stand for names that are known only then."""
-
-    argv: tuple[str, ...]
-    as_root: bool = False
-    text: str = ""
-    """What it is for, in a few words."""
-    candidate: str = ""
-    """The candidate that it makes or mounts, by name; empty for what belongs to the whole run."""
 
 
 @dataclass(frozen=True, slots=True)

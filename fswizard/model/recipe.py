@@ -21,6 +21,18 @@ _CANDIDATES = Expected(
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedCommand:
+    """A command as it will be run; `DEVICE`, `MOUNT`, `IMAGE` and the like stand for names that are known only then."""
+
+    argv: tuple[str, ...]
+    as_root: bool = False
+    text: str = ""
+    """What it is for, in a few words."""
+    candidate: str = ""
+    """The candidate that it makes or mounts, by name; empty for what belongs to the whole run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A program that something needs."""
 

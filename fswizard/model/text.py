@@ -6,6 +6,7 @@ import unicodedata
 from typing import Any
 
 _HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
 
 
 def safe(text: str | bytes) -> str:
@@ -46,3 +47,8 @@ def _escape(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # an invalid byte that Python's file system encoding carried along
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plain(text: str) -> str:
+    """The same text or drawing in ASCII, for terminals and forums that know nothing else."""
+    return text.translate(_PLAIN).encode("ascii", "replace").decode()

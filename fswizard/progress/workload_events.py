@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,7 +78,5 @@ class SeriesRecorder:
         if not self._seconds:
             return ()
         last = max(self._seconds)
-        means = (
-            statistics.fmean(self._seconds[second]) if second in self._seconds else 0.0 for second in range(last + 1)
-        )
-        return tuple(float(f"{mean:.3g}") for mean in means)
+        seconds = (self._seconds.get(second, [0.0]) for second in range(last + 1))
+        return tuple(float(f"{sum(rates) / len(rates):.3g}") for rates in seconds)

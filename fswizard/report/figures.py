@@ -13,12 +13,6 @@ TICKS = (
     *(1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0),
 )
 WIDEST, NARROWEST = math.log(1000), math.log(1.13)
-_PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
-
-
-def plain(text: str) -> str:
-    """The same drawing in ASCII, for terminals and forums that know nothing else."""
-    return text.translate(_PLAIN).encode("ascii", "replace").decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from fswizard.model.estimates import (
     trial_overhead_s,
 )
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, PlannedCommand, Target
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, Target
+from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.session import harness_ceiling

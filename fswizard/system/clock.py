@@ -5,12 +5,14 @@ Tests put one in its place that they drive. Programs of their own (the helper, t
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 LONG_S = 1.0
 """A limit above it is no moment between two looks at something."""
@@ -32,10 +34,14 @@ class Clock:
         time.sleep(seconds)
 
     async def pause(self, seconds: float) -> None:
+        import asyncio  # only here: lists and reports need not wait for it
+
         await asyncio.sleep(seconds)
 
     async def ended(self, task: asyncio.Future[Any], limit_s: float) -> bool:
         """A long limit is waited for in parts: while the program is stopped, as by Ctrl-Z, no more than one passes."""
+        import asyncio  # only here: see pause
+
         parts = 10 if limit_s > LONG_S else 1
         for _ in range(parts):
             done, _ = await asyncio.wait({task}, timeout=limit_s / parts)

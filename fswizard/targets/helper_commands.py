@@ -8,7 +8,8 @@ from itertools import chain
 
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import BITMAP, CHUNK, MD, Array, chunk_kib
-from fswizard.model.plan import FORMAT, MOUNTING, Member, PlannedCommand, Target
+from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
+from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
 from fswizard.privileged import commands, grammar, groups
 from fswizard.privileged.commands import Command, Commands

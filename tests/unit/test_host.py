@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fswizard
 from fswizard.cli.doctor import Doctor
 from fswizard.filesystems import Availability, availability, catalogue
-from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import PlannedCommand
 from fswizard.system import commands, host, programs
 from fswizard.system.host import Host, Load
 from fswizard.targets import privilege

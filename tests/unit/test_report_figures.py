@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.model.judgement import Ratio
-from fswizard.report.figures import Axis, bar, plain
+from fswizard.model.text import plain
+from fswizard.report.figures import Axis, bar
 
 POSITIVE = st.floats(1e-9, 1e9)
 

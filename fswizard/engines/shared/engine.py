@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fswizard.model.keys import Keys
-from fswizard.model.plan import PlannedCommand
-from fswizard.model.recipe import Job
+from fswizard.model.recipe import Job, PlannedCommand
 from fswizard.progress.workload_events import Tell
 from fswizard.system.process import Process
 

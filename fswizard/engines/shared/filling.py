@@ -11,7 +11,7 @@ from typing import Any
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.running import failure, finish, put_worker, remove, running, worker_command
 from fswizard.errors import Refused
-from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Doing, Progress, Ran, Tell
 from fswizard.system.process import Finished
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
@@ -20,14 +19,14 @@ from fswizard.errors import OutOfMemory
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
-from fswizard.system import clock, timeouts
+from fswizard.system import clock
 from fswizard.system.process import Finished, Process
 
 T = TypeVar("T")
 
 POLL_S = 0.25
-KILL_S = timeouts.KILL_S + 5.0
-"""The helper gives up before, and says more."""
+HELPER_S = 5.0
+"""The helper gives up so much earlier than we do, and says more."""
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
 REMOVAL_S = 300.0
@@ -74,6 +73,8 @@ class Running:
 
     async def ticks(self) -> AsyncIterator[None]:
         """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
+        import asyncio  # only here and below: recipes are listed without it
+
         waiting = asyncio.ensure_future(self._in_time(self._process.wait()))
         try:
             while not await clock.ended(waiting, POLL_S):
@@ -85,9 +86,13 @@ class Running:
                 await waiting
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
+        from asyncio import TimeoutError as TimedOut
+
+        from fswizard.system import timeouts
+
         try:
             return await timeouts.within(max(0.0, self._deadline - clock.monotonic()), answer)
-        except asyncio.TimeoutError as error:
+        except TimedOut as error:
             text = f"{self._program} did not end within {duration_text(self._limit_s)}."
             raise WorkloadFailed("timed-out", text) from error
 
@@ -108,14 +113,18 @@ async def running(
 @asynccontextmanager
 async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> AsyncIterator[Running]:
     """A program that was started already; when the block is left before its end, it is killed."""
+    from asyncio import TimeoutError as TimedOut
+
+    from fswizard.system import timeouts
+
     program = Running(process, argv, limit_s)
     try:
         yield program
     finally:
         if not program.ended:
             try:
-                await timeouts.within(KILL_S, process.kill())
-            except asyncio.TimeoutError:  # not the filesystem's fault
+                await timeouts.within(timeouts.KILL_S + HELPER_S, process.kill())
+            except TimedOut:  # not the filesystem's fault
                 raise timeouts.no_answer(program_name(argv)) from None
 
 

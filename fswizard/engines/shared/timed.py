@@ -13,7 +13,7 @@ from fswizard.engines.shared import filling
 from fswizard.engines.shared.engine import Engine, WorkloadContext
 from fswizard.engines.shared.running import check, making, part, remove, running
 from fswizard.model.metrics import WORST_STALL
-from fswizard.model.plan import PlannedCommand
+from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell, WorkloadEvent
 from fswizard.system import clock
 from fswizard.system.block_stats import counters
