@@ -30,7 +30,7 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.estimates import room
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, DURATION, LASTED
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, size_text
@@ -89,6 +89,8 @@ class Row:
     """That reached the device, with what the filesystem adds."""
     read_bytes: float | None
     """That came from the device."""
+    seconds: float | None
+    """That it took, or was measured for."""
     once: float
     """Speed over that of ext4."""
     twice: float
@@ -108,6 +110,7 @@ async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any
         "kernel": result.environment.kernel,
         "rounds": rounds,
         "image_bytes": wanted.image_bytes,
+        "direct_cached": {s.candidate: s.value for s in result.samples if s.metric == DIRECT_CACHED.name},
         "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in recipe.workloads},
     }
 
@@ -129,6 +132,7 @@ def rows(result: Result, workload: Workload) -> Iterator[Row]:
             _median(result, workload, name, BYTES_WRITTEN.name),
             _median(result, workload, name, DEVICE_WRITTEN.name),
             _median(result, workload, name, DEVICE_READ.name),
+            _median(result, workload, name, DURATION.name) or _lasted(result, workload),
             math.exp(statistics.fmean(ratios[0])),
             math.exp(statistics.fmean(ratios[1])),
             statistics.stdev(changes) / math.sqrt(len(changes)) if len(changes) > 1 else math.nan,
@@ -139,6 +143,13 @@ def _median(result: Result, workload: Workload, candidate: str, metric: str) -> 
     where = (workload.name, candidate, metric)
     values = [s.value for s in result.samples if s.round and (s.workload, s.candidate, s.metric) == where]
     return statistics.median(values) if values else None
+
+
+def _lasted(result: Result, workload: Workload) -> float | None:
+    """Seconds for which a job was measured that has its time, not its work, in the recipe."""
+    job = workload.job
+    lasted = [s.value for s in result.samples if (s.workload, s.metric) == (workload.name, LASTED.name)]
+    return lasted[-1] if lasted else getattr(job, "seconds", 0.0) or None
 
 
 def page(recorded: Iterable[Mapping[str, Any]]) -> str:
@@ -153,9 +164,10 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
     lines = [
         f"## {recipe.title} (`{recipe.name}`{smaller})\n",
         f"{record['date']}, kernel {record['kernel']}, {record['rounds']} rounds, image of "
-        f"{binary_size_text(record['image_bytes'])}.\n",
-        "| workload | filesystem | asked to write | reached the disk | read from it | speed | twice as long | change |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: |",
+        f"{binary_size_text(record['image_bytes'])}.{_direct(record['direct_cached'])}\n",
+        "| workload | filesystem | asked to write | reached the disk | read from it | took | speed | twice as long "
+        "| change |",
+        "| --- | --- | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for workload in recipe.workloads:
         for number, values in enumerate(record["workloads"].get(workload.name, ())):
@@ -163,9 +175,16 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
             sizes = [_size(size) for size in (row.asked_bytes, row.written_bytes, row.read_bytes)]
             change = f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}" if number else ""
             title = f"{workload.title}: {workload.job.words}" if not number else ""
-            cells = (title, row.filesystem, *sizes, f"{row.once:.2f}", f"{row.twice:.2f}", change)
+            took = "–" if row.seconds is None else f"{row.seconds:.2g} s"
+            cells = (title, row.filesystem, *sizes, took, f"{row.once:.2f}", f"{row.twice:.2f}", change)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join((*lines, ""))
+
+
+def _direct(shares: Mapping[str, float]) -> str:
+    """How much of what was written with O_DIRECT was in memory all the same."""
+    said = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return f" Of a write with O_DIRECT, in memory meanwhile: {said}." if said else ""
 
 
 def _size(size_bytes: float | None) -> str:
