@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.judgement import Judgement, Summary
-from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS
+from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS, THROUGHPUT
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import FIRST_LOOK, all_rounds, fit
@@ -20,6 +21,8 @@ MOST_CHANGE = 0.1
 MOST_OF_LIMIT = 0.5
 MOST_CARRIED = 0.5
 """Share of a difference that a predecessor may explain."""
+MOST_WRITING = 1.5
+"""Times its rate of reading: a disk that writes faster without a filesystem has somebody else's memory before it."""
 
 
 def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
@@ -31,6 +34,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
         *_carried_over(result, judgement),
         *_cache_exhausted(result, summaries),
         *_harness_limited(result, summaries),
+        *_cached_below(result),
         *_left_out(result),
         *_not_measured(result),
     )
@@ -129,6 +133,27 @@ def _harness_limited(result: Result, summaries: Sequence[Summary]) -> Iterator[D
         "its speed in memory, where no disk holds it back: the processor does, and hides differences between "
         "filesystems. Give this workload weight 0, or measure with larger files.",
     )
+
+
+def _cached_below(result: Result) -> Iterator[Doubt]:
+    """What goes past this machine's memory, and ends in that of its host or of a controller."""
+    reading, writing = 0.0, 0.0
+    for workload in result.plan.recipe.workloads:
+        of_disk = [
+            s.value
+            for s in result.samples
+            if (s.candidate, s.workload, s.metric) == ("", workload.name, THROUGHPUT.name) and comparable(s)
+        ]
+        if of_disk and workload.job.direct and workload.job.cost.measure_bytes:
+            writing = max(writing, statistics.median(of_disk))
+        elif of_disk and workload.job.direct:
+            reading = max(reading, statistics.median(of_disk))
+    if 0 < MOST_WRITING * reading < writing:
+        yield Doubt(
+            "cached-below",
+            f"Without a filesystem the disk writes {writing / reading:.1f} times as fast as it reads: what is written "
+            "ends in the memory of a controller or of this machine's host, so treat speeds of writing as upper limits.",
+        )
 
 
 def _left_out(result: Result) -> Iterator[Doubt]:

@@ -10,6 +10,7 @@ from itertools import chain
 
 import pytest
 
+from fswizard.engines.fio import FioJob
 from fswizard.model.judgement import Ratio, Summary
 from fswizard.model.metrics import DURATION, Better
 from fswizard.model.plan import Trial
@@ -174,6 +175,25 @@ def sample(number: int, metric: str, value: float, better: Better = "lower", **f
 def summary(samples: tuple[Sample, ...], metric: str, discarded: tuple[int, ...] = ()) -> Summary:
     result = make_result(samples=samples, discarded_rounds=discarded)
     return next(s for s in summarise(result) if s.metric == metric and s.candidate == "xfs")
+
+
+@pytest.mark.parametrize(
+    ("written", "direct", "doubted"), [(310.0, True, True), (290.0, True, False), (900.0, False, False)]
+)
+def test_a_bare_disk_that_writes_much_faster_than_it_reads_has_a_cache_below(
+    written: float, direct: bool, doubted: bool
+) -> None:
+    workloads = [
+        make_workload(rw, job=FioJob(rw, 1 << 20, 64 << 20, seconds=2.0, direct=direct)) for rw in ("read", "write")
+    ]
+    result = make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4})
+    bare = [
+        Sample(number, "", name, "throughput", rate * (1 + 0.1 * number), "B/s", "higher")
+        for name, rate in (("read", 200.0), ("write", written))
+        for number in (1, 2, 3)
+    ]
+    with_bare = replace(result, plan=make_plan(workloads=workloads), samples=(*result.samples, *bare))
+    assert ("cached-below" in told(with_bare)) is doubted
 
 
 def test_the_worst_of_latencies_is_the_longest_and_of_rates_the_lowest() -> None:
