@@ -22,7 +22,7 @@ import math
 import os
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 SEED = 8_000_002
@@ -182,7 +182,7 @@ class Dpkg:
         self.pool, self.dice = pool, dice
         self.installed: list[bytes] = []
         self.updates = 0
-        self.made = {""}
+        self.made = set[str]()
         self.sync_file_range = ctypes.CDLL(None, use_errno=True).sync_file_range
         self.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
         for name in ("info", "triggers", "updates"):
@@ -212,11 +212,13 @@ class Dpkg:
     def unpack(self, package: str, files: Sequence[tuple[str, int]]) -> None:
         """`files` are paths below the root and sizes; what lies in a directory comes after it."""
         paths = [path for path, _ in files]
+        entries = dict.fromkeys(entry for path in paths for entry in (*_above(path), path))
         control = f"Package: {package}\nVersion: 1\nArchitecture: all\nDescription: {package * 80}\n".encode()
         self._control(control, "".join(f"{'0' * 32}  {path}\n" for path in paths).encode())
         self._tell(control)
         for path, size in files:
-            self._make_directories(os.path.dirname(path))
+            for directory in _above(path):
+                self._make_directory(directory)
             self._begin(f"{self.root}/{path}", size)
         for path in paths:
             descriptor = os.open(f"{self.root}/{path}.dpkg-new", os.O_WRONLY)
@@ -225,11 +227,13 @@ class Dpkg:
         for path in paths:
             self._sync(f"{self.root}/{path}.dpkg-new")
             os.rename(f"{self.root}/{path}.dpkg-new", f"{self.root}/{path}")
-        self._replace(f"info/{package}.list", "".join(f"/{path}\n" for path in paths).encode())
+        self._replace(f"info/{package}.list", "".join(f"/{entry}\n" for entry in entries).encode())
         self._sync_directory("info")
         os.rename(f"{self.database}/tmp.ci/md5sums", f"{self.database}/info/{package}.md5sums")
         self._sync_directory("info")
         self._tell(control)
+        for entry in entries:
+            _missing(os.rmdir, f"{self.root}/{entry}.dpkg-tmp")
         self._tell(control)
         self.installed.append(control)
         os.unlink(f"{self.database}/tmp.ci/control")
@@ -252,18 +256,26 @@ class Dpkg:
             self._sync(f"{place}/{name}")
         self._sync_directory("tmp.ci")
 
-    def _make_directories(self, path: str) -> None:
+    def _make_directory(self, path: str) -> None:
         if path in self.made:
             return
-        self._make_directories(os.path.dirname(path))
         self.made.add(path)
         whole = f"{self.root}/{path}"
+        self._look(whole)
         os.mkdir(f"{whole}.dpkg-new", 0)
         self._own(f"{whole}.dpkg-new", 0o755)
         os.utime(f"{whole}.dpkg-new", (0, 0))
         os.rename(f"{whole}.dpkg-new", whole)
 
+    def _look(self, path: str) -> None:
+        """For an older version, and for what an interrupted dpkg left: there is nothing."""
+        _missing(os.lstat, path)
+        _missing(os.rename, f"{path}.dpkg-tmp", path)
+        for ending in ("new", "tmp"):
+            _missing(os.rmdir, f"{path}.dpkg-{ending}")
+
     def _begin(self, path: str, size: int) -> None:
+        self._look(path)
         descriptor = os.open(f"{path}.dpkg-new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0)
         _write(descriptor, size, self.pool, self.dice, at_once=self.WRITE_BYTES)
         self._range(descriptor, self.WRITE)
@@ -334,6 +346,18 @@ class Dpkg:
         self._sync_directory("updates")
         self.updates += 1
         self.update = self._padded()
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories in which it lies, the uppermost first."""
+    for at, letter in enumerate(path):
+        if letter == "/":
+            yield path[:at]
+
+
+def _missing(call: Callable[..., object], *paths: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        call(*paths)
 
 
 def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
