@@ -1,18 +1,22 @@
 """What workloads do with files and what the programs do that they stand for: the same system calls in the same order.
 
-`strace` watches both. Compared are the calls that change something or bring it to the disk, and reads: with flags,
-modes, sizes and offsets. Calls that failed, such as looking for what is not there, do not count.
+`strace` watches both: the programs that a workload starts while it is measured, and what somebody types into a shell.
+Compared are the calls that change something or bring it to the disk, and reads: with flags, modes, sizes and offsets.
+Of calls that failed, only those count that look for what is not there, as the filesystem has to search for it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -20,41 +24,56 @@ from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.timed import TimedEngine
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
+from fswizard.progress.workload_events import Doing, WorkloadEvent
+from fswizard.system.commands import LocalProcess
 from tests.fakes.local_context import LocalContext
 
 pytestmark = pytest.mark.strace
 
 Calls = list[tuple[str, ...]]
 SYNC = {"fsync", "fdatasync", "syncfs", "sync", "msync"}
-BY_DESCRIPTOR = SYNC | {
-    *("write", "pwrite64", "writev", "read", "pread64", "ftruncate", "fallocate", "sync_file_range", "copy_file_range"),
-    *("fchmod", "fchown", "fadvise64"),
-}
-BY_PATH = {"mkdir", "rmdir", "unlink", "rename", "link", "chmod", "chown"}
-BY_DIRECTORY = {"openat", "mkdirat", "unlinkat", "renameat2", "linkat", "fchmodat", "fchownat", "utimensat"}
-SAME = {"renameat2": "rename", "linkat": "link", "mkdirat": "mkdir", "openat": "open", "utimensat": "utime"}
+WRITES = {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "splice"}
+READS = {"read", "pread64", "preadv", "preadv2", "fadvise64", "readahead", "lseek", "FS_IOC_FIEMAP"}
+BY_DESCRIPTOR = (
+    SYNC | WRITES | READS | {"ftruncate", "fallocate", "sync_file_range", "copy_file_range", "ioctl", "mmap"}
+    | {"fchmod", "fchown", "fsetxattr"}
+)  # fmt: skip
+BY_PATH = {"open", "creat", "mkdir", "rmdir", "unlink", "rename", "link", "symlink", "truncate", "chmod", "chown"}
+BY_PATH |= {"lchown", "setxattr", "lsetxattr", "removexattr"}
+BY_DIRECTORY = {"openat", "openat2", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "symlinkat"}
+BY_DIRECTORY |= {"fchmodat", "fchownat", "utimensat", "newfstatat"}
+SAME = {"renameat": "rename", "renameat2": "rename", "linkat": "link", "mkdirat": "mkdir", "symlinkat": "symlink"}
+SAME |= {"openat": "open", "utimensat": "utime", "unlinkat": "unlink", "newfstatat": "lstat"}
 SAME |= {"fchmod": "chmod", "fchmodat": "chmod", "fchown": "chown", "fchownat": "chown"}
-READS = {"read", "pread64", "fadvise64"}
+SEARCHES = {"lstat", "rename", "rmdir", "unlink"}
 DATABASE = "var/lib/dpkg/"
 DPKG = ("dpkg", "--no-force-unsafe-io", "--force-not-root", "--log=/dev/null", "--unpack")
 """As an administrator calls it, on a machine of any kind; containers have it leave out what they would not wait for."""
 
 
+def _strace(to: str) -> tuple[str, ...]:
+    names = ",".join(f"?{name}" for name in sorted(BY_DESCRIPTOR | BY_PATH | BY_DIRECTORY))
+    return ("strace", "-ff", "-ttt", "-y", "-s", "0", "-e", f"trace={names}", "-o", to)
+
+
+def _calls_in(place: str, root: str) -> Calls:
+    lines = sorted(line for file in Path(place).iterdir() for line in file.read_text().splitlines())
+    return [call for line in lines if (call := _call(line, root))]
+
+
 def calls_of(argv: Sequence[str], root: Path, env: Mapping[str, str] | None = None) -> Calls:
     """What a program does below `root`, by paths from there."""
-    names = ",".join(sorted(BY_DESCRIPTOR | BY_PATH | BY_DIRECTORY))
     with tempfile.TemporaryDirectory() as place:
-        strace = ["strace", "-ff", "-ttt", "-y", "-s", "0", "-e", f"trace={names}", "-o", f"{place}/calls", *argv]
-        subprocess.run(strace, check=True, capture_output=True, cwd=root, env=env)
-        lines = sorted(line for file in Path(place).iterdir() for line in file.read_text().splitlines())
-    return [call for line in lines if (call := _call(line, str(root)))]
+        subprocess.run([*_strace(f"{place}/calls"), *argv], check=True, capture_output=True, cwd=root, env=env)
+        return _calls_in(place, str(root))
 
 
 def _call(line: str, root: str) -> tuple[str, ...] | None:
-    found = re.fullmatch(r"[\d.]+ (\w+)\((.*)\) += (?!-1)\S+.*", line)
-    if found is None:  # it failed, or is no call
+    found = re.fullmatch(r"[\d.]+ (\w+)\((.*)\) += (\S+)(?: (E[A-Z]+) .*|.*)", line)
+    if found is None:  # it is no call
         return None
-    name, words = found[1], re.split(r", (?![^\[{]*[\]}])", found[2])
+    name, error = found[1], found[4]
+    words = re.split(r", (?![^\[{]*[\]}])", found[2])
     paths, rest = [], []
     base = ""
     for word in words:
@@ -68,22 +87,46 @@ def _call(line: str, root: str) -> tuple[str, ...] | None:
     if not any(path == root or path.startswith(f"{root}/") for path in paths):
         return None
     below = [os.path.relpath(path, root) if path.startswith(root) else "elsewhere" for path in paths]
-    kind = "rmdir" if "AT_REMOVEDIR" in rest else {"unlinkat": "unlink"}.get(name, SAME.get(name, name))
-    if kind in ("utime", "unlink", "rmdir", "rename", "link"):
+    kind = "rmdir" if "AT_REMOVEDIR" in rest else SAME.get(name, name)
+    if error or kind == "lstat":
+        searched = error == "ENOENT" and kind in SEARCHES and (kind != "lstat" or "AT_SYMLINK_NOFOLLOW" in rest)
+        return (kind, *below, error) if searched else None
+    if kind == "ioctl":
+        kind, rest = rest[0], []
+    if kind in ("utime", "unlink", "rmdir", "rename", "link", "symlink"):
         rest = []
     return (kind, *below, *(rest[:2] if kind == "chown" else rest))
 
 
-def traced(job: TimedEngine, directory: Path, scratch: Path) -> Calls:
-    """The measured part of a workload, with the sync that ends it."""
-    context = LocalContext(str(directory), str(scratch))
-    job.bring(context, 7)
-    timed = job.timed(context.directory, context.scratch, "7")
-    for work in (*(work for wanted in timed.lay_out for work in wanted.works), *timed.warm_up):
-        subprocess.run(work.argv, check=True, capture_output=True, cwd=directory)
-    planned = job.commands()[-len(timed.works) - 1 :]
-    argvs = [[_placed(word, directory, scratch) for word in command.argv] for command in planned]
-    return [call for argv in argvs for call in calls_of(argv, directory)]
+@dataclass
+class TracedContext(LocalContext):
+    """Has `strace` watch whatever is started while something is measured."""
+
+    place: str = ""
+    measuring: bool = False
+    measured: list[Sequence[str]] = field(default_factory=list)
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> LocalProcess:  # fmt: skip
+        if self.measuring:
+            self.measured.append(argv)
+            argv = [*_strace(f"{self.place}/calls-{len(self.measured)}"), *argv]
+        return await LocalContext.start(self, argv, cwd=cwd, env=env, limited=limited)
+
+    def tell(self, what: WorkloadEvent) -> None:
+        self.measuring = self.measuring or (isinstance(what, Doing) and what.measured)
+
+
+def traced(job: TimedEngine, directory: Path, scratch: Path, *laid_out: Path) -> Calls:
+    """What a workload does while it is measured, the sync that ends it included; `laid_out` is there already."""
+    with tempfile.TemporaryDirectory() as place:
+        context = TracedContext(str(directory), str(scratch), laid_out={*map(str, laid_out)}, place=place)
+        asyncio.run(job.run(context, context.tell, seed=7))
+        planned = [command.argv for command in job.commands()[-len(context.measured) :]]
+        assert context.measured == [tuple(_placed(word, directory, scratch) for word in argv) for argv in planned]
+        return _calls_in(place, str(directory))
 
 
 def _placed(word: str, directory: Path, scratch: Path) -> str:
@@ -109,15 +152,53 @@ def kinds(calls: Calls) -> list[str]:
     return [kind for kind, *_ in calls]
 
 
+def _people_have(folder: Path) -> int:
+    """A folder with what a generated one lacks; the bytes to be written when it is copied."""
+    (folder / "below").mkdir(parents=True)
+    for name, content in (("zeros.img", bytes(400_000)), ("below/noise.jpg", os.urandom(300_000)), ("empty", b"")):
+        (folder / name).write_bytes(content)
+    (folder / "link").symlink_to("empty")
+    (folder / "same.jpg").hardlink_to(folder / "below/noise.jpg")
+    return 700_000
+
+
 def test_copying_onto_a_disk_makes_the_calls_of_cp_and_one_sync(places: tuple[Path, Path, Path]) -> None:
     ours, theirs, scratch = places
-    job = TreeJob("copy-onto", "mixed", 15, 900_000)
-    calls = traced(job, ours, scratch)
-    name = f"mixed-15-{900_000}"
-    assert calls == by_hand(f"cp -a {scratch}/{name} {name}-onto", at=theirs)
-    assert sum(int(size) for kind, _, size in (call for call in calls if call[0] == "write")) == 900_000
+    source = scratch / "mixed-15-900000"
+    written_bytes = _people_have(source)
+    calls = traced(TreeJob("copy-onto", "mixed", 15, 900_000), ours, scratch, source)
+    assert calls == by_hand(f"cp -a {source} {source.name}-onto", at=theirs)
+    assert sum(int(call[2]) for call in calls if call[0] == "write") == written_bytes
     assert [kind for kind in kinds(calls) if kind in SYNC] == ["syncfs"]
     assert {call[2] for call in calls if call[0] == "open"} == {"O_WRONLY|O_CREAT|O_EXCL", "O_RDONLY|O_NONBLOCK"}
+
+
+def test_a_video_is_written_and_read_as_by_cp_without_any_option(places: tuple[Path, Path, Path]) -> None:
+    ours, theirs, scratch = places
+    source = scratch / "video-1-600000"
+    source.mkdir()
+    (source / "file-000000.mkv").write_bytes(os.urandom(300_000) + bytes(300_000))
+    onto = f"{source.name}-onto"
+    copied = traced(TreeJob("copy-onto", "video", 1, 600_000), ours, scratch, source)
+    plain = by_hand(f"mkdir {onto}", f"cp {source}/file-000000.mkv {onto}/", at=theirs)
+    assert _content(copied) == _content(plain)
+    read = traced(TreeJob("read-back", "video", 1, 600_000), ours, scratch, source, ours / onto)
+    assert read == by_hand(f"cp {onto}/file-000000.mkv /dev/null", at=ours)
+
+
+def _content(calls: Calls) -> Calls:
+    """Of the calls those that write files, but for the rights they get."""
+    changes = WRITES | SYNC | {"ftruncate", "fallocate", "lseek"}
+    opens = [call[:3] for call in calls if call[0] == "open" and call[2].startswith("O_WRONLY")]
+    return opens + [call for call in calls if call[0] in changes]
+
+
+def test_copying_within_a_filesystem_copies_every_byte(places: tuple[Path, Path, Path]) -> None:
+    ours, theirs, scratch = places
+    calls = traced(TreeJob("copy", "mixed", 15, 900_000), ours, scratch)
+    assert sum(int(call[2]) for call in calls if call[0] == "write") == 900_000
+    (ours / "mixed-15-900000").rename(theirs / "mixed-15-900000")
+    assert calls == by_hand("cp -a --reflink=never mixed-15-900000 mixed-15-900000-copy", at=theirs)
 
 
 def test_unpacking_makes_the_calls_of_tar_and_one_sync(places: tuple[Path, Path, Path]) -> None:
@@ -133,18 +214,20 @@ def test_unpacking_makes_the_calls_of_tar_and_one_sync(places: tuple[Path, Path,
 
 
 @pytest.mark.sqlite3
-@pytest.mark.parametrize("journal", ["wal", "delete"])
+@pytest.mark.parametrize("journal, syncs", [("wal", 1), ("delete", 4)])
 def test_transactions_make_the_calls_of_a_program_with_a_database(
-    journal: str, places: tuple[Path, Path, Path]
+    journal: Literal["wal", "delete"], syncs: int, places: tuple[Path, Path, Path]
 ) -> None:
     ours, theirs, scratch = places
-    job = SqliteJob("wal" if journal == "wal" else "delete", 20)
-    calls = traced(job, ours, scratch)
+    calls = traced(SqliteJob(journal, 20), ours, scratch)
     name = f"sqlite-{journal}-20"
-    assert calls == by_hand(f"mkdir {name}", f"sqlite3 {name}/database < {scratch}/{name}.sql", at=theirs)
-    per_transaction = {"wal": 1, "delete": 3}[journal]
-    assert kinds(calls).count("fdatasync") + kinds(calls).count("fsync") >= 20 * per_transaction
+    statements = (scratch / f"{name}.sql").read_text().splitlines()
+    settings = f"PRAGMA journal_mode = {journal};\n"  # all else is left as SQLite has it
+    (scratch / "plain.sql").write_text(settings + "\n".join(s for s in statements if not s.startswith("PRAGMA")))
+    assert calls == by_hand(f"mkdir {name}", f"sqlite3 {name}/database < {scratch}/plain.sql", at=theirs)
     assert kinds(calls)[-1] == "syncfs"
+    one_more = traced(SqliteJob(journal, 21), ours, scratch)
+    assert kinds(one_more).count("fdatasync") - kinds(calls).count("fdatasync") == syncs
 
 
 @pytest.mark.dpkg
@@ -183,13 +266,14 @@ def _package(name: str, files: Sequence[tuple[str, int]], scratch: Path) -> str:
 
 
 def _changing(calls: Calls) -> Calls:
-    """From where dpkg locks its database on, without what it reads, nor how much at once it notes of each package."""
+    """From where dpkg locks its database on, without what it reads and searches there, and how it cuts its notes."""
     locked = next(number for number, call in enumerate(calls) if call[1].endswith("lock-frontend"))
     changing = Calls()
     for kind, path, *rest in calls[locked:]:
         noting = DATABASE in path and kind in ("write", "ftruncate")
         call = (kind, path) if noting else (kind, path, *rest)
         reading = kind in READS or (kind == "open" and rest[0].startswith("O_RDONLY"))
+        reading = reading or (DATABASE in path and "ENOENT" in rest)
         if not reading and not (noting and call == changing[-1]):
             changing.append(call)
     return changing
