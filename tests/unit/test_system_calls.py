@@ -230,6 +230,7 @@ def test_transactions_make_the_calls_of_a_program_with_a_database(
     assert kinds(one_more).count("fdatasync") - kinds(calls).count("fdatasync") == syncs
 
 
+@pytest.mark.root  # as whoever installs packages is
 @pytest.mark.dpkg
 def test_an_installation_makes_the_calls_of_dpkg(places: tuple[Path, Path, Path]) -> None:
     ours, theirs, scratch = places
