@@ -29,13 +29,15 @@ from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
+from fswizard.filesystems import parse_candidates
 from fswizard.model.estimates import room
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, DURATION, LASTED
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, size_text
+from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.stats.table import workload_tables
-from tests.loop.runs import result_of, short_session
+from tests.loop.runs import result_of, session_in
 
 CANDIDATES = ("ext4", "xfs", "btrfs")
 RECORDED = Path(__file__).with_name("recorded") / "recipes.jsonl"
@@ -101,7 +103,12 @@ class Row:
 async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
     """What is recorded of a recipe."""
     wanted = at_both_lengths(recipe)
-    session = short_session(directory, "; ".join(CANDIDATES), wanted, rounds, time_limit_s=0.0)
+    target = TargetChoice("image", str(directory), wanted.image_bytes)
+    choices = Choices(
+        wanted, parse_candidates("; ".join(CANDIDATES)), target=target, seed=1, write_budget_bytes=math.inf
+    )
+    plan = replace(make_plan(choices), minimum_rounds=rounds, maximum_rounds=rounds, time_limit_s=0.0)
+    session = session_in(directory, plan)
     result = await result_of(session)
     assert result.outcome == "finished", session.error or result.outcome
     return {
