@@ -6,11 +6,14 @@ import pytest
 
 from tests.vm import pool_checks, table
 from tests.vm.disks import MEASURED
-from tests.vm.machine import Machine
+from tests.vm.machine import Machine, awaited
 from tests.vm.runs import RUN_S, link, on_disk
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 
+LIMIT = "awk '$1 == \"c_max\" { print $3 }' /proc/spl/kstat/zfs/arcstats"
+SEEN_LIMITS = "/run/arc-limits"
+WATCHER = f"while sleep 0.1; do {LIMIT} >> {SEEN_LIMITS}; done"
 TUNED = "zfs:compression=zstd,recordsize=16k,atime=off"
 
 
@@ -26,6 +29,22 @@ def test_a_pool_is_measured_and_nothing_is_left_of_it(zfs_machine: Machine) -> N
     assert zfs_machine.run("wipefs", "--no-act", link(MEASURED)).stdout == b""
     table.note("zfs", "whole run", f"2 rounds, {run.ratio('zfs'):.2f} times ext4")
     table.note("zfs", "mount options", TUNED.partition(":")[2])
+
+
+def arc_limits_seen(machine: Machine) -> list[int]:
+    """Most bytes that the ARC was allowed, since somebody watches."""
+    return sorted({int(line) for line in machine.run("cat", SEEN_LIMITS).stdout.split()})
+
+
+def test_the_arc_keeps_to_the_memory_limit_while_something_is_measured_and_no_longer(zfs_machine: Machine) -> None:
+    zfs_machine.ok("modprobe", "zfs")
+    watching = zfs_machine.start("sh", "-c", WATCHER)
+    awaited(lambda: arc_limits_seen(zfs_machine), bool)
+    (usual,) = arc_limits_seen(zfs_machine)
+    on_disk(zfs_machine, MEASURED, "ext4; zfs", "--rounds", "1..1", "--memory-limit", "128M")
+    watching.kill()
+    assert arc_limits_seen(zfs_machine) == [128 << 20, usual]
+    assert int(zfs_machine.sh(LIMIT)) == usual
 
 
 def test_the_helper_has_pools_as_asked_and_mounts_nothing_else_of_them(zfs_machine: Machine) -> None:
