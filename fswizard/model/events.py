@@ -30,23 +30,27 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class RunStarted:
+class Event:
+    """Something that a run tells."""
+
     at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
     plan: Plan
     environment: Environment
 
 
 @dataclass(frozen=True, slots=True)
-class StepStarted:
-    at_s: float
+class StepStarted(Event):
     step: Step
 
 
 @dataclass(frozen=True, slots=True)
-class StepProgressed:
+class StepProgressed(Event):
     """Each one replaces the one before."""
 
-    at_s: float
     step: int
     fraction: float | None
     """Share of the step done, 0 to 1; None where nobody can know."""
@@ -65,16 +69,14 @@ class StepProgressed:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandStarted:
-    at_s: float
+class CommandStarted(Event):
     step: int
     argv: tuple[str, ...]
     as_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class CommandFinished:
-    at_s: float
+class CommandFinished(Event):
     step: int
     argv: tuple[str, ...]
     exit_code: int
@@ -84,85 +86,58 @@ class CommandFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleTaken:
-    at_s: float
+class SampleTaken(Event):
     sample: Sample
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesRecorded:
-    at_s: float
+class SeriesRecorded(Event):
     series: ThroughputSeries
 
 
 @dataclass(frozen=True, slots=True)
-class RatioUpdated:
+class RatioUpdated(Event):
     """After each round: everything that can be said so far."""
 
-    at_s: float
     judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtRaised:
-    at_s: float
+class DoubtRaised(Event):
     doubt: Doubt
 
 
 @dataclass(frozen=True, slots=True)
-class StepSkipped:
-    at_s: float
+class StepSkipped(Event):
     step: Step
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class StepFailed:
-    at_s: float
+class StepFailed(Event):
     step: Step
     failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
-class RoundDiscarded:
+class RoundDiscarded(Event):
     """A whole round does not count, by a rule stated beforehand."""
 
-    at_s: float
     round: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class RoundFinished:
+class RoundFinished(Event):
     """Every candidate that was in the run had its trial; whether the round counts is told apart from this."""
 
-    at_s: float
     round: int
     survivors: tuple[str, ...]
     """Who takes part in the next round, should there be one."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnded:
-    at_s: float
+class RunEnded(Event):
     outcome: Outcome
     text: str
     """Why it ended, in a sentence."""
-
-
-Event = (
-    RunStarted
-    | StepStarted
-    | StepProgressed
-    | CommandStarted
-    | CommandFinished
-    | SampleTaken
-    | SeriesRecorded
-    | RatioUpdated
-    | DoubtRaised
-    | StepSkipped
-    | StepFailed
-    | RoundDiscarded
-    | RoundFinished
-    | RunEnded
-)

@@ -10,20 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from fswizard.errors import RunFailed, UsageError
+from fswizard.model import events
 from fswizard.model.codec import tagged
-from fswizard.model.events import (
-    DoubtRaised,
-    Event,
-    RatioUpdated,
-    RoundDiscarded,
-    RoundFinished,
-    RunEnded,
-    RunStarted,
-    SampleTaken,
-    SeriesRecorded,
-    Step,
-    StepFailed,
-)
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -82,27 +70,27 @@ class ResultWriter:
     ) -> None:
         self.close()
 
-    def write(self, event: Event) -> None:
+    def write(self, event: events.Event) -> None:
         """Keep what is worth keeping of `event`; it can be read from the file when this returns."""
         match event:
-            case RunStarted(at_s=at_s, environment=environment) if self._resumed:
+            case events.RunStarted(at_s=at_s, environment=environment) if self._resumed:
                 self._append(tagged(Resumption(at_s, environment.started)))
-            case RunStarted(plan=plan, environment=environment):
+            case events.RunStarted(plan=plan, environment=environment):
                 self._append(tagged(Header.of(plan, environment.started)))
                 self._append(tagged(event))
-            case SampleTaken(at_s=at_s, sample=sample):
+            case events.SampleTaken(at_s=at_s, sample=sample):
                 self._append(tagged(sample) | {"at_s": at_s})
-            case SeriesRecorded(at_s=at_s, series=series):
+            case events.SeriesRecorded(at_s=at_s, series=series):
                 self._append(tagged(series) | {"at_s": at_s})
-            case StepFailed(at_s=at_s, failure=failure):
+            case events.StepFailed(at_s=at_s, failure=failure):
                 self._append(tagged(failure) | {"at_s": at_s})
-            case DoubtRaised(at_s=at_s, doubt=doubt):
+            case events.DoubtRaised(at_s=at_s, doubt=doubt):
                 self._append(tagged(doubt) | {"at_s": at_s})
-            case RoundDiscarded() | RoundFinished():
+            case events.RoundDiscarded() | events.RoundFinished():
                 self._append(tagged(event))
-            case RatioUpdated(judgement=judgement):
+            case events.RatioUpdated(judgement=judgement):
                 self._leaders, self._rounds = judgement.leaders, judgement.rounds
-            case RunEnded(at_s=at_s, outcome=outcome, text=text):
+            case events.RunEnded(at_s=at_s, outcome=outcome, text=text):
                 self._append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds)))
 
     def close(self) -> None:
@@ -168,17 +156,17 @@ def write_result(path: str | Path, result: Result, judgement: Judgement | None =
     `judgement` is what the history tells of it; it is not needed to read the result.
     """
     with ResultWriter(path) as writer:
-        writer.write(RunStarted(0.0, result.plan, result.environment))
+        writer.write(events.RunStarted(0.0, result.plan, result.environment))
         for sample in result.samples:
-            writer.write(SampleTaken(0.0, sample))
+            writer.write(events.SampleTaken(0.0, sample))
         for series in result.throughput_series:
-            writer.write(SeriesRecorded(0.0, series))
+            writer.write(events.SeriesRecorded(0.0, series))
         for failure in result.failures:
-            writer.write(StepFailed(0.0, Step(0, "workload", failure.text), failure))
+            writer.write(events.StepFailed(0.0, events.Step(0, "workload", failure.text), failure))
         for doubt in result.doubts:
-            writer.write(DoubtRaised(0.0, doubt))
+            writer.write(events.DoubtRaised(0.0, doubt))
         for number in result.discarded_rounds:
-            writer.write(RoundDiscarded(0.0, number, ""))
+            writer.write(events.RoundDiscarded(0.0, number, ""))
         if judgement is not None:
-            writer.write(RatioUpdated(result.elapsed_s, judgement))
-        writer.write(RunEnded(result.elapsed_s, result.outcome, ""))
+            writer.write(events.RatioUpdated(result.elapsed_s, judgement))
+        writer.write(events.RunEnded(result.elapsed_s, result.outcome, ""))
