@@ -120,7 +120,7 @@ def _find_filesystem(name: str) -> Filesystem:
         raise UsageError(_NO_CANDIDATES[name.lower()], "On such a disk, compare btrfs and f2fs.")
     if not name:
         raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
-    raise UsageError(f"The filesystem {safe(name)} is not known.", _hint(name, known))
+    raise UsageError(f"The filesystem {safe(name)} is not known.", hint(name, known))
 
 
 def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption:
@@ -141,7 +141,7 @@ def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption
     known |= dict.fromkeys(layouts_of(filesystem.name))
     if not token:
         raise UsageError(f"{filesystem.name}: an option is empty.", "Separate options with single commas.")
-    raise UsageError(f"{filesystem.name} has no option {safe(token)}.", _hint(token, known))
+    raise UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
 
 
 def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
@@ -163,7 +163,8 @@ def _offer(options: Sequence[MountOption]) -> str:
     return f"Such as: {', '.join(examples)}." if examples else f"Write {options[0].name} alone."
 
 
-def _hint(wrong: str, known: Iterable[str]) -> str:
+def hint(wrong: str, known: Iterable[str]) -> str:
+    """What could have been meant instead of a name that is not known."""
     known = list(known)
     close = difflib.get_close_matches(wrong.lower(), known, n=1)
     nearest = f"Did you mean {close[0]}? " if close else ""

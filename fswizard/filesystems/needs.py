@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from fswizard.errors import UsageError
+from fswizard.filesystems.candidates import hint
 from fswizard.model.judgement import Need
 from fswizard.model.text import safe
 
@@ -30,7 +29,5 @@ def parse_needs(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            nearest = f"Did you mean {close[0]}? " if close else ""
-            raise UsageError(f"The need {safe(name)} is not known.", f"{nearest}Known: {', '.join(known)}.")
+            raise UsageError(f"The need {safe(name)} is not known.", hint(name, known))
     return names

@@ -10,7 +10,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems.candidates import parse_candidate
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.model.drive import Drive
-from fswizard.model.layout import MD, Layout
+from fswizard.model.layout import MD
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
 
     UsageError where `named` has what is no candidate.
     """
-    usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in _layouts(members)]
+    # without what stores everything more than twice for want of a better use of the disks
+    useful = [layout for layout in layouts().values() if layout.copies or members == 2]
+    usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in useful]
     fitting = []
     for name in named or ("ext4", *usual):
         array = parse_candidate(name).array
@@ -48,11 +50,6 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
             require_members(name, array, members)
             fitting.append(name)
     return tuple(fitting)
-
-
-def _layouts(members: int) -> Iterator[Layout]:
-    """Without what stores everything more than twice for want of a better use of the disks."""
-    return (layout for layout in layouts().values() if layout.copies or members == 2)
 
 
 def _for_host_managed() -> Iterator[Suggestion]:
