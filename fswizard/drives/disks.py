@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
-from fswizard.drives.identity import Identity, identify, known_facts
+from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine, Properties, device_node, mount_of, mounts
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.model.drive import Drive, Partition
@@ -20,6 +21,7 @@ from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage
 from fswizard.privileged.mounts import Mount
 from fswizard.system import host
 from fswizard.system.block_stats import SECTOR_BYTES
+from fswizard.system.host import Space
 
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
 _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
@@ -179,21 +181,17 @@ def whole_disk(name: str, machine: Machine) -> str:
     return directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
 
 
-def _spaces(
-    devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float
-) -> dict[str, tuple[int, int]]:
-    """(used, free) bytes by mount point, for those that answer."""
+def _spaces(devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float) -> dict[str, Space]:
+    """By mount point, for those that answer."""
     points = {_point(mounts_on(device, Probed(udev[device]), usage)) for device in devices}
     answers = ask_all({point: functools.partial(_space, point) for point in points if point}, timeout_s)
     return {point: space for point, space in answers.items() if space}
 
 
-def _space(point: str) -> tuple[int, int] | None:
-    try:
-        space = host.this.space(point)
-    except OSError:
-        return None
-    return space.used_bytes, space.free_bytes
+def _space(point: str) -> Space | None:
+    with contextlib.suppress(OSError):
+        return host.this.space(point)
+    return None
 
 
 def _point(mounted: list[Mount]) -> str:
@@ -239,8 +237,8 @@ class _Describer:
     machine: Machine
     udev: dict[str, Properties]
     usage: Usage
-    spaces: dict[str, tuple[int, int]]
-    """(used, free) bytes by mount point."""
+    spaces: dict[str, Space]
+    """By mount point."""
     by_id: dict[str, list[str]]
     by_partuuid: dict[str, list[str]]
 
@@ -263,7 +261,8 @@ class _Describer:
             kind=identity.kind,
             bus=identity.bus,
             bridge=identity.bridge,
-            rotational=identity.kind == "hdd" or self._rotational(name, identity),
+            rotational=identity.kind == "hdd"
+            or (identity.kind in ("array", "virtual") and bool(number(f"{block}/queue/rotational"))),
             rpm=identity.rpm,
             logical_sector_bytes=number(f"{block}/queue/logical_block_size", 512),
             physical_sector_bytes=number(f"{block}/queue/physical_block_size", 512),
@@ -277,17 +276,12 @@ class _Describer:
         )
         return replace(drive, smr=judge_smr(known_facts(drive, identity)))
 
-    def _rotational(self, name: str, identity: Identity) -> bool:
-        return identity.kind in ("array", "virtual") and bool(
-            self.machine.number(f"/sys/block/{name}/queue/rotational")
-        )
-
     def _part(self, name: str) -> Partition:
         directory = f"/sys/class/block/{name}"
         inside = content(self.udev[name])
         mounted = mounts_on(name, Probed(self.udev[name]), self.usage)
         point = _point(mounted)
-        used, free = self.spaces.get(point, (None, None))
+        space = self.spaces.get(point)
         direct = self.usage.mounts.get(name)
         return Partition(
             name=safe(name),
@@ -298,7 +292,7 @@ class _Describer:
             label=inside.label,
             uuid=inside.uuid,
             mount_point=safe(point),
-            used_bytes=used,
-            free_bytes=free,
+            used_bytes=space.used_bytes if space else None,
+            free_bytes=space.free_bytes if space else None,
             uses=uses(name, self.udev[name], self.usage),
         )

@@ -27,9 +27,12 @@ def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HER
     known = inventory(machine)
     yield known
     while not stopped():
-        if _wait(monitor):
+        if monitor is None:
+            clock.sleep(_POLL_S)
+        elif any(monitor.poll(seconds) is not None for seconds in clock.turns(_POLL_S)):
             clock.sleep(_SETTLE_S)
-            _drain(monitor)
+            while monitor.poll(0) is not None:
+                pass
         now = inventory(machine)
         if now != known:
             known = now
@@ -45,16 +48,3 @@ def _monitor() -> pyudev.Monitor | None:
     except (OSError, ValueError):
         return None
     return monitor
-
-
-def _wait(monitor: pyudev.Monitor | None) -> bool:
-    """Waits for an event; True where one came."""
-    if monitor is None:
-        clock.sleep(_POLL_S)
-        return False
-    return any(monitor.poll(seconds) is not None for seconds in clock.turns(_POLL_S))
-
-
-def _drain(monitor: pyudev.Monitor | None) -> None:
-    while monitor is not None and monitor.poll(0) is not None:
-        pass

@@ -61,9 +61,5 @@ def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
 
 def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:
     """The mount that `path`, absolute and free of links, lies on; the latest where several cover each other."""
-    best: Mount | None = None
-    for mount in table:
-        inside = path == mount.path or path.startswith(mount.path.rstrip("/") + "/")
-        if inside and (best is None or len(mount.path) >= len(best.path)):
-            best = mount
-    return best
+    over = [mount for mount in table if f"{path}/".startswith(mount.path.rstrip("/") + "/")]
+    return max(reversed(over), key=lambda mount: len(mount.path), default=None)

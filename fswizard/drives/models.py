@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import resources
@@ -86,7 +86,8 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
     """
     whole = Keys.parse(text, "table of models")
     sources = {source.url: source for source in (keys.read(Source) for keys in whole.each("source", "url"))}
-    rows = tuple(_with_source(keys.read(ModelRow), sources) for keys in whole.each("model", "pattern"))
+    read = (keys.read(ModelRow) for keys in whole.each("model", "pattern"))
+    rows = tuple(replace(row, said=sources.get(row.source)) for row in read)
     table = ModelTable(rows)
     for row in rows:
         same = [other for other in rows if other.pattern == row.pattern]
@@ -94,10 +95,6 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
             if other.kind != row.kind:
                 raise UsageError(f"'{row.pattern}' is {row.kind} in one row and {other.kind} in another.")
     return rows
-
-
-def _with_source(row: ModelRow, sources: Mapping[str, Source]) -> ModelRow:
-    return replace(row, said=sources.get(row.source))
 
 
 def bare(model: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from fswizard.drives.contents import ask_all
 from fswizard.drives.identity import identify, known_facts
@@ -133,10 +133,9 @@ def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool)
     reading = answer.reading
     if reading is None or reading.facts.medium != "solid-state":
         return answer
-    statistics = _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading
-    return (
-        replace(answer, reading=replace(reading, wear=statistics.wear.or_else(reading.wear))) if statistics else answer
-    )
+    if statistics := _query(drive, ("--log", "devstat"), answer.through, deadline, wake).reading:
+        reading = replace(reading, wear=statistics.wear.or_else(reading.wear))
+    return replace(answer, reading=reading)
 
 
 def _explained(drive: Drive, answer: _Answer) -> _Answer:
@@ -155,27 +154,12 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
-    """What the kernel knows and what smartctl answered, about the same disk."""
-    return replace(
-        known,
-        model=answer.model or known.model,
-        family=answer.family,
-        firmware=answer.firmware or known.firmware,
-        standard=answer.standard,
-        capacity_bytes=answer.capacity_bytes or known.capacity_bytes,
-        sector_bytes=answer.sector_bytes,
-        rpm=answer.rpm or known.rpm,
-        medium=answer.medium or known.medium,
-        peripheral=answer.peripheral,
-        zoned=known.zoned or answer.zoned,
-        zoned_where=known.zoned_where if known.zoned else answer.zoned_where,
-        recording=answer.recording,
-        trim=known.trim or answer.trim,
-        trim_where=known.trim_where if known.trim else answer.trim_where,
-        trim_would_show=known.trim_would_show or answer.trim_would_show,
-        flash_attributes=answer.flash_attributes,
-        volume=known.volume or answer.volume,
-    )
+    """What the kernel knows, with what smartctl answered about the same disk beside its own word on zones and TRIM."""
+    kept = {"source", "bridge", "asleep", "problem"}
+    kept |= {"zoned", "zoned_where"} if known.zoned else set()
+    kept |= {"trim", "trim_where"} if known.trim else set()
+    answered = {field.name: getattr(answer, field.name) for field in fields(answer) if field.name not in kept}
+    return replace(known, **{name: value for name, value in answered.items() if value})
 
 
 def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:

@@ -126,7 +126,9 @@ def parse_text(text: str) -> SmrFacts:
         recording=_recording(recording[1]) if recording else "",
         trim=trim or identify_trim,
         trim_where="TRIM Command in smartctl's output" if trim else "IDENTIFY DEVICE word 169",
-        trim_would_show=_tells_of_trim(version, fields),
+        trim_would_show=version is not None
+        and (int(version[1]), int(version[2])) >= _TRIM_VERSION
+        and "Device Model" in fields,
         flash_attributes=not medium and _has_flash_attributes(text),
         bridge=safe(bridge[0]) if bridge else "",
         volume=_VOLUME.search(model) is not None,
@@ -153,10 +155,6 @@ def _text_capacity(words: str) -> int:
     exact = int(re.sub(r"\D", "", match[1]) or "0")
     rounded = float(match[2].replace(",", ".")) * {"M": 1e6, "G": 1e9, "T": 1e12}[match[3]]
     return exact if abs(exact - rounded) <= 0.01 * rounded else 0
-
-
-def _tells_of_trim(version: re.Match[str] | None, fields: Mapping[str, str]) -> bool:
-    return version is not None and (int(version[1]), int(version[2])) >= _TRIM_VERSION and "Device Model" in fields
 
 
 def _text_model(fields: Mapping[str, str]) -> str:

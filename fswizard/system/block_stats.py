@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SECTOR_BYTES = 512
 """Unit of /sys/block/*/stat, whatever the disk's own sectors are (kernel: Documentation/block/stat.rst)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """Bytes that devices have read and written since they appeared, and requests under way."""
 
     read_bytes: int
@@ -21,15 +20,8 @@ class Counters:
 
 def counters(*names: str) -> Counters | None:
     """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""
-    counted = [_counters(name) for name in names]
-    known = [one for one in counted if one is not None]
-    if not known or len(known) < len(counted):
-        return None
-    return Counters(
-        sum(one.read_bytes for one in known),
-        sum(one.written_bytes for one in known),
-        sum(one.in_flight for one in known),
-    )
+    known = [one for name in names if (one := _counters(name)) is not None]
+    return Counters(*map(sum, zip(*known))) if known and len(known) == len(names) else None
 
 
 def _counters(name: str) -> Counters | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,9 +80,7 @@ class Host:
 
     def space(self, directory: str | Path) -> Space:
         """Of the filesystem that `directory` lies on. OSError where it cannot be asked."""
-        status = os.statvfs(directory)
-        used = (status.f_blocks - status.f_bfree) * status.f_frsize
-        return Space(status.f_blocks * status.f_frsize, used, status.f_bavail * status.f_frsize)
+        return Space(*shutil.disk_usage(directory))
 
     def name(self) -> str:
         """What the machine is called in its network."""
