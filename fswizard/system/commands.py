@@ -89,13 +89,10 @@ class LocalProcess:
     def __init__(self, argv: tuple[str, ...], process: asyncio.subprocess.Process, started: float) -> None:
         self._argv = argv
         self._process = process
+        self.pid = process.pid
         self._started = started
         self._cpu_before = _children_cpu_s()
         self._stderr = asyncio.create_task(_read_all(process.stderr))
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     async def chunks(self) -> AsyncIterator[bytes]:
         assert self._process.stdout is not None

@@ -54,22 +54,14 @@ class HelperProcess:
     def __init__(self, channel: Channel, number: int, pid: int, commands: Sequence[Sequence[str]]) -> None:
         self._channel = channel
         self._number = number
-        self._pid = pid
-        self.commands = tuple(tuple(command) for command in commands)
+        self.pid = pid
+        self.argv, *further = (tuple(command) for command in commands)
         """What the helper runs, word for word; the user's program alone where it is one."""
+        self.further = tuple(further)
         self._stdout: asyncio.Queue[bytes] = asyncio.Queue()
         self._stderr = bytearray()
         self._over = asyncio.Event()
         self._ended: Mapping[str, Any] | None = None
-
-    @property
-    def pid(self) -> int:
-        return self._pid
-
-    @property
-    def argv(self) -> tuple[str, ...]:
-        """The first of the commands, and mostly the only one."""
-        return self.commands[0]
 
     async def chunks(self) -> AsyncIterator[bytes]:
         while chunk := await self._stdout.get():
@@ -89,9 +81,7 @@ class HelperProcess:
         if ended.get("over_memory"):
             raise OutOfMemory(self.argv[0], safe_lines(bytes(self._stderr)).strip())
         stderr = bytes(self._stderr) + str(ended.get("error", "")).encode()
-        return Finished(
-            self.argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"], self.commands[1:]
-        )
+        return Finished(self.argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"], self.further)
 
     async def kill(self) -> None:
         """End it and everything it started; RunFailed where even that does not end it."""
@@ -187,8 +177,7 @@ class Channel:
     def _write(self, verb: str, given: int | None = None, /, **fields: Any) -> asyncio.Future[Any]:
         """The line is taken whole: the helper reads whatever else it does."""
         self._last_id += 1
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[self._last_id] = answer
+        answer = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
         message = protocol.encode({"id": self._last_id, "verb": verb, **fields})
         try:
             sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
@@ -252,10 +241,9 @@ class Channel:
 
     def _dispatch(self, message: dict[str, Any]) -> None:
         if "job" in message:
-            number = message["job"]
-            self._jobs[number].take(message)
+            self._jobs[message["job"]].take(message)
             if "ended" in message:
-                del self._jobs[number]
+                del self._jobs[message["job"]]
             return
         answer = self._asked.pop(message["id"])
         result: Any = message.get("ok")

@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 
 from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
 from fswizard.drives.probe_target import ProbeTarget
@@ -48,21 +49,17 @@ def run_probe(
 
 def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
     if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return RunFailed(
-            f"{safe(target.plan.path)} has no room left for the probe.", "Make room there and probe again."
-        )
-    reason = error.strerror or str(error)
-    return RunFailed(
-        f"{target.drive.name} failed while it was written to: {reason}.",
-        "Look at its health first, for example with `smartctl -a`.",
-    )
+        text = f"{safe(target.plan.path)} has no room left for the probe."
+        return RunFailed(text, "Make room there and probe again.")
+    text = f"{target.drive.name} failed while it was written to: {error.strerror or error}."
+    return RunFailed(text, "Look at its health first, for example with `smartctl -a`.")
 
 
+@dataclass(frozen=True, slots=True)
 class FileWriter:
     """Writes to an open file in a thread of its own: a disk that does not answer keeps nobody else waiting."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    descriptor: int
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
         answers: queue.SimpleQueue[float | OSError | None] = queue.SimpleQueue()
@@ -70,7 +67,7 @@ class FileWriter:
 
         def work() -> None:
             try:
-                for latency_s in block_device.write_random(self._descriptor, blocks, pause_s):
+                for latency_s in block_device.write_random(self.descriptor, blocks, pause_s):
                     answers.put(latency_s)
                     further.acquire()  # nothing else runs here while a write is timed
                     if over.is_set():
@@ -128,20 +125,20 @@ def _opened(target: ProbeTarget) -> Iterator[Writer]:
         loop.close()
 
 
+@dataclass(frozen=True, slots=True)
 class _DeviceWriter:
-    def __init__(self, loop: asyncio.AbstractEventLoop, helper: Helper, handle: int) -> None:
-        self._loop = loop
-        self._helper = helper
-        self._handle = handle
+    loop: asyncio.AbstractEventLoop
+    helper: Helper
+    handle: int
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
-        run = self._loop.run_until_complete
-        job = run(self._helper.write(self._handle, blocks, pause_s))
+        run = self.loop.run_until_complete
+        job = run(self.helper.write(self.handle, blocks, pause_s))
         chunks, pending = job.chunks(), b""
         awaited: asyncio.Future[bytes] | None = None
         try:
             while True:
-                awaited = awaited or asyncio.ensure_future(anext(chunks, b""), loop=self._loop)
+                awaited = awaited or asyncio.ensure_future(anext(chunks, b""), loop=self.loop)
                 if not run(clock.ended(awaited, MOMENT_S)):
                     yield None
                     continue

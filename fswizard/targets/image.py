@@ -43,7 +43,7 @@ class ImageContext:
         self._helper = helper
         self._memory_limit_bytes = memory_limit_bytes
         self._attached = attached
-        self._candidate = candidate
+        self.candidate = candidate
         self.directory = attached.directory
         self.scratch = scratch
         self.devices = attached.names
@@ -51,10 +51,6 @@ class ImageContext:
         self.mounted = False
         self.synced_s = 0.0
         """What writing back took after each workload so far."""
-
-    @property
-    def candidate(self) -> Candidate:
-        return self._candidate
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
@@ -81,18 +77,18 @@ class ImageContext:
     async def errors(self) -> dict[str, int]:
         """What the candidate and the kernel have counted against it."""
         with self._blamed_for_health():
-            return await self._helper.health(self._attached.handle, self._candidate.filesystem.error_counters)
+            return await self._helper.health(self._attached.handle, self.candidate.filesystem.error_counters)
 
     @contextlib.contextmanager
     def _blamed_for_health(self) -> Iterator[None]:
         try:
             yield
         except HelperFailed as error:
-            text = f"{self._candidate.name} could not write everything back."
+            text = f"{self.candidate.name} could not write everything back."
             raise CandidateFailed("health", text, str(error)) from error
 
     async def mount(self) -> Finished:
-        candidate = self._candidate
+        candidate = self.candidate
         options = () if candidate.filesystem.pool else candidate.mount_options  # those of a pool lie on it already
         finished = await self._helper.mount(self._attached, candidate.filesystem.mount_type, options)
         if finished.exit_code:
@@ -102,19 +98,18 @@ class ImageContext:
 
     async def umount(self) -> Finished:
         """RunFailed where something else uses it, as no candidate is to blame for that."""
-        finished = await self._helper.umount(self._attached.handle)
-        for _ in range(BUSY_ATTEMPTS):
-            if finished.exit_code and "busy" in finished.output:
-                await clock.pause(BUSY_PAUSE_S)
-                finished = await self._helper.umount(self._attached.handle)
-        if finished.exit_code and "busy" in finished.output:
+        finished, attempts = await self._helper.umount(self._attached.handle), 0
+        while (busy := finished.exit_code and "busy" in finished.output) and attempts < BUSY_ATTEMPTS:
+            await clock.pause(BUSY_PAUSE_S)
+            finished, attempts = await self._helper.umount(self._attached.handle), attempts + 1
+        if busy:
             raise RunFailed(
-                f"{self._candidate.name} cannot be unmounted: another program uses it.",
+                f"{self.candidate.name} cannot be unmounted: another program uses it.",
                 "Something looked into this run's own mounts; end it and run again.",
                 finished.output,
             )
         if finished.exit_code:
-            raise CandidateFailed("umount", f"{self._candidate.name} could not be unmounted.", finished.output)
+            raise CandidateFailed("umount", f"{self.candidate.name} could not be unmounted.", finished.output)
         self.mounted = False
         return finished
 
@@ -166,9 +161,8 @@ def _check_space(plan: Plan) -> None:
         try:
             free_bytes = host.this.space(member.path).free_bytes
         except OSError as error:
-            raise RunFailed(
-                f"The scratch image cannot be read: {error.strerror}.", "Was its disk unplugged?"
-            ) from error
+            text = f"The scratch image cannot be read: {error.strerror}."
+            raise RunFailed(text, "Was its disk unplugged?") from error
         if free_bytes == 0:
             raise _full(member.path)
 
@@ -330,13 +324,11 @@ async def open_images(
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
         if not attached.direct_io:
-            emitter.doubt(
-                Doubt(
-                    "image-cached",
-                    f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
-                    "is cached in memory and the figures are too good. Choose a directory on another filesystem.",
-                )
+            text = (
+                f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
+                "is cached in memory and the figures are too good. Choose a directory on another filesystem."
             )
+            emitter.doubt(Doubt("image-cached", text))
         try:
             yield PreparedImage(plan, emitter, helper, attached, images.scratch)
         finally:

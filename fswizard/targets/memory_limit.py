@@ -7,7 +7,7 @@ own instance of it runs and may limit memory.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -45,14 +45,7 @@ class _LimitedProcess:
     def __init__(self, process: LocalProcess, exceeded: Callable[[Finished], bool]) -> None:
         self._process = process
         self._exceeded = exceeded
-        self.kill = process.kill
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return self._process.chunks()
+        self.pid, self.chunks, self.kill = process.pid, process.chunks, process.kill
 
     async def wait(self) -> Finished:
         """OutOfMemory where the limit killed it."""
@@ -68,7 +61,8 @@ def limited(memory_bytes: int) -> Iterator[Limited | None]:
     if not memory_bytes:
         yield None
     elif os.geteuid():
-        yield Limited(_by_systemd(memory_bytes), _was_killed) if _systemd_limits(memory_bytes) else None
+        by_systemd = Limited(_by_systemd(memory_bytes), lambda finished: finished.exit_code in ENDED_BY_KERNEL)
+        yield by_systemd if _systemd_limits(memory_bytes) else None
     else:
         own = MemoryLimit(Names())
         try:
@@ -113,7 +107,3 @@ def _systemd_limits(memory_bytes: int) -> bool:
         return False
     page_bytes = os.sysconf("SC_PAGE_SIZE")
     return done.exit_code == 0 and done.stdout.strip() == b"%d" % (memory_bytes // page_bytes * page_bytes)
-
-
-def _was_killed(finished: Finished) -> bool:
-    return finished.exit_code in ENDED_BY_KERNEL

@@ -46,7 +46,7 @@ class Executed:
                 self.name = answer["pool"]
             if verb in SHOWN:
                 assert isinstance(answer, HelperProcess)
-                self.commands += answer.commands
+                self.commands += [answer.argv, *answer.further]
             return answer
 
         patch.setattr(Channel, "ask", ask)
