@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 import subprocess
@@ -97,6 +98,15 @@ def run(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def digest(file: Path | str, length: int = -1) -> str:
+    with open(file, "rb") as opened:
+        return hashlib.sha256(opened.read(length)).hexdigest()
+
+
+def signatures(*cases: Case) -> str:
+    return "".join(run("wipefs", "--no-act", path) for case in cases for path in (case.path, str(case.file)))
 
 
 def write(case: Case, offset: int, data: bytes) -> Case:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
-import hashlib
 import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -25,10 +22,10 @@ from fswizard.privileged.pools import Pool
 from fswizard.privileged.volumes import Volume
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from tests.loop.devices import Bench, Case, run
+from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, wait_until
-from tests.loop.runs import TINY, at, result_of, session_in, watch
+from tests.loop.runs import TINY, at, pause, result_of, session_in, watch
 from tests.loop.tiny_run import LIMIT_S, clean, fswizard, killed
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -38,14 +35,6 @@ DISK_BYTES = 96 << 20
 
 def asked(verb: str, recipe: Path, case: Case, *arguments: str, code: int) -> subprocess.CompletedProcess[str]:
     return fswizard(verb, str(recipe), "--target", f"device:{case.path}", *arguments, code=code)
-
-
-def digest(case: Case) -> str:
-    return hashlib.sha256(case.file.read_bytes()).hexdigest()
-
-
-def signatures(case: Case) -> str:
-    return run("wipefs", "--no-act", case.path) + run("wipefs", "--no-act", str(case.file))
 
 
 def plan(case: Case) -> Plan:
@@ -90,32 +79,32 @@ def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, ben
     empty = asked("plan", recipe, case, code=0)
     assert "Nothing was found on" in empty.stdout
     run("mkfs.ext4", "-q", "-L", "archive", case.path)
-    before = digest(case)
+    before = digest(case.file)
     full = asked("plan", recipe, case, code=0)
     assert 'ext4 "archive"' in full.stdout
     assert "left wiped" in full.stdout
     assert f"--erase {case.file}" in full.stdout, "the plan says what to type"
     assert "# mkfs.ext4" in full.stdout
-    assert digest(case) == before
+    assert digest(case.file) == before
 
 
 def test_without_the_right_serial_number_nothing_begins(recipe: Path, bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
-    before = digest(case)
+    before = digest(case.file)
     output = bench.directory / "result.jsonl"
     for typed in ((), ("--erase", "WD-1234"), ("--erase", "")):
         asked("run", recipe, case, *typed, "--output", str(output), code=3)
         assert not output.exists()
-        assert digest(case) == before
+        assert digest(case.file) == before
 
 
 async def ends_refused(made: Plan, case: Case, words: str) -> None:
-    before = digest(case)
+    before = digest(case.file)
     session = session_in(case.file.parent, made)
     assert (await result_of(session)).outcome == "failed"
     assert isinstance(session.error, Refused)
     assert words in session.error.message
-    assert digest(case) == before
+    assert digest(case.file) == before
 
 
 @fault("device", "it is written to between plan and run", "mkfs on a loop device that was confirmed as empty")
@@ -149,20 +138,16 @@ async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Be
     session = session_in(bench.directory, plan(case))
     before: list[str] = []
 
-    class Going(asyncio.Event):
-        """What a paused run waits for, when it has claimed the device and written nothing yet."""
+    def mount() -> None:
+        """The run has claimed the device then, and written nothing yet."""
+        if not before:
+            bench.mount(case.path, "-o", "ro,noload")
+            before.append(digest(case.file))
+            session.resume()
 
-        async def wait(self) -> Literal[True]:
-            if not before:
-                bench.mount(case.path, "-o", "ro,noload")
-                before.append(digest(case))
-                session.resume()
-            return await super().wait()
-
-    session._going = Going()
-    session.pause()
+    pause(session, mount)
     await watch(session)
-    assert [digest(case)] == before
+    assert [digest(case.file)] == before
     assert isinstance(session.error, Refused), session.error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import signal
 import subprocess
@@ -23,7 +22,7 @@ from fswizard.targets.device_probe import run_probe
 from tests.builders import make_drive
 from tests.fakes.host import use
 from tests.loop.channel import Channel, about, attached, make_image, refused
-from tests.loop.devices import Bench, run
+from tests.loop.devices import Bench, digest, run
 from tests.loop.failing_host import failing_disk, small_host
 from tests.loop.machine_state import LIMIT_S, names_in, wait_until
 
@@ -70,10 +69,6 @@ def test_a_filesystem_in_memory_tells_nothing() -> None:
 def confirmed(device: str, time_limit_s: float = 3.0, maximum_bytes: int | None = None) -> ProbeTarget:
     serial = find_device(device).identifiers[0]
     return find_target(device, serial=serial, time_limit_s=time_limit_s, maximum_bytes=maximum_bytes)
-
-
-def digest(device: str) -> str:
-    return hashlib.sha256(Path(device).read_bytes()).hexdigest()
 
 
 def written_blocks(path: str) -> list[int]:

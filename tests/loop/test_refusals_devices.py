@@ -18,7 +18,7 @@ from fswizard.errors import FswizardError
 from fswizard.privileged import rights
 from tests.loop import devices
 from tests.loop.channel import Channel, about
-from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, lvm_label, raid_superblock, run, write, zfs_label
+from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, lvm_label, raid_superblock, run, write, zfs_label
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -274,11 +274,6 @@ def claim(helper: Channel, case: Case) -> dict[str, Any]:
         fields = about(case.path)
     typed = {} if case.typed is None else {"serial": case.typed}
     return helper.ask("claim", **{**fields, **typed, **case.claimed})
-
-
-def digest(file: Path, length: int = -1) -> str:
-    with file.open("rb") as opened:
-        return hashlib.sha256(opened.read(length)).hexdigest()
 
 
 def test_there_are_at_least_forty_rows() -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -28,7 +27,7 @@ from fswizard.model.events import (
 )
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.machine_state import names_in
-from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, session_in, short_session, watch
+from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, pause, session_in, short_session, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -208,20 +207,15 @@ async def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
     session = short_session(tmp_path, "ext4")
     told: list[object] = []
 
-    class Going(asyncio.Event):
-        """What a paused run waits for: as soon as it does, somebody resumes it."""
-
-        async def wait(self) -> Literal[True]:
-            told.append("waits")
-            assert session.paused
-            asyncio.get_running_loop().call_soon(resume)
-            return await super().wait()
+    def waits() -> None:
+        told.append("waits")
+        assert session.paused
+        asyncio.get_running_loop().call_soon(resume)
 
     def resume() -> None:
         told.append("resumed")
         session.resume()
 
-    session._going = Going()
-    session.pause()
+    pause(session, waits)
     await watch(session, at("format", lambda: told.append("trial")))
     assert told == ["waits", "resumed", "trial"]

@@ -14,9 +14,9 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import use
-from tests.loop.devices import Bench, Case, run
+from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.small_machine import SmallMachine
-from tests.loop.test_device_target import DISK_BYTES, digest, signatures
+from tests.loop.test_device_target import DISK_BYTES
 from tests.tui.driving import at_step, keys_of, screen_text, shows, until, wizard
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -89,7 +89,7 @@ async def test_a_device_is_measured_and_left_wiped_after_what_it_stands_for_was_
 
 async def test_with_the_wrong_words_no_byte_of_the_device_changes(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
-    before = digest(case)
+    before = digest(case.file)
     async with FswizardApp(SmallMachine()).run_test(size=SIZE) as pilot:
         await to_the_question(pilot, case)
         await answer(pilot, "")
@@ -99,7 +99,7 @@ async def test_with_the_wrong_words_no_byte_of_the_device_changes(bench: Bench) 
         await pilot.press("enter", "enter")
         await at_step(pilot, "review")
         assert wizard(pilot).running is None
-    assert digest(case) == before
+    assert digest(case.file) == before
 
 
 async def test_a_filesystem_made_after_the_review_is_not_overwritten(bench: Bench) -> None:
@@ -108,11 +108,11 @@ async def test_a_filesystem_made_after_the_review_is_not_overwritten(bench: Benc
         await to_the_question(pilot, case)
         await shows(pilot, "nothing was found on it")
         run("mkfs.ext4", "-q", case.path)
-        before = digest(case)
+        before = digest(case.file)
         await answer(pilot, str(case.file))
         await shows(pilot, "has changed since the plan was made", timeout_s=TIMEOUT_S)
         assert wizard(pilot).running is None
-    assert digest(case) == before
+    assert digest(case.file) == before
 
 
 async def test_a_mounted_device_is_refused_in_the_words_of_the_command_line(bench: Bench) -> None:
