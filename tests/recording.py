@@ -30,7 +30,11 @@ RUNS = Path(__file__).parent / "recorded" / "runs"
 
 def recorded(name: str) -> Iterator[Event]:
     """The events of a recorded run, as they were told."""
-    for line in (RUNS / f"{name}.jsonl").read_text("utf-8").splitlines():
+    return events_in(RUNS / f"{name}.jsonl")
+
+
+def events_in(path: Path) -> Iterator[Event]:
+    for line in path.read_text("utf-8").splitlines():
         data = json.loads(line)
         yield from_json(getattr(events, data.pop("type")), data)
 

@@ -14,7 +14,6 @@ import argparse
 import contextlib
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +24,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from fswizard.system.commands import children_cpu_s
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_name("REPEATED.md")
@@ -123,10 +124,10 @@ def row(condition: Condition, output: Path) -> str:
     """Run all tests once; the row of the table about it. What they print goes to `output`."""
     at = time.strftime("%Y-%m-%d %H:%M")
     with condition.under() as before, output.open("wb") as file:
-        began, used = time.monotonic(), _processor_s()
+        began, used = time.monotonic(), children_cpu_s()
         command = [*before, "make", "test"]
         done = subprocess.run(command, cwd=ROOT, stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False)
-        minutes, processor = (time.monotonic() - began) / 60, (_processor_s() - used) / 60
+        minutes, processor = (time.monotonic() - began) / 60, (children_cpu_s() - used) / 60
     text = output.read_text("utf-8", "replace")
     passed = re.findall(r"(\d+) passed", text)
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
@@ -134,12 +135,6 @@ def row(condition: Condition, output: Path) -> str:
     commit = _run("git", "rev-parse", "--short", "HEAD").strip()
     cells = (condition.title, at, commit, f"{minutes:.1f}", f"{processor:.1f}", (passed or ["?"])[-1], told)
     return f"| {' | '.join(cells)} |"
-
-
-def _processor_s() -> float:
-    """Of all processes that were started here and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _run(*argv: str) -> str:

@@ -91,7 +91,7 @@ class LocalProcess:
         self._process = process
         self.pid = process.pid
         self._started = started
-        self._cpu_before = _children_cpu_s()
+        self._cpu_before = children_cpu_s()
         self._stderr = asyncio.create_task(_read_all(process.stderr))
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -103,7 +103,7 @@ class LocalProcess:
         stdout = await _read_all(self._process.stdout)
         code = await self._process.wait()
         wall_s = clock.monotonic() - self._started
-        return Finished(self._argv, code, stdout, await self._stderr, wall_s, _children_cpu_s() - self._cpu_before)
+        return Finished(self._argv, code, stdout, await self._stderr, wall_s, children_cpu_s() - self._cpu_before)
 
     async def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -160,6 +160,7 @@ async def _read_all(stream: asyncio.StreamReader | None) -> bytes:
     return await stream.read() if stream is not None else b""
 
 
-def _children_cpu_s() -> float:
+def children_cpu_s() -> float:
+    """Processor time of all programs that were started here and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

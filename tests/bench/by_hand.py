@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -18,13 +17,12 @@ from fswizard import recipes
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.tree import TreeJob
-from fswizard.model import events
-from fswizard.model.codec import from_json
-from fswizard.model.events import CommandFinished, Event, StepStarted
+from fswizard.model.events import CommandFinished, StepStarted
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text
 from tests.bench.pairs import Pairs, spread
 from tests.bench.table import Line, Size, at_most, not_measured, told
+from tests.recording import events_in
 
 TITLE = "The same comparison, by hand and through us"
 SCRIPT = Path(__file__).with_suffix(".sh")
@@ -124,7 +122,7 @@ def _through_us(folder: Path, recipe: Path, rounds: int, image: str, names: tupl
         done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=narration)
     assert done.returncode == 0, (folder / "narration").read_text()
     whole_s = time.monotonic() - began
-    told = list(_events(heard))
+    told = list(events_in(heard))
     moments = [event for event in told if not isinstance(event, CommandFinished)]
     waited_s = 0.0
     cells_s: dict[tuple[str, int], float] = {}
@@ -142,9 +140,3 @@ def _through_us(folder: Path, recipe: Path, rounds: int, image: str, names: tupl
             working.add(step.number)
     programs_s = sum(event.seconds for event in told if isinstance(event, CommandFinished) and event.step in working)
     return Comparison(whole_s - waited_s, cells_s, (sum(cells_s.values()) - programs_s) / len(cells_s))
-
-
-def _events(heard: Path) -> Iterator[Event]:
-    for line in heard.read_text("utf-8").splitlines():
-        data = json.loads(line)
-        yield from_json(getattr(events, data.pop("type")), data)

@@ -27,8 +27,9 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session.trial import run_trial
+from fswizard.system.commands import children_cpu_s
 from fswizard.targets import Journal, PreparedTarget, make_images, open_directories, open_images
-from tests.bench.pairs import Pairs, children_cpu_s
+from tests.bench.pairs import Pairs
 from tests.bench.table import Line, Size, at_least
 from tests.builders import make_plan
 

@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from fswizard.engines.shared import fileserver_worker, running, tree_worker
+from fswizard.system.commands import children_cpu_s
 from tests.bench.fio_jobs import MEMORY
-from tests.bench.pairs import children_cpu_s, measured
+from tests.bench.pairs import measured
 from tests.bench.table import Line, Size, at_least, not_measured, told
 from tests.loop.loop_context import loop_context
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,9 +79,3 @@ def cpu_s(process: psutil.Process) -> float:
     """Processor time of all its threads so far."""
     times = process.cpu_times()
     return times.user + times.system
-
-
-def children_cpu_s() -> float:
-    """Processor time of all programs that were started here and have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import pytest
 
 from fswizard.errors import ExitCode, RunFailed
 from fswizard.targets import journal
-from fswizard.targets.journal import Journal
 from tests.loop.devices import Bench, run
 from tests.loop.machine_state import names_in
 from tests.loop.tiny_run import fswizard
+from tests.unit.test_journal import left_behind
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -34,14 +33,6 @@ class Disk:
 def disk(bench: Bench) -> Disk:
     device = bench.made("mkfs.ext4", "-q").path
     return Disk(device, bench.mount(device))
-
-
-def left_behind(place: Path) -> Path:
-    dead = Journal(None)
-    made = dead.make_directory(place)
-    (made / "image").write_bytes(bytes(4096))
-    os.close(dead._descriptor)  # as if it had died
-    return made
 
 
 def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(disk: Disk, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from fswizard.filesystems import catalogue
 from fswizard.targets.helper import Helper
 from tests.loop.channel import helper_pid
+from tests.loop.devices import run
 from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
 from tests.loop.orders import attach, made_and_mounted, mount, said, umount
 from tests.loop.test_options import tokens
@@ -24,10 +24,6 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.ntfs_3g]
 ROOT = Path(__file__).parents[2]
 NAME, DAEMON = "ntfs-3g", "mount.ntfs-3g"
 SIZE = 96 << 20
-
-
-def output(*argv: str) -> str:
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def namespace_of(helper: Helper) -> int:
@@ -63,7 +59,7 @@ async def test_it_is_made_mounted_used_checked_and_taken_away(tmp_path: Path) ->
             await umount(helper, attached)
             assert not daemon_lives(namespace_of(helper)), "it outlives its mount"
             await helper.wipe(attached.handle)
-            assert output("wipefs", "--no-act", "--noheadings", attached.path) == ""
+            assert run("wipefs", "--no-act", "--noheadings", attached.path) == ""
             await helper.detach(attached.handle)
     assert not loops_below(tmp_path)
 
@@ -103,4 +99,4 @@ print(*(mount.source for mount in mounts.current().values() if mount.path.starts
 
 
 def test_the_directory_for_mounts_is_cleared_of_what_a_killed_program_left_there() -> None:
-    assert output("unshare", "--mount", "--propagation", "slave", sys.executable, "-c", PREPARED_TWICE) == "fswizard"
+    assert run("unshare", "--mount", "--propagation", "slave", sys.executable, "-c", PREPARED_TWICE) == "fswizard\n"

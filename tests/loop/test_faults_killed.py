@@ -19,9 +19,9 @@ import pytest
 from fswizard.targets import journal
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
-from tests.loop.test_cleaning import left_behind
 from tests.loop.tiny_run import LASTING, MUCH_BARE, Run, clean, helper_of, started, tiny_run
 from tests.recipe_texts import writing
+from tests.unit.test_journal import left_behind
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 

@@ -62,10 +62,7 @@ async def attached(helper: Helper, tmp_path: Path) -> AsyncIterator[Attached]:
 
 async def until(reached: Callable[[], bool]) -> None:
     """Wait for what the kernel does a moment later."""
-    deadline = asyncio.get_running_loop().time() + LIMIT_S
-    while not reached():
-        assert asyncio.get_running_loop().time() < deadline
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(wait_until, reached, LIMIT_S, "the kernel is done")
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)

@@ -62,7 +62,7 @@ def _die(journal: Journal) -> None:
     os.close(journal._descriptor)
 
 
-def _left_behind(place: Path) -> Path:
+def left_behind(place: Path) -> Path:
     """The directory of a run that is dead."""
     journal = Journal(None)
     made = journal.make_directory(place)
@@ -104,7 +104,7 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
 def test_a_link_and_another_directory_in_place_of_the_directory_are_left_alone(
     link: bool, why: str, tmp_path: Path
 ) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     made.rename(tmp_path / "elsewhere")
     precious = tmp_path / "precious" if link else made
     precious.mkdir()
@@ -135,7 +135,7 @@ def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path
 
 
 def test_what_was_renamed_is_told_by_its_new_name_and_left_alone(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     made.rename(tmp_path / "photos")
     (told,) = clean(the_leftover())
     assert told == f"{made} seems to be called photos now, and was left alone. If so, delete it yourself."
@@ -144,7 +144,7 @@ def test_what_was_renamed_is_told_by_its_new_name_and_left_alone(tmp_path: Path)
 
 
 def test_a_new_directory_that_got_the_inode_is_not_taken_for_it(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     shutil.rmtree(made)
     (tmp_path / "photos").mkdir()
     identity = identity_of(made)._replace(inode=(tmp_path / "photos").stat().st_ino)
@@ -156,7 +156,7 @@ def test_what_was_removed_by_hand_with_the_directory_above_or_without_is_told_an
     above: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "above").mkdir()
-    made = _left_behind(tmp_path / "above")
+    made = left_behind(tmp_path / "above")
     shutil.rmtree(made.parent if above else made)
     assert clean(the_leftover()) == gone(made)
     assert leftovers() == ()
@@ -164,7 +164,7 @@ def test_what_was_removed_by_hand_with_the_directory_above_or_without_is_told_an
 
 def test_what_may_be_on_a_disk_that_is_not_mounted_stays_written_down(tmp_path: Path) -> None:
     """The number of the device is another one; in memory nothing outlives a restart."""
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     identity = identity_of(made)
     made.rename(made.with_name("away"))
     moved = {made: identity._replace(device=identity.device + 1, kind="ext4")}
@@ -194,13 +194,13 @@ def test_after_a_restart_nothing_is_looked_for_in_memory_and_what_cannot_be_look
 
 @pytest.mark.parametrize("kind", ["vfat", "exfat", "fuse.sshfs", "overlay"])
 def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind: str) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     assert clean(replace(the_leftover(), identities={made: Identity(0, 0, kind)})) == ()
     assert not made.exists()
 
 
 def test_entries_of_earlier_versions_are_still_read(tmp_path: Path) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     the_entry().write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
     assert the_leftover().present == (made,)
     assert clean(the_leftover()) == ()
@@ -240,7 +240,7 @@ def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) 
 def test_a_disk_that_does_not_answer_and_what_cannot_be_emptied_are_named_and_tried_no_further(
     emptying: tuple[str, ...], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = _left_behind(tmp_path)
+    made = left_behind(tmp_path)
     monkeypatch.setattr(journal_module, "EMPTY", emptying)
     monkeypatch.setattr(timeouts, "LIMIT_S", 0.1 if emptying[0] == "sleep" else timeouts.LIMIT_S)
     with pytest.raises(RunFailed, match=f"{made} {why}"):
@@ -249,7 +249,7 @@ def test_a_disk_that_does_not_answer_and_what_cannot_be_emptied_are_named_and_tr
 
 
 def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path: Path) -> None:
-    made, precious = _left_behind(tmp_path), tmp_path / "documents"
+    made, precious = left_behind(tmp_path), tmp_path / "documents"
     precious.mkdir()
     the_entry().write_text(json.dumps({"directories": [str(precious)], "result": ""}))
     with pytest.raises(RunFailed):
@@ -333,7 +333,7 @@ def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
 def test_clean_says_what_it_removed_what_is_gone_and_what_is_in_the_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    removed, lost, taken = (_left_behind(tmp_path) for _ in range(3))
+    removed, lost, taken = (left_behind(tmp_path) for _ in range(3))
     shutil.rmtree(lost)
     taken.rename(tmp_path / "elsewhere")
     taken.mkdir()
