@@ -12,7 +12,7 @@ import itertools
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, Protocol
 
@@ -124,38 +124,37 @@ def probe(
         yield _result(sign, disturbed(run.written_bytes), busy(), run)
 
 
+@dataclass(slots=True)
 class _Run:
     """One probe while it goes on."""
 
-    def __init__(self, plan: ProbePlan, writer: Writer, stopped: Callable[[], bool]) -> None:
-        self._plan = plan
-        self._writer = writer
-        self._stopped = stopped
-        self._started = clock.monotonic()
-        self.written_bytes = 0
-        self.latencies_s: list[float] = []
-        """Of the random writes, in order."""
-        self._listened = 0
-        """How many of them were made with pauses."""
-        self._answered_s = 0.0
-        """When the last write ended."""
+    plan: ProbePlan
+    writer: Writer
+    stopped: Callable[[], bool]
+    started: float = field(default_factory=clock.monotonic)
+    written_bytes: int = 0
+    latencies_s: list[float] = field(default_factory=list)
+    """Of the random writes, in order."""
+    listened: int = 0
+    """How many of them were made with pauses."""
+    answered_s: float = 0.0
+    """When the last write ended."""
 
     @property
     def elapsed_s(self) -> float:
-        return clock.monotonic() - self._started
+        return clock.monotonic() - self.started
 
     def sign(self) -> Sign | None:
-        heard, pressed = self.latencies_s[: self._listened], self.latencies_s[self._listened :]
-        return cliff(pressed, BLOCK_BYTES) or periodic_stall(heard, self._plan.minimum_period)
+        heard, pressed = self.latencies_s[: self.listened], self.latencies_s[self.listened :]
+        return cliff(pressed, BLOCK_BYTES) or periodic_stall(heard, self.plan.minimum_period)
 
     def go(self) -> Iterator[ProbeProgress]:
-        plan = self._plan
+        plan = self.plan
         if plan.fill:
             yield from self._write("fill", iter(range(plan.listen_bytes // BLOCK_BYTES)), until_s=plan.time_limit_s)
-        listen_until_s = (
-            min(self.elapsed_s + plan.listen_s, plan.time_limit_s) if plan.press_bytes else plan.time_limit_s
-        )
-        yield from self._write("listen", self._anywhere(plan.listen_bytes), until_s=listen_until_s)
+        listen_s = plan.listen_s if plan.press_bytes else plan.time_limit_s
+        until_s = min(self.elapsed_s + listen_s, plan.time_limit_s)
+        yield from self._write("listen", self._anywhere(plan.listen_bytes), until_s=until_s)
         if plan.press_bytes:
             yield from self._write("press", self._anywhere(plan.press_bytes), until_s=plan.time_limit_s)
 
@@ -165,10 +164,10 @@ class _Run:
 
     def _write(self, stage: Stage, blocks: Iterator[int], *, until_s: float) -> Iterator[ProbeProgress]:
         looked_s, moment = self.elapsed_s, list[float]()
-        self._answered_s = looked_s
+        self.answered_s = looked_s
         while self._goes_on(until_s) and (order := list(itertools.islice(blocks, self._next_blocks(stage)))):
             before_bytes = self.written_bytes
-            with contextlib.closing(self._writer.write(order, self._pause_s(stage))) as answers:
+            with contextlib.closing(self.writer.write(order, self._pause_s(stage))) as answers:
                 for latency_s in answers:
                     if latency_s is not None:
                         moment.append(latency_s)
@@ -184,11 +183,11 @@ class _Run:
             yield self._progress(stage, moment, self.elapsed_s - looked_s)
 
     def _goes_on(self, until_s: float) -> bool:
-        return self.elapsed_s <= until_s and not self._stopped()
+        return self.elapsed_s <= until_s and not self.stopped()
 
     def _next_blocks(self, stage: Stage) -> int:
         most = _LISTEN_BLOCKS if stage == "listen" else _ORDER_BLOCKS
-        return min(most, (self._plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
+        return min(most, (self.plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
 
     def _pause_s(self, stage: Stage) -> float:
         if stage != "listen" or not self.latencies_s:
@@ -198,17 +197,17 @@ class _Run:
 
     def _note(self, stage: Stage, latency_s: float) -> None:
         self.written_bytes += BLOCK_BYTES
-        self._answered_s = self.elapsed_s
+        self.answered_s = self.elapsed_s
         if stage != "fill":
             self.latencies_s.append(latency_s)
         if stage == "listen":
-            self._listened += 1
+            self.listened += 1
 
     def _progress(self, stage: Stage, moment: list[float], seconds: float) -> ProbeProgress:
         rate = len(moment) * BLOCK_BYTES / max(seconds, 1e-6)
-        left_s = max(0.0, self._plan.time_limit_s - self.elapsed_s)
-        worst_s = max(moment, default=self.elapsed_s - self._answered_s)
-        stalled = len(stalls(self.latencies_s[: self._listened]))
+        left_s = max(0.0, self.plan.time_limit_s - self.elapsed_s)
+        worst_s = max(moment, default=self.elapsed_s - self.answered_s)
+        stalled = len(stalls(self.latencies_s[: self.listened]))
         return ProbeProgress(stage, self.elapsed_s, left_s, self.written_bytes, rate, worst_s, stalled)
 
 

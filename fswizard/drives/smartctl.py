@@ -11,9 +11,9 @@ from fswizard.drives.contents import ask_all
 from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine, device_node
 from fswizard.drives.smartctl_output import Reading, parse
-from fswizard.drives.smr import SmrFacts, judge_smr
+from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
-from fswizard.model.drive import Drive, DriveKind, Evidence
+from fswizard.model.drive import Drive, Evidence
 from fswizard.system import clock
 from fswizard.system.commands import query
 
@@ -22,7 +22,6 @@ _ASKED: tuple[str, ...] = ("nvme", "sata", "sas", "scsi", "ide", "usb")
 _THROUGH_BRIDGES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
 """Ways through a USB bridge, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d)."""
 _FARM_VERSION = (7, 4)
-_KINDS: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         model=facts.model,
         serial=reading.serial or drive.serial,
         firmware=reading.facts.firmware or drive.firmware,
-        kind=_KINDS.get(facts.medium, drive.kind),
+        kind=KIND_OF.get(facts.medium, drive.kind),
         rpm=reading.rpm or drive.rpm,
         rotational=facts.medium == "rotating",
         health=reading.health,

@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from fswizard.drives.models import ModelRow, ModelTable, Source, SourceStrength, bare, names_a_hard_disk, shipped_table
-from fswizard.model.drive import Confidence, Drive, Evidence, SmrKind, SmrVerdict
+from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
 
 Medium = Literal["", "rotating", "solid-state", "nvme"]
@@ -101,6 +101,10 @@ class SmrFacts:
     asleep: bool = False
     problem: str = ""
     """Why smartctl could not tell more, in words."""
+
+
+KIND_OF: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
+"""The kind of drive that a medium makes."""
 
 
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:

@@ -7,19 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.drives.smartctl_output import parse_text
-from fswizard.drives.smr import judge_smr
+from fswizard.drives.smr import KIND_OF, judge_smr
 from fswizard.errors import UsageError
 from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
 from fswizard.importers.assemble import assemble, by_disk, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
-from fswizard.model.drive import Drive, DriveKind
+from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
 from fswizard.system.files import read_file
 
 LONGEST_FILE_BYTES = 16_000_000
 READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
-_KINDS: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
 _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], ParsedRun]], ...] = (
     (phoronix.recognises, phoronix.read),
     (kdiskmark.recognises, kdiskmark.read),
@@ -125,7 +124,7 @@ def _portions(text: str, path: Path) -> list[ParsedRun]:
 def _drive(text: str, path: Path) -> dict[str, Drive]:
     """The disk that smartctl describes, by the words of the file's name, such as `a_SMR_smartctl.txt`."""
     facts = parse_text(text)
-    kind = _KINDS.get(facts.medium, "unknown")
+    kind = KIND_OF.get(facts.medium, "unknown")
     drive = Drive("", _capacity(text), facts.model, firmware=facts.firmware, kind=kind, smr=judge_smr(facts))
     return dict.fromkeys(path.stem.replace("_", "-").split("-"), drive)
 

@@ -117,9 +117,16 @@ def assemble(
         for name in told.values():
             names.setdefault(name)
         before = {name: rounds.get(name, 0) for name in told.values()}
-        _collect(
-            parsed_run=parsed_run, told=told, before=before, workloads=workloads, samples=samples, failures=failures
-        )
+        for figure in parsed_run.figures:
+            name, metric = told[figure.candidate], figure.metric
+            primary = metric.name == workloads[figure.workload].metric.name
+            samples += [
+                Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
+                for number, value in enumerate(figure.values, before[name] + 1)
+            ]
+        for fault in parsed_run.faults:
+            name = told[fault.candidate]
+            failures.append(Failure(before[name] + 1, name, fault.workload, fault.kind, fault.text))
         for own, name in told.items():
             runs = [len(f.values) for f in parsed_run.figures if f.candidate == own]
             rounds[name] = before[name] + max(runs, default=1)
@@ -142,27 +149,6 @@ def _candidates_of(source: Source, parsed_run: ParsedRun) -> dict[str, str]:
     """Candidate as the parsed run names it, to its name in the result."""
     own = [*(figure.candidate for figure in parsed_run.figures), *(fault.candidate for fault in parsed_run.faults)]
     return {name: candidate_of(name or source.candidate).name for name in dict.fromkeys(own)}
-
-
-def _collect(
-    *,
-    parsed_run: ParsedRun,
-    told: Mapping[str, str],
-    before: Mapping[str, int],
-    workloads: Mapping[str, Workload],
-    samples: list[Sample],
-    failures: list[Failure],
-) -> None:
-    for figure in parsed_run.figures:
-        name, metric = told[figure.candidate], figure.metric
-        primary = metric.name == workloads[figure.workload].metric.name
-        samples += [
-            Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
-            for number, value in enumerate(figure.values, before[name] + 1)
-        ]
-    for fault in parsed_run.faults:
-        name = told[fault.candidate]
-        failures.append(Failure(before[name] + 1, name, fault.workload, fault.kind, fault.text))
 
 
 def _baseline(asked: str, names: Sequence[str]) -> str:

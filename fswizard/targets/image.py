@@ -7,6 +7,7 @@ import functools
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.engines import BareSample, WorkloadContext, forget_cell
@@ -126,18 +127,17 @@ class Bare:
         return await self._helper.bare(self._handle, sample)
 
 
+@dataclass(frozen=True, slots=True)
 class ScratchImages:
     """The files, whole and written once, as long as they are the user's."""
 
-    def __init__(self, plan: Plan, paths: tuple[str, ...], scratch: str) -> None:
-        self._plan = plan
-        self._paths = paths
-        self.scratch = scratch
+    paths: tuple[str, ...]
+    scratch: str
 
     async def hand_over(self, helper: Helper, emitter: Emitter) -> Attached:
         """Let go of them: from here on nobody but the helper can reach them, and nothing is left of them after it."""
         parts = []
-        for path in self._paths:
+        for path in self.paths:
             image = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             os.unlink(path)
             scratch_file.require_whole(image)
@@ -310,7 +310,7 @@ async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> Scratch
         emitter.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
         await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, emitter)
         await scratch_file.fill(image, plan, emitter)
-    return ScratchImages(plan, images, str(scratch))
+    return ScratchImages(images, str(scratch))
 
 
 @asynccontextmanager

@@ -43,7 +43,8 @@ class Leftover:
 
     @property
     def size_bytes(self) -> int:
-        return sum(_allocated_bytes(directory) for directory in self.present)
+        files = (path for directory in self.present for path in directory.rglob("*") if path.is_file())
+        return sum(path.lstat().st_blocks * 512 for path in files if not path.is_symlink())
 
     @property
     def present(self) -> tuple[Path, ...]:
@@ -233,9 +234,3 @@ def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict
 def _left(problems: Mapping[Path, FswizardError]) -> list[Path]:
     """Those that may still be there."""
     return [path for path, problem in problems.items() if not isinstance(problem, Gone)]
-
-
-def _allocated_bytes(directory: Path) -> int:
-    return sum(
-        path.lstat().st_blocks * 512 for path in directory.rglob("*") if path.is_file() and not path.is_symlink()
-    )
