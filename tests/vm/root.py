@@ -21,8 +21,9 @@ PACKAGES = (
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
     *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm", "sqlite3"),
 )
-NEWER_PACKAGES = ("python3-msgspec",)
-"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`."""
+NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
+"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
+gives each user an instance of systemd."""
 ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
 """OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""
 LEFT_OUT = (

@@ -129,10 +129,10 @@ def mounts_seen(machine: Machine, kernel_name: str) -> list[set[str]]:
     return [set(f"{words[5]},{words[-1]}".split(",")) for words in found]
 
 
-def report(machine: Machine) -> dict[str, Any]:
+def report(machine: Machine, result_path: str = RESULT_PATH) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         result = Path(directory, "result.jsonl")
-        result.write_bytes(machine.run("cat", RESULT_PATH).stdout)
+        result.write_bytes(machine.run("cat", result_path).stdout)
         command = (sys.executable, "-m", "fswizard", "report", str(result), "--format", "json")
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     document: dict[str, Any] = json.loads(done.stdout)

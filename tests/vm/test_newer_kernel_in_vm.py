@@ -1,4 +1,4 @@
-"""What the usual kernel leaves out: NTFS through the kernel's own driver."""
+"""What the usual machine leaves out: NTFS through the kernel's own driver, and an instance of systemd for each user."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from fswizard.filesystems import catalogue
 from tests.recipe_texts import writing
 from tests.vm import table
 from tests.vm.disks import MEASURED
-from tests.vm.machine import Machine, booted
+from tests.vm.machine import Machine, awaited, booted
 from tests.vm.root import NEWER
-from tests.vm.runs import on_disk
+from tests.vm.runs import RECIPE, RUN_S, on_disk, report
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
+USER = "eve"
 COMPRESSED = "ntfs:compression"
 """This driver refuses direct writes to compressed files ("direct i/o + compressed not supported")."""
 
@@ -36,3 +37,20 @@ def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_
     assert run.failures(COMPRESSED), "a workload that it refuses is its failure"
     table.note("ntfs (ntfs3)", "whole run", f"1 round, {run.ratio('ntfs'):.2f} times ext4")
     table.note("ntfs (ntfs3)", "mount options", ",".join(mounted))
+
+
+def test_systemd_limits_what_a_user_measures_in_directories(newer_machine: Machine) -> None:
+    home = f"/home/{USER}"
+    newer_machine.ok("useradd", "--create-home", USER)
+    newer_machine.ok("loginctl", "enable-linger", USER)  # systemd's instance for somebody who has not logged in
+    runtime = f"/run/user/{newer_machine.ok('id', '-u', USER).strip()}"
+    as_user = ("runuser", "-u", USER, "--", "env", f"XDG_RUNTIME_DIR={runtime}", "fswizard")
+    awaited(lambda: newer_machine.run(*as_user, "doctor").stdout, lambda said: b"systemd-run in directories" in said)
+    newer_machine.write(f"{home}/short.toml", RECIPE)
+    newer_machine.ok("runuser", "-u", USER, "--", "mkdir", f"{home}/one", f"{home}/two")
+    places, result = f"dir:{home}/one,{home}/two", f"{home}/result.jsonl"
+    options = ("--target", places, "--rounds", "1..1", "--output", result)
+    newer_machine.ok(*as_user, "run", f"{home}/short.toml", *options, timeout_s=RUN_S)
+    found = report(newer_machine, result)
+    assert len({sample["candidate"] for sample in found["samples"] if sample["round"]}) == 2
+    assert "fits-in-memory" not in {doubt["code"] for doubt in found["doubts"]}
