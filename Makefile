@@ -69,8 +69,8 @@ bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a qu
 	$(BIN)/python -m tests.bench.recordings report
 	$(BIN)/python -m tests.bench.decisions --output tests/bench/DECISIONS.md
 
-bench-statistics: $(VENV)/.test-ready ## Measure the errors of the intervals in 10,000 simulated runs of each kind
-	$(BIN)/python -m tests.bench.derive_constants check
+bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how soon they decide, in 10,000 simulated runs of each kind
+	$(BIN)/python -m tests.bench.error_rates --write $(ARGS)
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots

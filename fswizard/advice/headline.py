@@ -8,7 +8,7 @@ from fswizard.advice.choice import Choice
 from fswizard.advice.words import distinctions, has, label, listing, span
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.layout import DEGRADED
-from fswizard.model.plan import Plan
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text, rounds_text
 
@@ -92,7 +92,7 @@ def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
             lead = f"{first} and {second} do not differ."
         if result.environment.source:
             return f"{rounds_text(pair.rounds).capitalize()} to compare: {lead}"
-        return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes 3. So far {lead}"
+        return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes {FIRST_LOOK}. So far {lead}"
     lead = f"{first} looks {ratio_text(pair.ratio)} × {second}{span(pair)}"
     if alike:
         lead = f"{first} looks level with {second}{span(pair)}"

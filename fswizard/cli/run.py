@@ -54,7 +54,7 @@ class _Choosing(Command):
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='such as "random-write=2, small-files=0"')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
-    rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (3..12)")
+    rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (2..12)")
     budget = cli.SwitchAttr(
         "--write-budget", str, argname="SIZE", help="the run ends before it has written more: 50G, or none"
     )
@@ -251,5 +251,5 @@ def _budget(text: str) -> float:
 def _rounds(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text.strip(), re.ASCII)
     if match is None:
-        raise UsageError(f"'{text}' is no number of rounds.", "Write MIN..MAX, such as --rounds 3..12.")
+        raise UsageError(f"'{text}' is no number of rounds.", "Write MIN..MAX, such as --rounds 2..12.")
     return int(match[1]), int(match[2] or match[1])

@@ -50,7 +50,7 @@ class Ratio:
     ratio: float
     """0 for `failed`."""
     low: float | None = None
-    """95 % interval, valid although the program looks after every round; None under three rounds."""
+    """95 % interval, valid although the program looks after every round; None under `FIRST_LOOK` rounds."""
     high: float | None = None
     rounds: int = 0
     verdict: Verdict = "undecided"

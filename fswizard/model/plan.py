@@ -10,7 +10,9 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.model.recipe import PlannedCommand, Recipe
 
-MINIMUM_ROUNDS = 3
+FIRST_LOOK = 2
+"""Rounds below which there is no interval."""
+MINIMUM_ROUNDS = FIRST_LOOK
 MAXIMUM_ROUNDS = 12
 FORMAT, MOUNTING = "format", "mount"
 """What commands that make a candidate are for, and those that mount it."""

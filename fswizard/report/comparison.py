@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.judgement import SIGNS
+from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import safe
-from fswizard.model.units import figure_text, ratio_text
+from fswizard.model.units import figure_text, ratio_text, rounds_text
 from fswizard.report import layout
 
 TOGETHER = "all together"
@@ -30,7 +31,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     """What the ratios and intervals mean."""
     yield "Ratios are second over first: above 1 the second is better. Within 5 % they tie."
     if any(change.ratio.low is None for change in comparison.changes):
-        yield "Where no interval stands, one of the two has fewer than three rounds."
+        yield f"Where no interval stands, one of the two has fewer than {rounds_text(FIRST_LOOK)}."
     else:
         yield "Each interval holds with 95 % by itself; among twenty, one may be off."
 

@@ -111,9 +111,9 @@ class OverallReport(TypedDict):
     """Candidate over baseline, above 1 is better, also for latencies and durations; null where nothing could be
     compared."""
     low: Share | None
-    """Lower end of the 95 % interval; null under three rounds."""
+    """Lower end of the 95 % interval; null under two rounds."""
     high: Share | None
-    """Upper end of the 95 % interval; null under three rounds."""
+    """Upper end of the 95 % interval; null under two rounds."""
     rounds: Count
     verdict: Verdict
     text: str
@@ -131,7 +131,7 @@ class DiskShareReport(TypedDict):
     workload: str
     ratio: Share
     low: Share | None
-    """Lower end of the 95 % interval; null under three rounds, or where the device was measured once."""
+    """Lower end of the 95 % interval; null under two rounds, or where the device was measured once."""
     high: Share | None
     """Upper end of the 95 % interval; null as `low`."""
     rounds: Count

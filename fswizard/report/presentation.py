@@ -10,7 +10,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, UNPLUG_TIME, USED
-from fswizard.model.plan import Plan, Target
+from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
     binary_size_text,
@@ -460,7 +460,7 @@ def _notes(findings: Findings) -> Iterator[str]:
     if ratios and all(ratio.low is None for ratio in ratios):
         rounds = max(ratio.rounds for ratio in ratios)
         have = "this is one" if rounds == 1 else f"these are {rounds} to compare"
-        yield f"No intervals: they need three rounds, and {have}."
+        yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
     compared = {ratio.workload for ratio in ratios if ratio.low is not None}
     if len(compared) > 1:
         yield f"Overall intervals are jointly valid; of those of {len(compared)} workloads, one may occasionally miss."

@@ -10,11 +10,11 @@ from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Ratio
-from fswizard.model.plan import Target
+from fswizard.model.plan import FIRST_LOOK, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
-from fswizard.stats.ratios import FIRST_LOOK, LEAST_DEVIATION, verdict
+from fswizard.stats.ratios import LEAST_DEVIATION, verdict
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, workload_tables
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from fswizard.model.judgement import Judgement, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS, THROUGHPUT
+from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
-from fswizard.stats.ratios import FIRST_LOOK, all_rounds, fit
+from fswizard.stats.ratios import all_rounds, fit
 from fswizard.stats.table import Table, comparable, counted, failures, overall_table, without, workload_tables
 
 MOST_FALL = 0.3

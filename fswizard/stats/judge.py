@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fswizard.model.judgement import Judgement, Ratio
-from fswizard.model.plan import Plan
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
-from fswizard.stats.ratios import FIRST_LOOK, compare, compare_all, critical, ranking, verdict
+from fswizard.stats.ratios import compare, compare_all, critical, ranking, verdict
 from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
 
 

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from fswizard.model.judgement import TIE, Ratio, Verdict
+from fswizard.model.plan import FIRST_LOOK
+from fswizard.stats.constants import CRITICAL, LAST_LOOK
 from fswizard.stats.table import Table
-
-FIRST_LOOK = 3
-"""Rounds below which there is no interval."""
-LAST_LOOK = 12
-
-CRITICAL: dict[int, tuple[float, ...]] = {
-    2: (15.17, 6.98, 5.00, 4.12, 3.69, 3.39, 3.16, 3.00, 2.87, 2.78),
-    3: (7.54, 5.24, 4.49, 4.09, 3.81, 3.62, 3.48, 3.36, 3.27, 3.19),
-    4: (6.25, 4.95, 4.47, 4.18, 3.98, 3.80, 3.69, 3.60, 3.51, 3.43),
-    5: (5.87, 4.91, 4.52, 4.32, 4.14, 4.04, 3.93, 3.81, 3.73, 3.66),
-    6: (5.66, 4.94, 4.61, 4.42, 4.29, 4.16, 4.07, 4.00, 3.91, 3.86),
-    7: (5.62, 5.00, 4.73, 4.52, 4.42, 4.33, 4.19, 4.14, 4.06, 3.96),
-    8: (5.57, 5.06, 4.79, 4.65, 4.54, 4.42, 4.34, 4.27, 4.19, 4.14),
-    9: (5.60, 5.15, 4.83, 4.72, 4.60, 4.54, 4.47, 4.41, 4.34, 4.28),
-    10: (5.55, 5.12, 4.95, 4.82, 4.73, 4.64, 4.57, 4.50, 4.42, 4.37),
-}
-"""Candidates at the start to the constants for 3 to 12 rounds. Source: simulation, as README.md tells."""
 
 
 def critical(candidates: int, rounds: int) -> float:
     """The constant for a pair with `rounds` rounds in common, in a run that started with so many candidates.
 
-    Nobody looked beyond 12 rounds when the constants were made, so from there on intervals do not narrow.
+    Nobody looked beyond 12 rounds when the constants were made: from there on intervals do not narrow.
     Beyond ten candidates the constants go on as they rose from nine to ten, which errs on the wide side.
     """
     if candidates < 2 or rounds < FIRST_LOOK:
@@ -49,6 +35,14 @@ LEAST_DEVIATION = 0.005
 """Nobody measures a filesystem to better than half a percent, however alike a few figures happen to be."""
 POOL_WEIGHT = 4
 """The noise of all pairs together counts as much as so many rounds of a pair's own."""
+PAIRED_FROM = 3
+"""Rounds from which on intervals may rest on differences within rounds: two rounds have but one degree of freedom."""
+ROBUST_FROM = 6
+"""Rounds from which on a difference that is far off can be told from the others."""
+FAR_OFF = 5.0
+"""Standard deviations, as the median of absolute deviations has them: differences beyond it count as that far off."""
+NORMAL_MAD = 1.4826
+"""Standard deviations of normal figures in a median of their absolute deviations."""
 
 
 def ranking(table: Table) -> list[str]:
@@ -64,21 +58,28 @@ def all_rounds(table: Table) -> list[int]:
 def compare(table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]]) -> tuple[Ratio, ...]:
     """The ratio of the first to the second of each pair that has a round in common.
 
-    The interval rests on the rounds that both took part in: the pair's own variance, steadied by the residuals of
-    all candidates in the same rounds. So it stands still once one of the two has left the run.
+    The interval is the narrower of two: of the differences within rounds, and of the two candidates' figures as if
+    rounds had nothing in common. Both rest on the rounds that the two took part in, steadied by what all candidates
+    did in the same rounds. So it stands still once one of the two has left the run.
     """
-    pools: dict[tuple[int, ...], float] = {}
+    pools: dict[tuple[int, ...], tuple[float, float]] = {}
     ratios = []
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
         shared = tuple(sorted(number for number in one if number in other))
         if not shared:
             continue
+        if len(shared) < FIRST_LOOK:
+            mean = math.fsum(one[number] - other[number] for number in shared) / len(shared)
+            ratios.append(Ratio(candidate, baseline, workload, math.exp(mean), rounds=len(shared)))
+            continue
         if shared not in pools:
-            pools[shared] = 2 * fit(table, shared).residual_mean_square
-        differences = [one[number] - other[number] for number in shared]
-        ratio = Ratio(candidate, baseline, workload, math.exp(math.fsum(differences) / len(shared)), rounds=len(shared))
-        ratios.append(_with_interval(ratio, differences, pools[shared], started_with))
+            pools[shared] = _pooled(table, shared)
+        mean, deviation = min(_estimates(one, other, shared, pools[shared]), key=lambda estimate: estimate[1])
+        half_width = critical(started_with, len(shared)) * deviation / math.sqrt(len(shared))
+        low, high = math.exp(mean - half_width), math.exp(mean + half_width)
+        ratio = Ratio(candidate, baseline, workload, math.exp(mean), low, high, len(shared), verdict(low, high))
+        ratios.append(ratio)
     return tuple(ratios)
 
 
@@ -102,17 +103,51 @@ def verdict(low: float, high: float) -> Verdict:
     return "slower" if high < 1 and ratio < 1 / TIE else "undecided"
 
 
-def _with_interval(ratio: Ratio, differences: Sequence[float], pool: float, started_with: int) -> Ratio:
+_Cells = Mapping[int, float]
+
+
+def _estimates(
+    one: _Cells, other: _Cells, shared: Sequence[int], pools: tuple[float, float]
+) -> Iterator[tuple[float, float]]:
+    """The mean difference and the deviation of a difference: within rounds, and as if unpaired."""
+    differences = _without_far_off([one[number] - other[number] for number in shared])
+    figures = [[cells[number] for number in shared] for cells in (one, other)]
+    means = statistics.fmean(differences), statistics.fmean(figures[0]) - statistics.fmean(figures[1])
+    own = _variance(differences), _variance(figures[0]) + _variance(figures[1])
+    freedom = len(shared) - 1
+    for mean, variance, pool in list(zip(means, own, pools))[freedom < PAIRED_FROM - 1 :]:
+        steadied = (POOL_WEIGHT * pool + freedom * variance) / (POOL_WEIGHT + freedom)
+        yield mean, max(LEAST_DEVIATION, math.sqrt(steadied))
+
+
+def _pooled(table: Table, rounds: Sequence[int]) -> tuple[float, float]:
+    """The mean variance of a difference in those rounds, over all pairs and as if unpaired, by degrees of freedom."""
+    rows = [cells for cells in table.values() if any(number in cells for number in rounds)]
+    pairs = ([one[n] - other[n] for n in rounds if n in one and n in other] for one, other in combinations(rows, 2))
+    paired = [_without_far_off(differences) for differences in pairs]
+    return _mean_variance(paired), 2 * _mean_variance([[cells[n] for n in rounds if n in cells] for cells in rows])
+
+
+def _mean_variance(samples: Iterable[Sequence[float]]) -> float:
+    enough = [sample for sample in samples if len(sample) > 1]
+    freedom = sum(len(sample) - 1 for sample in enough)
+    return math.fsum((len(sample) - 1) * _variance(sample) for sample in enough) / freedom
+
+
+def _variance(sample: Sequence[float]) -> float:
+    mean = math.fsum(sample) / len(sample)
+    return math.fsum((x - mean) ** 2 for x in sample) / (len(sample) - 1)
+
+
+def _without_far_off(differences: Sequence[float]) -> Sequence[float]:
+    """Those far off pulled in (winsorised): a cell that garbage collection hit says little of the candidate."""
     b = len(differences)
-    if b < FIRST_LOOK:
-        return ratio
-    mean = math.fsum(differences) / b
-    own = math.fsum((d - mean) ** 2 for d in differences) / (b - 1)
-    variance = (POOL_WEIGHT * pool + (b - 1) * own) / (b - 1 + POOL_WEIGHT)
-    deviation = max(LEAST_DEVIATION, math.sqrt(variance))
-    half_width = critical(started_with, b) * deviation / math.sqrt(b)
-    low, high = math.exp(mean - half_width), math.exp(mean + half_width)
-    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
+    if b < ROBUST_FROM:
+        return differences
+    middle = statistics.median(differences)
+    spread = statistics.median(abs(d - middle) for d in differences)
+    reach = FAR_OFF * max(LEAST_DEVIATION, NORMAL_MAD * math.sqrt(b / (b - 1)) * spread)
+    return [min(max(d, middle - reach), middle + reach) for d in differences]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text
 from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
 from fswizard.tui.runstate import STAGES, LogCommand, LogEntry, LogNote, RunState
@@ -123,7 +124,8 @@ def standing(state: RunState, width: int, *, spaced: bool) -> Content:
     """The ratios so far."""
     rounds = state.judgement.rounds if state.judgement else 0
     words = f"So far, after {rounds_text(rounds)}: right of the line is better" if rounds else "So far"
-    note = [] if rounds >= 3 or not rounds else [text((f"verdicts come with round 3; {3 - rounds} to go", "$faint"))]
+    early = 0 < rounds < FIRST_LOOK
+    note = [text((f"first verdict after round {FIRST_LOOK}", "$faint"))] if early else []
     table = ratio_table(state.standing, width, state.plan.baseline, out=state.out, spaced=spaced)
     if note and spaced:
         note.insert(0, Content(""))

@@ -1,117 +1,99 @@
-"""Derives the constants of fswizard/stats/ratios.py by simulation.
+"""Derives the constants of fswizard/stats/constants.py by simulation.
 
-    python -m tests.bench.derive_constants derive [--runs N]     the table, about ten minutes
-    python -m tests.bench.derive_constants check [--runs N]      the errors that it gives, about fifteen minutes
+    python -m tests.bench.derive_constants [--share X] [CANDIDATES...]     about twenty minutes for all
 
-derive: of each simulated run under the null hypothesis (no candidate differs from another, normal noise) it keeps the
-largest `|mean d| / sqrt(v/b)` of all pairs at each look b = 3..12. The constant of look b is the upper `g*b`
-quantile of those: later looks, which rest on more rounds, may use up more of the permitted error. `g` is chosen
-so that 5 % of the runs exceed their constant at any look, or less where too many of the runs with one candidate three
-times as noisy would be exceeded otherwise.
+For each number of candidates it simulates runs in which nothing differs, and keeps of each look the largest difference
+of all pairs in standard errors. The constant of a look is the one that so many of the runs that got there unharmed
+exceed as the error may grow by at that look. It grows most at the first look and falls evenly to a fifth of that at the
+last one: what is proven early saves most. A constant is the largest that any of these machines needs:
 
-check: simulated runs in which nothing differs go through the program's own judgement with the constants as they
-stand, for all twelve rounds, dropping whoever is judged slower. `familywise` is the share of runs in which any
-interval of any pair at any look missed the truth; `winner` the share that ended with one candidate proven ahead.
+- equal noise, and what a round has in common 0, 0.4, 0.8 and 3 times as large: 5 % of the runs err in the end;
+- a tenth of the cells twice as slow: 5 %;
+- one candidate three times as noisy, and noise from 1 % to 10 %: 7 %.
+
+Where one of the latter machines needs more than that, all looks spend less.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
-import random
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 
-from tests.bench.simulation import SCENARIOS, Scenario, Simulation, plan_of
+import numpy as np
 
-LOOKS = range(3, 13)
-ERROR = 0.05
-NOISY_ERROR = 0.066
-"""A little under the permitted 7 %: dropping candidates on the way adds some, and simulation errs itself."""
-NOISE_OF_THE_NOISY = 3.0
+from fswizard.model.plan import FIRST_LOOK
+from fswizard.stats.constants import LAST_LOOK
+from tests.bench.many import Floats, Noise, bimodal, normal, one_noisy, statistics, unequal
 
-
-def statistics_of_one_run(candidates: int, rng: random.Random, noisy: float = 1.0) -> list[float]:
-    """The largest statistic of all pairs at each look of a run in which nothing differs."""
-    pairs = tuple(combinations(range(candidates), 2))
-    sums, squares = [0.0] * len(pairs), [0.0] * len(pairs)
-    largest = []
-    for b in range(1, LOOKS.stop):
-        figures = [rng.gauss(0.0, noisy), *(rng.gauss(0.0, 1.0) for _ in range(candidates - 1))]
-        for index, (one, other) in enumerate(pairs):
-            d = figures[one] - figures[other]
-            sums[index] += d
-            squares[index] += d * d
-        if b in LOOKS:
-            largest.append(_largest(sums, squares, b))
-    return largest
+ERROR, UNEQUAL_ERROR = 0.0495, 0.0685
+"""A little under what is permitted: simulation errs itself."""
+EQUAL: tuple[Noise, ...] = tuple(normal(1.0, shared=shared) for shared in (0.0, 0.4, 0.8, 3.0))
+OTHERS: tuple[tuple[Noise, float], ...] = (
+    (bimodal(0.03), ERROR), (one_noisy(1.0, 3.0), UNEQUAL_ERROR), (unequal(1.0, 10.0), UNEQUAL_ERROR),
+)  # fmt: skip
+SPENT = np.linspace(2.0, 0.4, LAST_LOOK - FIRST_LOOK + 1)
+CHUNK = 5000
 
 
-def _largest(sums: Sequence[float], squares: Sequence[float], b: int) -> float:
-    """In a full table twice the residual mean square is the mean of all pairs' variances."""
-    variances = [(q - s * s / b) / (b - 1) for s, q in zip(sums, squares)]
-    pool = 4 * sum(variances) / len(variances)
-    return math.sqrt(max(s * s / ((pool + (b - 1) * variance) / (b + 3)) for s, variance in zip(sums, variances)) / b)
+def runs_of(candidates: int) -> int:
+    """Fewer of many candidates: each has many pairs, and its constants are less extreme."""
+    return 300_000 if candidates == 2 else 150_000 if candidates == 3 else 200_000 // candidates // CHUNK * CHUNK
 
 
-def derive(candidates: int, runs: int, seed: int) -> tuple[list[float], float]:
-    """The constants for a number of candidates, and `g`."""
-    rng = random.Random(seed)
-    equal = [statistics_of_one_run(candidates, rng) for _ in range(runs)]
-    noisy = [statistics_of_one_run(candidates, rng, NOISE_OF_THE_NOISY) for _ in range(runs // 2)]
-    columns = [sorted(column) for column in zip(*equal)]
-    low, high = 0.0, ERROR / LOOKS.start
-    for _ in range(30):
-        g = (low + high) / 2
-        constants = _quantiles(columns, g)
-        permitted = _exceeded(equal, constants) <= ERROR and _exceeded(noisy, constants) <= NOISY_ERROR
-        low, high = (g, high) if permitted else (low, g)
-    return _quantiles(columns, low), low
+def derive(candidates: int, runs: int) -> tuple[list[float], float]:
+    """The constants for a number of candidates, and the error that runs with equal noise make with them."""
+    equal = [largest(noise, candidates, runs) for noise in EQUAL]
+    others = [(largest(noise, candidates, runs // 2), permitted) for noise, permitted in OTHERS]
+    low, high = 0.0, ERROR
+    error = high
+    for _ in range(10):
+        constants = spend(equal, error)
+        permitted = all(errs(table, constants) <= most for table, most in others)
+        low, high = (error, high) if permitted else (low, error)
+        if low == high:
+            break
+        error = (low + high) / 2
+    return spend(equal, low), low
 
 
-def _exceeded(table: Sequence[Sequence[float]], constants: Sequence[float]) -> float:
-    return sum(any(x > c for x, c in zip(row, constants)) for row in table) / len(table)
+def largest(noise: Noise, candidates: int, runs: int) -> Floats:
+    """By run and look. All kinds of noise start from the same seeds, so that chance moves them alike."""
+    chunks = range(0, runs, CHUNK)
+    shape = (CHUNK, LAST_LOOK, candidates)
+    return np.concatenate([statistics(noise(np.random.default_rng([candidates, n]), shape)) for n in chunks])
 
 
-def _quantiles(columns: Sequence[Sequence[float]], g: float) -> list[float]:
-    return [column[min(len(column) - 1, math.ceil(len(column) * (1 - g * b)))] for b, column in zip(LOOKS, columns)]
+def spend(tables: Sequence[Floats], error: float) -> list[float]:
+    """Constants that as many runs of each table exceed as may err, most of them early."""
+    unharmed = [np.ones(len(table), bool) for table in tables]
+    constants = []
+    for index, spent in enumerate(np.cumsum(SPENT) / SPENT.sum() * error):
+        needed = []
+        for table, left in zip(tables, unharmed):
+            permitted = int(spent * len(table)) - int(np.count_nonzero(~left))
+            needed.append(float(np.partition(table[left, index], -permitted - 1)[-permitted - 1]))
+        constants.append(max(needed))
+        unharmed = [left & (table[:, index] <= constants[-1]) for table, left in zip(tables, unharmed)]
+    return constants
 
 
-def print_table(runs: int) -> None:
-    for candidates in range(2, 11):
-        constants, g = derive(candidates, runs * (5 if candidates < 4 else 1), candidates)
-        print(f"    {candidates}: ({', '.join(f'{c:.2f}' for c in constants)}),  # g = {g:.5f}", flush=True)
+def errs(table: Floats, constants: Sequence[float]) -> float:
+    """The share of runs that exceed a constant at any look."""
+    return float((table > np.array(constants)).any(axis=1).mean())
 
 
-def errors(candidates: int, scenario: Scenario, runs: int) -> tuple[float, float]:
-    """Share of runs with a wrong interval, and with a winner, where nobody differs."""
-    plan = plan_of(candidates)
-    missed = won = 0
-    for seed in range(runs):
-        simulation = Simulation([100.0] * candidates, scenario, random.Random(f"{candidates}/{scenario.name}/{seed}"))
-        looks = list(simulation.play(plan, to_the_end=True))
-        missed += any(simulation.misses(pair) for judgement, _ in looks for pair in judgement.pairs)
-        # one that is left because the other one failed has proven nothing
-        won += looks[-1][1].stop == "one-left" and len(simulation.table) > 1
-    return missed / runs, won / runs
-
-
-def print_errors(runs: int) -> None:
-    print(f"{'scenario':38}{'candidates':>11}{'familywise':>12}{'winner':>9}")
-    for scenario in SCENARIOS:
-        for candidates in (2, 4, 6, 10) if scenario in SCENARIOS[:2] else (2, 4, 6):
-            missed, won = errors(candidates, scenario, runs)
-            print(f"{scenario.name:38}{candidates:>11}{missed:>11.1%}{won:>9.1%}", flush=True)
+def lines(numbers: Sequence[int], share: float) -> Iterator[str]:
+    for candidates in numbers:
+        constants, error = derive(candidates, int(share * runs_of(candidates)))
+        yield f"    {candidates}: ({', '.join(f'{c:.2f}' for c in constants)}),  # {error:.2%} with equal noise"
 
 
 if __name__ == "__main__":
     os.nice(19)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("derive", "check"))
-    parser.add_argument("--runs", type=int, help="100,000 for derive, 10,000 for check")
+    parser.add_argument("--share", type=float, default=1.0, help="of the runs")
+    parser.add_argument("candidates", type=int, nargs="*", default=list(range(2, 11)))
     arguments = parser.parse_args()
-    if arguments.what == "derive":
-        print_table(arguments.runs or 100_000)
-    else:
-        print_errors(arguments.runs or 10_000)
+    for line in lines(arguments.candidates, arguments.share):
+        print(line, flush=True)

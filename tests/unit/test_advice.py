@@ -60,7 +60,7 @@ def stalls(*figures: tuple[str, int, float]) -> tuple[Sample, ...]:
 
 def test_a_proven_winner_is_told_with_its_ratio_interval_and_rounds() -> None:
     found = advice(CLEAR)
-    low, high = 1.2 * math.exp(-7.54 * 0.005 / math.sqrt(3)), 1.2 * math.exp(7.54 * 0.005 / math.sqrt(3))
+    low, high = 1.2 * math.exp(-7.28 * 0.005 / math.sqrt(3)), 1.2 * math.exp(7.28 * 0.005 / math.sqrt(3))
     assert found.headline == f"XFS for this disk and this use: 1.20 × ext4 ({low:.2f} to {high:.2f}), 3 rounds."
     assert (found.choice, found.tie) == (("xfs",), False)
 
@@ -73,11 +73,11 @@ HEADLINES: dict[str, tuple[Figures, dict[str, Any], str]] = {
         {"ext4": (100.0,) * 5, "ext4:noatime": (101.0,) * 5}, {},
         "No difference that matters here (all within 5 %). Keep it plain: ext4."),
     "too few rounds are called so": (
-        {"ext4": (100.0,), "xfs": (110.0,)}, {}, "Too early to tell: 1 round, and a judgement takes 3. "
+        {"ext4": (100.0,), "xfs": (110.0,)}, {}, "Too early to tell: 1 round, and a judgement takes 2. "
         "So far xfs looks best (1.10 × ext4), which chance alone can do."),
     "two that do not differ are not told apart": (
         {"ext4": (100.0,), "xfs": (100.3,)}, {},
-        "Too early to tell: 1 round, and a judgement takes 3. So far xfs and ext4 do not differ."),
+        "Too early to tell: 1 round, and a judgement takes 2. So far xfs and ext4 do not differ."),
     "one candidate has nothing to be compared with": (
         {"ext4": (100.0,) * 3}, {}, "Only ext4 was measured: there is nothing to compare it with. Add a candidate."),
     "nothing measured": (NOTHING, {}, "Nothing was measured that could be judged: the run ended too early."),

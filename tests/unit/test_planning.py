@@ -53,7 +53,7 @@ def test_unnamed_choices_have_sensible_defaults(tmp_path: Path) -> None:
     made = plan(tmp_path, "xfs; ext4")
     assert made.baseline == "ext4"
     assert made.time_limit_s == RECIPE.minutes * 60
-    assert (made.minimum_rounds, made.maximum_rounds) == (3, 12)
+    assert (made.minimum_rounds, made.maximum_rounds) == (2, 12)
     assert plan(tmp_path, "xfs; btrfs").baseline == "xfs"
 
 

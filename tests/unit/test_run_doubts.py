@@ -112,14 +112,14 @@ def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
         assert "does not count; another one is measured instead" in doubt.text
 
 
-def test_a_time_too_short_for_three_rounds_is_said_beforehand_with_what_would_fit() -> None:
+def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit() -> None:
     five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
     little, short, enough = (
         plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
         for limit_s in (20, 100, 200)
     )
-    assert "is short for 3 rounds: about 3 candidates would fit." in short
-    assert "The first 3 rounds are finished even so, up to twice the limit." in short
+    assert "is short for 2 rounds: about 4 candidates would fit." in short
+    assert "The first 2 rounds are finished even so, up to twice the limit." in short
     assert "fewer workloads or more time would fit" in little
     assert "is short for" not in enough
 

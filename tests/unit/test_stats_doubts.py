@@ -40,9 +40,9 @@ def test_a_calm_run_raises_no_doubt() -> None:
     assert told(drifting(0.0)) == {}
 
 
-def test_one_or_two_rounds_are_too_few() -> None:
-    ((code, text),) = told(make_result({"ext4": (100.0, 101.0), "xfs": (120.0, 119.0)})).items()
-    assert code == "few-rounds" and text.startswith("2 rounds: differences cannot be told from chance")
+def test_one_round_is_too_few() -> None:
+    ((code, text),) = told(make_result({"ext4": (100.0,), "xfs": (120.0,)})).items()
+    assert code == "few-rounds" and text.startswith("One round: differences cannot be told from chance")
 
 
 @pytest.mark.parametrize(("per_round", "said"), [(-0.03, "19% slower"), (0.03, "23% faster")])
@@ -93,8 +93,8 @@ def carried(slowed: float, lead: float, itself: bool = False, names: Sequence[st
 
 
 def test_a_lead_that_comes_from_slowing_down_the_next_one_is_doubted() -> None:
-    text = told(carried(math.log(0.8), lead=0.0))["carry-over"]
-    assert text.startswith("Others ran 26% slower right after ext4, which explains 100% of the difference")
+    text = told(carried(math.log(0.8), lead=0.06))["carry-over"]
+    assert text.startswith("Others ran 26% slower right after ext4, which explains 67% of the difference")
 
 
 @pytest.mark.parametrize("names", [("ext4", "xfs"), ("ext4", "xfs", "btrfs")])

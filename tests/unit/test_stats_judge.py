@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.metrics import DURATION
+from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import Decision, decide, judge
-from fswizard.stats.ratios import CRITICAL, critical, verdict
+from fswizard.stats.ratios import CRITICAL, ROBUST_FROM, critical, verdict
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 FIGURES = st.floats(1.0, 1e9)
@@ -57,10 +58,10 @@ def results(draw: st.DrawFn) -> Result:
 def test_two_candidates_by_hand() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
     ratio = the(judge(make_result(figures)), "xfs")
-    # mean 0.2, variance 0.01, constant 15.17 for two candidates and three rounds
+    # mean 0.2, variance 0.01 of each candidate by itself and of both together, constant 11.7 for three rounds
     assert ratio.ratio == pytest.approx(math.exp(0.2))
-    assert ratio.low == pytest.approx(math.exp(0.2 - 15.17 * 0.1 / math.sqrt(3)))
-    assert ratio.high == pytest.approx(math.exp(0.2 + 15.17 * 0.1 / math.sqrt(3)))
+    assert ratio.low == pytest.approx(math.exp(0.2 - 11.7 * 0.1 / math.sqrt(3)))
+    assert ratio.high == pytest.approx(math.exp(0.2 + 11.7 * 0.1 / math.sqrt(3)))
     assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "undecided", "ext4")
 
 
@@ -71,17 +72,21 @@ def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() ->
     variance = {
         (a, b): statistics.variance([x - y for x, y in zip(logs[a], logs[b])]) for a, b in combinations(logs, 2)
     }
-    v = (4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8
+    unpaired = {name: statistics.variance(row) for name, row in logs.items()}
+    v = min(
+        (4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8,
+        (4 * 2 * statistics.fmean(unpaired.values()) + 4 * (unpaired["ext4"] + unpaired["btrfs"])) / 8,
+    )
     mean = statistics.fmean([x - y for x, y in zip(logs["btrfs"], logs["ext4"])])
-    assert ratio.low == pytest.approx(math.exp(mean - 4.47 * math.sqrt(v / 5)))
+    assert ratio.low == pytest.approx(math.exp(mean - 4.78 * math.sqrt(v / 5)))
 
 
-def test_no_interval_is_narrower_than_half_a_percent_of_noise_allows_and_under_three_rounds_there_is_none() -> None:
+def test_no_interval_is_narrower_than_half_a_percent_of_noise_allows_and_after_one_round_there_is_none() -> None:
     ratio = the(judge(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
-    assert ratio.low == pytest.approx(1.1 * math.exp(-2.78 * 0.005 / math.sqrt(12)))
+    assert ratio.low == pytest.approx(1.1 * math.exp(-3.37 * 0.005 / math.sqrt(12)))
     assert ratio.verdict == "faster"
 
-    judgement = judge(make_result({"ext4": (100.0, 100.0), "xfs": (900.0, 900.0)}))
+    judgement = judge(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
     assert [(r.low, r.high, r.verdict) for r in judgement.overall] == [(None, None, "undecided")] * 2
     assert judgement.leaders == ("xfs", "ext4")
 
@@ -129,6 +134,24 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
     assert verdict(low, high) == expected
 
 
+def test_a_round_in_which_the_machine_was_slow_for_all_leaves_intervals_to_the_differences_within_rounds() -> None:
+    calm = judge(make_result({"ext4": (100.0, 101.0, 99.0, 100.0), "xfs": (120.0, 120.0, 121.0, 119.0)}))
+    slow = judge(make_result({"ext4": (100.0, 101.0, 33.0, 100.0), "xfs": (120.0, 120.0, 121.0 / 3, 119.0)}))
+    assert the(slow, "xfs").verdict == the(calm, "xfs").verdict == "faster"
+    assert the(slow, "xfs").ratio == pytest.approx(the(calm, "xfs").ratio)
+
+
+def test_one_cell_twice_as_slow_does_not_hide_a_difference() -> None:
+    """A candidate is slow once in seven rounds, as when a disk collects garbage; before round 6 nobody can tell."""
+    steady = (100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0)
+    once = (130.0, 132.0, 65.0, 129.0, 128.0, 131.0, 130.0)
+    early = judge(make_result({"ext4": steady[:5], "xfs": once[:5]}))
+    late = judge(make_result({"ext4": steady, "xfs": once}))
+    assert the(early, "xfs").verdict == "undecided"
+    assert the(late, "xfs").verdict == "faster"
+    assert the(late, "xfs").ratio == pytest.approx(1.3, rel=0.03)
+
+
 def test_best_first_and_the_baseline_at_one() -> None:
     judgement = judge(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
     assert [r.candidate for r in judgement.overall] == ["xfs", "ext4", "btrfs"]
@@ -168,7 +191,7 @@ def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
     with_calm = {**figures, "f2fs": [30.0, 30.0, 30.0]}
     wide, narrow = (the(judge(make_result(f)), "xfs") for f in (figures, with_calm))
     assert wide.high is not None and narrow.high is not None
-    assert wide.ratio == narrow.ratio and wide.high > narrow.high
+    assert wide.ratio == pytest.approx(narrow.ratio) and wide.high > narrow.high
 
 
 def test_a_failure_takes_a_candidate_out_and_is_told_last() -> None:
@@ -248,12 +271,14 @@ def test_the_order_of_samples_does_not_matter(result: Result, rng: random.Random
 def test_the_unit_does_not_matter_nor_a_round_in_which_the_machine_was_slow_for_all(
     result: Result, scale: float, number: int
 ) -> None:
-    """The unit is that of all rounds, which number 0 stands for."""
+    """The unit is that of all rounds, which number 0 stands for. A slow round makes the unpaired intervals wider."""
     scaled = (replace(s, value=s.value * scale) if number in (0, s.round) else s for s in result.samples)
     before, after = judge(result), judge(replace(result, samples=tuple(scaled)))
     for ratio in before.overall:
-        assert the(after, ratio.candidate).ratio == pytest.approx(ratio.ratio)
-        assert the(after, ratio.candidate).high == pytest.approx(ratio.high)
+        if number == 0 or ratio.rounds < ROBUST_FROM:
+            assert the(after, ratio.candidate).ratio == pytest.approx(ratio.ratio)
+        if number == 0:
+            assert the(after, ratio.candidate).high == pytest.approx(ratio.high)
 
 
 @given(results())
@@ -276,15 +301,16 @@ def test_every_ratio_lies_within_its_interval_and_somebody_always_leads(result: 
 
 
 def test_constants_stand_as_derived_and_go_on_beyond_the_table() -> None:
-    assert critical(2, 3) == 15.17
-    assert critical(4, 12) == 3.43
+    assert critical(2, 3) == 11.7
+    assert critical(4, 12) == 4.28
     assert critical(12, 12) > critical(10, 12)
     for rounds in (13, 40):
         assert critical(4, rounds) / math.sqrt(rounds) == pytest.approx(critical(4, 12) / math.sqrt(12))
     for row in CRITICAL.values():
-        assert list(row) == sorted(row, reverse=True)
+        widths = [constant / math.sqrt(rounds) for rounds, constant in enumerate(row, FIRST_LOOK)]
+        assert widths == sorted(widths, reverse=True)
     with pytest.raises(ValueError):
-        critical(2, 2)
+        critical(2, 1)
 
 
 LOST = {"ext4": (100.0, 120.0, 90.0), "xfs": (101.0, 95.0, 119.0), "btrfs": (1.0, 1.0, 1.0)}
@@ -301,12 +327,12 @@ DECISIONS: dict[str, tuple[Result, Decision]] = {
     "the greatest number of rounds ends even an open race": (
         run(LOUD, plan=make_plan(maximum_rounds=4)), Decision(("xfs", "ext4"), "rounds")),
     "one round less does not": (run(LOUD, plan=make_plan(maximum_rounds=5)), Decision(("xfs", "ext4"))),
-    "a candidate alone is not done before its minimum": (run({"ext4": (100.0,) * 2}), Decision(("ext4",))),
+    "a candidate alone is not done before its minimum": (run({"ext4": (100.0,)}), Decision(("ext4",))),
     "a candidate alone gets its minimum": (run({"ext4": (100.0,) * 3}), Decision(("ext4",), "alone")),
     "when everybody failed there is nothing to go on with": (
         run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")), Decision((), "none-left")),
     "a failure in the first round leaves the minimum of rounds to the other": (
-        run({"ext4": (100.0, 100.0), "xfs": ()}, failed(1, "xfs")), Decision(("ext4",))),
+        run({"ext4": (100.0,), "xfs": ()}, failed(1, "xfs")), Decision(("ext4",))),
 }  # fmt: skip
 
 

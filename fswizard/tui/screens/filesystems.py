@@ -14,7 +14,7 @@ from textual.content import Content
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Need
-from fswizard.model.units import duration_text, size_text
+from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.tui.candidates import (
     best_first,
     candidate_row,
@@ -226,7 +226,7 @@ class FilesystemsScreen(BoxScreen):
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · about {duration_text(draft.expected_s)} for three rounds · writes about "
+            f" · about {duration_text(draft.expected_s)} for {rounds_text(draft.minimum_rounds)} · writes about "
             f"{size_text(draft.writes_bytes)}",
             (f" · {lacking} without what you need" if lacking else "", "$warning"),
         )

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 
 from fswizard.model.recipe import Recipe, Workload
-from fswizard.model.units import duration_text, size_text
+from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.report.writes import wear_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
@@ -77,7 +77,7 @@ class WorkloadsScreen(StepScreen):
         wear = wear_text(draft.drive, draft.writes_bytes) if draft.drive else ""
         warning = f" · {duration_text(budget_s)} is short for that" if draft.expected_s > budget_s else ""
         self.say(
-            f"{count} candidates · about {duration_text(draft.expected_s)} for three rounds · "
+            f"{count} candidates · about {duration_text(draft.expected_s)} for {rounds_text(draft.minimum_rounds)} · "
             f"writes about {size_text(draft.writes_bytes)}",
             (warning, "$warning"),
             f"\nWear: {wear}." if wear else "",

@@ -1,0 +1,253 @@
+"""Thousands of runs whose truth is known, judged at once by the program's rule as arrays.
+
+`tests/unit/test_stats_error_rates.py` holds it against the program's own judgement. Arrays of figures have the axes
+run, round, candidate; those of differences run, round, pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from fswizard.model.judgement import TIE
+from fswizard.model.plan import FIRST_LOOK, MAXIMUM_ROUNDS
+from fswizard.stats.ratios import FAR_OFF, LEAST_DEVIATION, NORMAL_MAD, PAIRED_FROM, POOL_WEIGHT, ROBUST_FROM, critical
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Shape = tuple[int, int, int]
+Noise = Callable[[np.random.Generator, Shape], Floats]
+"""Errors of logarithms of so many runs, rounds and candidates."""
+
+
+def normal(deviation: float, *, shared: float = 0.0) -> Noise:
+    """Each cell for itself; what a round has in common is `shared` times as large."""
+
+    def errors(rng: np.random.Generator, shape: Shape) -> Floats:
+        runs, rounds, _ = shape
+        return deviation * (rng.standard_normal(shape) + shared * rng.standard_normal((runs, rounds, 1)))
+
+    return errors
+
+
+def unequal(lowest: float, highest: float) -> Noise:
+    """Each candidate has a noise of its own, evenly on a scale of logarithms."""
+    return lambda rng, shape: rng.standard_normal(shape) * np.geomspace(lowest, highest, shape[2])
+
+
+def one_noisy(deviation: float, times: float) -> Noise:
+    """The first candidate's noise is so many times as large as the others'."""
+    return lambda rng, shape: rng.standard_normal(shape) * deviation * np.r_[times, np.ones(shape[2] - 1)]
+
+
+def lognormal(deviation: float) -> Noise:
+    """Delays that are lognormal, so that slow cells are much slower."""
+    return lambda rng, shape: -np.log1p(deviation * np.exp(rng.standard_normal(shape)))
+
+
+def heavy_tailed(deviation: float, freedom: int) -> Noise:
+    """Student's t: now and then a figure that is far off."""
+    return lambda rng, shape: deviation * rng.standard_t(freedom, shape)
+
+
+def bimodal(deviation: float, *, share: float = 0.1) -> Noise:
+    """A share of the cells is twice as slow, as with garbage collection."""
+    return lambda rng, shape: deviation * rng.standard_normal(shape) - math.log(2) * (rng.random(shape) < share)
+
+
+def sticky(deviation: float, correlation: float) -> Noise:
+    """Each candidate's error keeps so much of its own in the round before."""
+
+    def errors(rng: np.random.Generator, shape: Shape) -> Floats:
+        return deviation * _autoregressive(rng.standard_normal(shape), correlation)
+
+    return errors
+
+
+def in_time(deviation: float, *, echo: float = 0.0, drift: float = 0.0, warm_up: float = 0.0) -> Noise:
+    """Errors that go by a cell's place in the run: `echo` is what the next cell keeps, `drift` is added with each cell,
+    `warm_up` is how much slower the first one is, half as much the second, and so on.
+
+    Two take turns (AB BA AB), more are measured in an order by chance.
+    """
+
+    def errors(rng: np.random.Generator, shape: Shape) -> Floats:
+        runs, rounds, candidates = shape
+        cells = rounds * candidates
+        machine = _autoregressive(rng.standard_normal((runs, cells, 1)), echo)[:, :, 0] * deviation
+        place = np.arange(cells)
+        by_place = (machine + drift * place - warm_up * 0.5**place).reshape(shape)
+        order = rng.random(shape).argsort(axis=2)
+        if candidates == 2:
+            order = np.broadcast_to(np.array([[0, 1], [1, 0]] * rounds)[:rounds], shape)
+        return np.take_along_axis(by_place, order, axis=2)
+
+    return errors
+
+
+def _autoregressive(fresh: Floats, correlation: float) -> Floats:
+    """Along the second axis, with the variance of `fresh`."""
+    for number in range(1, fresh.shape[1]):
+        fresh[:, number] = correlation * fresh[:, number - 1] + math.sqrt(1 - correlation**2) * fresh[:, number]
+    return fresh
+
+
+def pairs_of(candidates: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    one, other = zip(*combinations(range(candidates), 2))
+    return np.array(one), np.array(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What each pair shows after some rounds, if nobody has left."""
+
+    rounds: int
+    means: tuple[Floats, Floats]
+    """Mean differences by run and pair: within rounds, and as if unpaired."""
+    paired: Floats
+    """Variance of the differences within rounds, by run and pair."""
+    single: Floats
+    """Variance of figures, by run and candidate."""
+
+
+def look(figures: Floats, rounds: int) -> Look:
+    one, other = pairs_of(figures.shape[2])
+    seen = figures[:, :rounds]
+    differences = without_far_off(seen[:, :, one] - seen[:, :, other])
+    levels = seen.mean(axis=1)
+    means = differences.mean(axis=1), levels[:, one] - levels[:, other]
+    return Look(rounds, means, differences.var(axis=1, ddof=1), seen.var(axis=1, ddof=1))
+
+
+def without_far_off(differences: Floats) -> Floats:
+    rounds = differences.shape[1]
+    if rounds < ROBUST_FROM:
+        return differences
+    middle = np.median(differences, axis=1, keepdims=True)
+    spread = np.median(np.abs(differences - middle), axis=1, keepdims=True)
+    reach = FAR_OFF * np.maximum(LEAST_DEVIATION, NORMAL_MAD * math.sqrt(rounds / (rounds - 1)) * spread)
+    return np.clip(differences, middle - reach, middle + reach)
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where runs stand while candidates leave them."""
+
+    alive: Bools
+    """By run and candidate: still in the run."""
+    paired: Floats
+    single: Floats
+    """As of the last round of each pair and candidate."""
+    pair_rounds: Floats
+    single_rounds: Floats
+
+    @classmethod
+    def begin(cls, runs: int, candidates: int) -> Standing:
+        pairs = candidates * (candidates - 1) // 2
+        return cls(
+            np.ones((runs, candidates), bool),
+            np.zeros((runs, pairs)), np.zeros((runs, candidates)),
+            np.ones((runs, pairs)), np.ones((runs, candidates)),
+        )  # fmt: skip
+
+    def estimates(self, seen: Look) -> tuple[Bools, Floats, Floats]:
+        """Which pairs are still in the run, their differences, and the standard errors, by run and pair."""
+        one, other = pairs_of(self.alive.shape[1])
+        together = self.alive[:, one] & self.alive[:, other]
+        self.paired = np.where(together, seen.paired, self.paired)
+        self.single = np.where(self.alive, seen.single, self.single)
+        self.pair_rounds = np.where(together, seen.rounds, self.pair_rounds)
+        self.single_rounds = np.where(self.alive, seen.rounds, self.single_rounds)
+        pools = (
+            np.average(self.paired, axis=1, weights=self.pair_rounds - 1),
+            2 * np.average(self.single, axis=1, weights=self.single_rounds - 1),
+        )
+        freedom = seen.rounds - 1
+        paired, unpaired = (
+            (POOL_WEIGHT * pool[:, None] + freedom * own) / (POOL_WEIGHT + freedom)
+            for pool, own in zip(pools, (seen.paired, seen.single[:, one] + seen.single[:, other]))
+        )
+        if seen.rounds < PAIRED_FROM:
+            paired = np.full_like(paired, np.inf)
+        difference = np.where(unpaired < paired, seen.means[1], seen.means[0])
+        deviation = np.maximum(LEAST_DEVIATION, np.sqrt(np.minimum(paired, unpaired)))
+        return together, difference, deviation / math.sqrt(seen.rounds)
+
+
+def statistics(figures: Floats) -> Floats:
+    """By run and look, the largest difference of all pairs in standard errors; nobody leaves."""
+    looks = []
+    standing = Standing.begin(figures.shape[0], figures.shape[2])
+    for rounds in range(FIRST_LOOK, figures.shape[1] + 1):
+        _, differences, errors = standing.estimates(look(figures, rounds))
+        looks.append((np.abs(differences) / errors).max(axis=1))
+    return np.stack(looks, axis=1)
+
+
+TIED, OPEN = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How runs ended, by run."""
+
+    answer: npt.NDArray[np.intp]
+    """The number of the best candidate, TIED or OPEN."""
+    missed: Bools
+    """An interval of any pair missed the truth at any look."""
+    cells: npt.NDArray[np.intp]
+    told: Floats
+    """The difference between the two best, as estimated when they were last compared."""
+    half_width: Floats
+    """Of that difference."""
+
+
+def play(
+    truth: Sequence[float],
+    noise: Noise,
+    runs: int,
+    seed: int,
+    *,
+    constants: Sequence[float] = (),
+    to_the_end: bool = False,
+) -> Outcome:
+    """Go on as the program would; `to_the_end` does not stop at a tie, so that all looks are taken."""
+    rng = np.random.default_rng(seed)
+    candidates = len(truth)
+    levels = np.log(np.array(truth) / truth[0])
+    figures = noise(rng, (runs, MAXIMUM_ROUNDS, candidates)) + levels
+    one, other = pairs_of(candidates)
+    true = levels[one] - levels[other]
+    standing = Standing.begin(runs, candidates)
+    going, missed = np.ones(runs, bool), np.zeros(runs, bool)
+    cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
+    told, half_widths = np.zeros(runs), np.zeros(runs)
+    best, second = np.argsort(-levels)[:2]
+    closest = int(np.flatnonzero((one == min(best, second)) & (other == max(best, second)))[0])
+    for rounds in range(FIRST_LOOK, MAXIMUM_ROUNDS + 1):
+        cells += np.where(going, standing.alive.sum(axis=1), 0)
+        together, differences, errors = standing.estimates(look(figures, rounds))
+        judged = together & going[:, None]
+        constant = constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds)
+        half_width = constant * errors
+        lead = judged[:, closest]
+        told[lead], half_widths[lead] = np.abs(differences[lead, closest]), half_width[lead, closest]
+        missed |= (judged & (np.abs(differences - true) > half_width)).any(axis=1)
+        tie = (np.abs(differences) + half_width <= math.log(TIE)) & together
+        proven = judged & ~tie & (np.abs(differences) > np.maximum(half_width, math.log(TIE)))
+        for pair in range(len(one)):
+            standing.alive[:, other[pair]] &= ~(proven[:, pair] & (differences[:, pair] > 0))
+            standing.alive[:, one[pair]] &= ~(proven[:, pair] & (differences[:, pair] < 0))
+        left = standing.alive.sum(axis=1)
+        won = going & (left == 1)
+        answer[won] = standing.alive[won].argmax(axis=1)
+        still = standing.alive[:, one] & standing.alive[:, other]
+        tied = going & (left > 1) & (tie | ~still).all(axis=1)
+        answer[tied] = TIED
+        going &= ~won if to_the_end else ~(won | tied)
+    return Outcome(answer, missed, cells, told, half_widths)
