@@ -68,7 +68,7 @@ def _lead(judgement: Judgement, choice: Choice) -> str:
     ratio = reference(judgement, choice)
     assert ratio is not None  # a winner has somebody to win against
     next_best = ", the next best" if ratio is not judgement.of(choice.names[0]) else ""
-    return f"{ratio_text(ratio.ratio)} × {ratio.baseline}{next_best}{span(ratio)}, {rounds_text(ratio.rounds)}"
+    return f"{ratio_text(ratio.shrunk)} × {ratio.baseline}{next_best}{span(ratio)}, {rounds_text(ratio.rounds)}"
 
 
 def _tie(plan: Plan, choice: Choice) -> str:

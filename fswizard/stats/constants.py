@@ -10,8 +10,10 @@ CRITICAL: dict[int, tuple[float, ...]] = {
     6: (7.49, 5.81, 5.29, 4.91, 4.93, 4.85, 4.74, 4.85, 4.67, 4.72, 4.76),
     7: (6.92, 5.83, 5.22, 5.03, 5.13, 5.08, 4.96, 4.99, 5.01, 4.96, 4.98),
     8: (6.73, 5.70, 5.31, 5.14, 5.10, 5.20, 5.06, 5.02, 4.98, 5.05, 5.03),
+    9: (6.99, 5.62, 5.33, 5.38, 5.41, 5.46, 5.31, 5.27, 5.24, 5.23, 5.27),
+    10: (6.72, 5.75, 5.47, 5.25, 5.45, 5.53, 5.16, 5.39, 5.34, 5.32, 5.47),
 }
 """Candidates at the start to the constants for 2 to 12 rounds.
 
-Made by `python -m tests.bench.derive_constants derive`.
+Made by `python -m tests.bench.derive_constants`.
 """

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import fswizard.stats
+from fswizard.model.judgement import Ratio
 from tests.bench.many import (
     TIED,
     Noise,
@@ -70,7 +71,7 @@ RACES: tuple[tuple[str, tuple[float, ...], Noise, float, float], ...] = (
 def many(truth: tuple[float, ...], noise: Noise, runs: int, *, to_the_end: bool = False) -> Outcome:
     """So many runs, in chunks that fit into memory."""
     chunks = [play(truth, noise, min(CHUNK, runs - n), n, to_the_end=to_the_end) for n in range(0, runs, CHUNK)]
-    fields = ("answer", "missed", "cells", "told", "half_width")
+    fields = ("answer", "missed", "cells", "told", "half_width", "rounds")
     return Outcome(*(np.concatenate([getattr(chunk, field) for chunk in chunks]) for field in fields))
 
 
@@ -95,7 +96,10 @@ def error_table(runs: int) -> str:
 
 
 def race_table(runs: int) -> str:
-    lines = [f"| {runs:,} runs | right | wrong | cells | before | |", "| --- | --: | --: | --: | --: | --- |"]
+    lines = [
+        f"| comparison, {runs:,} runs | right | wrong | cells | before | |",
+        "| --- | --: | --: | --: | --: | --- |",
+    ]
     for name, truth, noise, before, most in RACES:
         outcome = many(truth, noise, runs)
         best = int(np.argmax(truth)) if len(set(truth)) > 1 else TIED
@@ -106,6 +110,37 @@ def race_table(runs: int) -> str:
         bound = f"≤ {most:g}: {word}" if most else ""
         lines.append(f"| {name} | {right:.1%} | {wrong:.1%} | {cells:.1f} | {before:.1f} | {bound} |")
         print(lines[-1], flush=True)
+    return _percent("\n".join(lines))
+
+
+def bias(truth: tuple[float, ...], noise: Noise, runs: int) -> tuple[float, float, float]:
+    """Share of runs that the best one wins, and by how much the median of its ratio to the next best errs: as
+    measured, and as the headline tells it.
+    """
+    outcome = many(truth, noise, runs)
+    won = outcome.answer == int(np.argmax(truth))
+    second, best = sorted(truth)[-2:]
+    figures = zip(*(values[won].tolist() for values in (outcome.told, outcome.half_width, outcome.rounds)))
+    ratios = [
+        Ratio("", "", "", math.exp(m), math.exp(m - half), math.exp(m + half), rounds, "faster")
+        for m, half, rounds in figures
+    ]
+    measured, told = (
+        float(np.median(values)) / (best / second) - 1
+        for values in ([ratio.ratio for ratio in ratios], [ratio.shrunk for ratio in ratios])
+    )
+    return float(won.mean()), measured, told
+
+
+def bias_table(runs: int) -> str:
+    lines = [f"| winner's ratio, {runs:,} runs | found | measured | told | |", "| --- | --: | --: | --: | --- |"]
+    for candidates in (2, 3, 6):
+        for ratio, deviation in ((1.1, 0.03), (1.1, 0.05), (1.1, 0.08), (1.2, 0.08), (1.5, 0.08)):
+            found, measured, told = bias((1.0,) * (candidates - 1) + (ratio,), normal(deviation), runs)
+            word = "holds" if abs(told) <= 0.01 else f"misses by {abs(told) - 0.01:.1%}"
+            name = f"{candidates}, one {ratio:.2f} × the others, {deviation:.0%} noise"
+            lines.append(f"| {name} | {found:.0%} | {measured:+.1%} | {told:+.1%} | ± 1%: {word} |")
+            print(lines[-1], flush=True)
     return _percent("\n".join(lines))
 
 
@@ -125,6 +160,7 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=10_000, help="simulated runs for each figure")
     parser.add_argument("--write", action="store_true", help="put the tables into the README of the statistics")
     arguments = parser.parse_args()
-    for made in (race_table(arguments.runs), error_table(arguments.runs)):
+    for table in (race_table, bias_table, error_table):
+        made = table(arguments.runs)
         if arguments.write:
             README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")

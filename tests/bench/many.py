@@ -205,6 +205,8 @@ class Outcome:
     """The difference between the two best, as estimated when they were last compared."""
     half_width: Floats
     """Of that difference."""
+    rounds: npt.NDArray[np.intp]
+    """That it rests on."""
 
 
 def play(
@@ -226,7 +228,7 @@ def play(
     standing = Standing.begin(runs, candidates)
     going, missed = np.ones(runs, bool), np.zeros(runs, bool)
     cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
-    told, half_widths = np.zeros(runs), np.zeros(runs)
+    told, half_widths, compared = np.zeros(runs), np.zeros(runs), np.zeros(runs, np.intp)
     best, second = np.argsort(-levels)[:2]
     closest = int(np.flatnonzero((one == min(best, second)) & (other == max(best, second)))[0])
     for rounds in range(FIRST_LOOK, MAXIMUM_ROUNDS + 1):
@@ -237,6 +239,7 @@ def play(
         half_width = constant * errors
         lead = judged[:, closest]
         told[lead], half_widths[lead] = np.abs(differences[lead, closest]), half_width[lead, closest]
+        compared[lead] = rounds
         missed |= (judged & (np.abs(differences - true) > half_width)).any(axis=1)
         tie = (np.abs(differences) + half_width <= math.log(TIE)) & together
         proven = judged & ~tie & (np.abs(differences) > np.maximum(half_width, math.log(TIE)))
@@ -250,4 +253,4 @@ def play(
         tied = going & (left > 1) & (tie | ~still).all(axis=1)
         answer[tied] = TIED
         going &= ~won if to_the_end else ~(won | tied)
-    return Outcome(answer, missed, cells, told, half_widths)
+    return Outcome(answer, missed, cells, told, half_widths, compared)

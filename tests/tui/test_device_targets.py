@@ -227,7 +227,7 @@ async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_
     for drive, words in told.items():
         machine = FakeMachine(drives=(drive,))
         async with app("workloads", machine, drive=drive).run_test(size=SIZE) as pilot:
-            await shows(pilot, "for three rounds")
+            await shows(pilot, "for 2 rounds")
             assert ("Wear: about " in screen_text(pilot.app)) == bool(words), screen_text(pilot.app)
             assert words in screen_text(pilot.app)
             await pilot.press("enter")
@@ -235,7 +235,7 @@ async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_
             await shows(pilot, "starts the run")
             await until(pilot, lambda w=words: ("Wear " in screen_text(pilot.app)) == bool(w), "the wear on the review")
     async with app("workloads", FakeMachine(drives=(worn,)), drive=worn, elsewhere=True).run_test(size=SIZE) as pilot:
-        await shows(pilot, "for three rounds")
+        await shows(pilot, "for 2 rounds")
         assert "Wear" not in screen_text(pilot.app), "another disk is written to"
 
 

@@ -15,7 +15,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import find
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.judgement import Advice, Findings
+from fswizard.model.judgement import Advice, Findings, Ratio
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
@@ -56,6 +56,16 @@ def full(*names: str) -> dict[str, Any]:
 
 def stalls(*figures: tuple[str, int, float]) -> tuple[Sample, ...]:
     return tuple(Sample(number, name, "write", "worst_latency", value, "s", "lower") for name, number, value in figures)
+
+
+def test_a_lead_that_just_cleared_one_after_many_rounds_is_told_without_what_chance_added() -> None:
+    found = Ratio("xfs", "ext4", "", 1.13, 1.01, 1.13**2 / 1.01, 12, "faster")
+    assert 1.08 < found.shrunk < 1.11
+    assert replace(found, rounds=3).shrunk == pytest.approx(1.13, abs=0.005)
+    assert replace(found, low=1.12, high=1.14).shrunk == pytest.approx(1.13, abs=0.001)
+    assert replace(found, verdict="undecided").shrunk == 1.13
+    turned = replace(found, ratio=1 / 1.13, low=1.01 / 1.13**2, high=1 / 1.01, verdict="slower")
+    assert turned.shrunk == pytest.approx(1 / found.shrunk)
 
 
 def test_a_proven_winner_is_told_with_its_ratio_interval_and_rounds() -> None:

@@ -16,7 +16,7 @@ from fswizard.stats import judge
 from fswizard.stats.ratios import compare, critical
 from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
-from tests.bench.error_rates import NOISES, errors
+from tests.bench.error_rates import NOISES, bias, errors
 from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play
 from tests.bench.many import normal as normal_noise
 from tests.bench.recordings import FASTER, GAIN, ROUNDS, SAME, Recording, add, load, report
@@ -95,6 +95,11 @@ def test_narrower_intervals_would_err_too_often() -> None:
     student = (4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14, 2.12, 2.10, 2.09, 2.07)
     outcome = play((1.0, 1.0), normal_noise(0.03), 1000, 1, constants=student, to_the_end=True)
     assert outcome.missed.mean() > 0.12
+
+
+@pytest.mark.parametrize(("truth", "deviation"), [(1.1, 0.08), (1.1, 0.03), (1.2, 0.08), (1.5, 0.08)])
+def test_the_ratio_of_a_winner_is_told_too_high_as_often_as_too_low(truth: float, deviation: float) -> None:
+    assert abs(bias((1.0, truth), normal_noise(deviation), 10_000)[2]) < 0.012
 
 
 def test_a_known_difference_lies_within_its_interval() -> None:
