@@ -57,12 +57,16 @@ def test_every_seed_has_its_figures_with_source_and_caveats() -> None:
 
 @pytest.mark.parametrize("name", sorted(published()))
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_they_are_reported_like_any_result_and_claim_no_interval(name: str, format_name: str) -> None:
+def test_they_are_reported_like_any_result_and_prove_nothing(name: str, format_name: str) -> None:
+    """One of them tells two runs of both candidates, which is enough for an interval, if one that says nothing."""
     findings = conclude(find(name))
-    assert all(r.low is None for r in (*findings.judgement.by_workload, *findings.judgement.overall))
+    ratios = (*findings.judgement.by_workload, *findings.judgement.overall)
+    assert not {r.verdict for r in ratios} & {"faster", "slower"}
+    repeated = name == "fio-f2fs"
+    assert repeated or all(r.low is None for r in ratios)
     text = render(findings, format_name)
     assert "fswizard run quick" not in text
-    if format_name == "text":
+    if format_name == "text" and not repeated:
         assert "±" not in text
         assert "No intervals" in text or not findings.result.samples
 
