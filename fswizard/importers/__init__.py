@@ -19,6 +19,8 @@ from fswizard.system.files import read_file
 
 LONGEST_FILE_BYTES = 16_000_000
 READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
+BACKUPS = (".bak", "~")
+"""How the names of copies end that editors and people leave: an earlier state of a file, and no run of its own."""
 _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], ParsedRun]], ...] = (
     (phoronix.recognises, phoronix.read),
     (kdiskmark.recognises, kdiskmark.read),
@@ -31,8 +33,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     """Results from files and directories, by disk; `CANDIDATE=FILE` names the candidate that a file tells of.
 
     Files whose names tell of several disks give a result for each; output of smartctl and df beside them adds
-    what it says. What else lies in a directory is passed over, which a doubt says. Raises UsageError with file, line
-    and reason.
+    what it says. What else lies in a directory is passed over, and so are backup copies, which a doubt says. Raises
+    UsageError with file, line and reason.
     """
     files, foreign = _sorted_out(words)
     tables = [path for _, path in files if path.suffix == ".toml"]
@@ -53,8 +55,9 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     sources = sources_of([file for file, _ in told])
     parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
     if not parsed_runs:
-        raise UsageError("There are no figures in what was named.", f"Name files of {READABLE}.")
-    doubts = (Doubt("files-passed-over", f"No output that is known, and passed over: {', '.join(foreign)}."),)
+        hint = f"Name files of {READABLE}. Backup copies ({' and '.join(BACKUPS)}) are not read."
+        raise UsageError("There are no figures in what was named.", hint)
+    doubts = (Doubt("files-passed-over", f"Backup copies and unknown output, passed over: {', '.join(foreign)}."),)
     return {
         group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
         for group, some in by_disk(parsed_runs).items()
@@ -63,21 +66,23 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
 
 
 def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]]:
-    """Candidates and files to read, and the names of what lies beside them in a directory and is something else."""
+    """Candidates and files to read, and the names of what is passed over: backup copies and foreign files."""
     files: list[tuple[str, Path]] = []
     foreign: list[str] = []
     for word in words:
         candidate, equals, rest = word.partition("=")
         named = bool(equals) and not Path(word).exists()
         path = Path(rest if named else word)
-        if not path.is_dir():
+        if path.name.endswith(BACKUPS):
+            foreign.append(safe(path.name))
+        elif not path.is_dir():
             files.append((candidate if named else "", path))
-            continue
-        for inner in _inside(path):
-            if _is_known(inner):
-                files.append(("", inner))
-            else:
-                foreign.append(safe(inner.name))
+        else:
+            for inner in _inside(path):
+                if not inner.name.endswith(BACKUPS) and _is_known(inner):
+                    files.append(("", inner))
+                else:
+                    foreign.append(safe(inner.name))
     return files, foreign
 
 

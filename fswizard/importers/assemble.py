@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -100,14 +101,16 @@ def by_disk(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> dict[str, list[t
 def assemble(
     parsed_runs: Iterable[tuple[Source, ParsedRun]], *, title: str = "", baseline: str = "", drive: Drive | None = None
 ) -> Result:
-    """One result from what was parsed of one disk. Files of one candidate are its rounds, in the order of their run.
+    """One result from what was parsed of one disk. What files tell of one candidate are its repeats, in their order.
+
+    The n-th figure of each candidate and workload stands in round n, which means nothing but its number.
 
     Raises UsageError where the baseline is not among the candidates.
     """
     ordered = sorted(parsed_runs, key=lambda item: item[0].run)
     workloads: dict[str, Workload] = {}
     names: dict[str, None] = {}
-    rounds: dict[str, int] = {}
+    repeats: Counter[tuple[str, str]] = Counter()
     samples: list[Sample] = []
     failures: list[Failure] = []
     for source, parsed_run in ordered:
@@ -116,20 +119,21 @@ def assemble(
         told = _candidates_of(source, parsed_run)
         for name in told.values():
             names.setdefault(name)
-        before = {name: rounds.get(name, 0) for name in told.values()}
         for figure in parsed_run.figures:
             name, metric = told[figure.candidate], figure.metric
             primary = metric.name == workloads[figure.workload].metric.name
             samples += [
                 Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
-                for number, value in enumerate(figure.values, before[name] + 1)
+                for number, value in enumerate(figure.values, repeats[name, figure.workload] + 1)
             ]
         for fault in parsed_run.faults:
             name = told[fault.candidate]
-            failures.append(Failure(before[name] + 1, name, fault.workload, fault.kind, fault.text))
-        for own, name in told.items():
-            runs = [len(f.values) for f in parsed_run.figures if f.candidate == own]
-            rounds[name] = before[name] + max(runs, default=1)
+            number = repeats[name, fault.workload] + 1
+            failures.append(Failure(number, name, fault.workload, fault.kind, fault.text))
+        runs: Counter[tuple[str, str]] = Counter()
+        for f in parsed_run.figures:
+            runs[told[f.candidate], f.workload] = max(runs[told[f.candidate], f.workload], len(f.values))
+        repeats += runs
     chosen = _baseline(baseline, list(names))
     tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))

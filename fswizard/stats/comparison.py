@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterator, Mapping
 
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Ratio
-from fswizard.model.plan import FIRST_LOOK, Target
+from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
-from fswizard.stats.ratios import LEAST_DEVIATION, verdict
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, workload_tables
-
-_STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
-    2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074,
-)  # fmt: skip
-"""Two-sided 95 % points of Student's t for 1 to 22 degrees of freedom."""
+from fswizard.stats.unpaired import welch
 
 
 def compare(first: Result, second: Result) -> Comparison:
@@ -116,17 +108,8 @@ def _overall(name: str, weights: Mapping[str, float], tables: tuple[Mapping[str,
 
 
 def _ratio(name: str, workload: str, first: Mapping[int, float], second: Mapping[int, float]) -> Ratio:
-    """Second over first from each round's logarithm, with Welch's interval."""
-    before, after = tuple(first.values()), tuple(second.values())
-    shift = statistics.fmean(after) - statistics.fmean(before)
-    fewest = min(len(before), len(after))
-    if fewest < FIRST_LOOK:
-        return Ratio(name, name, workload, math.exp(shift), rounds=fewest)
-    errors = [max(statistics.stdev(logs), LEAST_DEVIATION) ** 2 / len(logs) for logs in (before, after)]
-    freedom = sum(errors) ** 2 / sum(error**2 / (len(logs) - 1) for error, logs in zip(errors, (before, after)))
-    half = _STUDENT[min(int(freedom), len(_STUDENT)) - 1] * math.sqrt(sum(errors))
-    low, high = math.exp(shift - half), math.exp(shift + half)
-    return Ratio(name, name, workload, math.exp(shift), low, high, fewest, verdict(low, high))
+    """Second over first."""
+    return welch((name, name), workload, second.values(), first.values())
 
 
 def _differences(first: Result, second: Result) -> Iterator[str]:

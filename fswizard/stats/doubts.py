@@ -30,6 +30,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
     """What to hold against a judgement, with what can be done about it; `summaries` are those of the result."""
     return (
         *_few_rounds(result, judgement),
+        *_unknown_order(result),
         *_drift(result),
         *_not_steady(result),
         *_carried_over(result, judgement),
@@ -51,8 +52,17 @@ def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
         )
 
 
+def _unknown_order(result: Result) -> Iterator[Doubt]:
+    if result.environment.source and result.samples and len(result.plan.candidates) > 1:
+        yield Doubt(
+            "unknown-order",
+            "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks like "
+            "a difference between filesystems, and no interval covers that.",
+        )
+
+
 def _drift(result: Result) -> Iterator[Doubt]:
-    trend = drift(result)
+    trend = None if result.environment.source else drift(result)
     if trend is None or not trend.proven or abs(trend.change) < LEAST_DRIFT:
         return
     direction = "faster" if trend.change > 0 else "slower"

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import combinations
+from typing import Literal, Protocol
 
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
-from fswizard.stats.ratios import compare, compare_all, critical, ranking, verdict
+from fswizard.stats import ratios, unpaired
+from fswizard.stats.ratios import critical, verdict
 from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
+
+
+class Rule(Protocol):
+    """How candidates are compared: within rounds (`ratios`), or figures that were not taken in rounds (`unpaired`)."""
+
+    def ranking(self, table: Table, /) -> list[str]: ...
+
+    def compare(
+        self, table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], /
+    ) -> tuple[Ratio, ...]: ...
 
 
 def judge(result: Result) -> Judgement:
@@ -21,40 +33,46 @@ def judge(result: Result) -> Judgement:
     the best of the others takes its place. With one candidate there is nothing to compare.
     """
     plan = result.plan
+    rule: Rule = unpaired if result.environment.source else ratios
     names = [candidate.name for candidate in plan.candidates]
     weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
     failed = failures(result, weights)
     tables = workload_tables(result)
     complete = overall_table(tables, weights)
     table = without(complete, failed.overall)
-    order = ranking(table)
+    order = rule.ranking(table)
     unmeasured = [name for name in names if name not in table and name not in failed.overall]
     rounds = max((len(cells) for cells in (table or complete).values()), default=0)
     if len(names) < 2:
         return Judgement(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
-    overall = _against(baseline, table, order, failed.overall, started_with=len(names))
-    by_workload = tuple(_by_workload(tables, failed, baseline, names))
-    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured)
+    overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule)
+    by_workload = tuple(_by_workload(tables, failed, baseline, names, rule))
+    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule)
     return replace(standing, by_workload=by_workload, overall=overall)
 
 
-def stand(table: Table, rounds: int, *, started_with: int, unmeasured: Sequence[str] = ()) -> Judgement:
+def stand(
+    table: Table, rounds: int, *, started_with: int, unmeasured: Sequence[str] = (), rule: Rule = ratios
+) -> Judgement:
     """Who leads and who is proven slower by one table of scores. Without figures nobody is proven slower."""
-    pairs = Judgement(pairs=compare_all(table, "", started_with), rounds=rounds)
-    in_the_run = [*ranking(table), *unmeasured]
+    best_first = rule.ranking(table)
+    pairs = Judgement(pairs=rule.compare(table, "", started_with, combinations(best_first, 2)), rounds=rounds)
+    in_the_run = [*best_first, *unmeasured]
     leaders = pairs.unbeaten(in_the_run)
     dropped = tuple(name for name in in_the_run if name not in leaders)
     return replace(pairs, leaders=leaders, dropped=dropped, tied=pairs.all_tie(leaders))
 
 
-def _by_workload(tables: Mapping[str, Table], failed: Failures, baseline: str, names: list[str]) -> Iterator[Ratio]:
+def _by_workload(
+    tables: Mapping[str, Table], failed: Failures, baseline: str, names: list[str], rule: Rule
+) -> Iterator[Ratio]:
     """Each workload's ratios in the plan's order, to the overall baseline where it has figures there."""
     for workload, figures in tables.items():
         reasons = failed.by_workload.get(workload, {})
         table = without(figures, reasons)
-        reference = baseline if baseline in table else next(iter(ranking(table)), baseline)
-        for ratio in _against(reference, table, names, reasons, workload=workload, started_with=len(names)):
+        reference = baseline if baseline in table else next(iter(rule.ranking(table)), baseline)
+        for ratio in _against(reference, table, names, reasons, workload=workload, started_with=len(names), rule=rule):
             if ratio.candidate != reference or ratio.verdict == "failed":
                 yield ratio
 
@@ -67,13 +85,14 @@ def _against(
     *,
     workload: str = "",
     started_with: int,
+    rule: Rule,
 ) -> tuple[Ratio, ...]:
     """Ratios to the baseline in the given order, its own among them, then those that failed and why."""
     own = {baseline: _itself(baseline, workload, len(table[baseline]))} if baseline in table else {}
-    others = compare(table, workload, started_with, ((name, baseline) for name in order if name != baseline))
-    ratios = own | {ratio.candidate: ratio for ratio in others}
+    others = rule.compare(table, workload, started_with, ((name, baseline) for name in order if name != baseline))
+    known = own | {ratio.candidate: ratio for ratio in others}
     return (
-        *(ratios[name] for name in order if name in ratios),
+        *(known[name] for name in order if name in known),
         *(Ratio(name, baseline, workload, 0.0, verdict="failed", text=text) for name, text in reasons.items()),
     )
 

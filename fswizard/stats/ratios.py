@@ -83,11 +83,6 @@ def compare(table: Table, workload: str, started_with: int, pairs: Iterable[tupl
     return tuple(ratios)
 
 
-def compare_all(table: Table, workload: str, started_with: int) -> tuple[Ratio, ...]:
-    """All pairs, the better one of each over the other."""
-    return compare(table, workload, started_with, combinations(ranking(table), 2))
-
-
 def verdict(low: float, high: float) -> Verdict:
     """What an interval around its ratio amounts to.
 

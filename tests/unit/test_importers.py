@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -407,3 +408,79 @@ def test_the_command_reports_and_keeps_what_it_read(state: Path) -> None:
     kept = results.load(results.latest())
     assert ratios(kept, "operations")["btrfs"] == pytest.approx(1.2417, abs=5e-5)
     assert "No intervals" in done.stdout
+
+
+# Repeats that were not taken in rounds
+
+
+def repeats(directory: Path, rates: dict[str, list[float]]) -> None:
+    """Raw files of so many runs of each filesystem, with these operations per second."""
+    for name, some in rates.items():
+        for run, rate in enumerate(some):
+            (directory / f"SMR.{name}.{run}.out").write_text(EXT4.replace("52.756 ops/s", f"{rate:.3f} ops/s"))
+
+
+def test_repeats_are_all_used_and_compared_unpaired(tmp_path: Path) -> None:
+    """Each factor 1.1 apart in logs, so that means, deviations and Welch's interval are known."""
+    repeats(tmp_path, {"ext4": [100, 110, 121], "xfs": [200, 220, 242, 266.2, 292.82]})
+    judgement = conclude(only(tmp_path)).judgement
+    ratio = judgement.of("xfs", "operations")
+    assert ratio is not None and ratio.low is not None and ratio.high is not None
+    step = math.log(1.1)
+    assert ratio.ratio == pytest.approx(2 * 1.1, rel=1e-5)
+    errors = step**2 / 3, 2.5 * step**2 / 5
+    # Welch and Satterthwaite: 5.88 degrees of freedom, of which Student's 97.5 % point is 2.4592
+    assert sum(errors) ** 2 / (errors[0] ** 2 / 2 + errors[1] ** 2 / 4) == pytest.approx(5.8824, abs=1e-4)
+    half = 2.459 * math.sqrt(sum(errors))
+    assert math.log(ratio.high / ratio.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert judgement.pair("ext4", "xfs") is not None and judgement.leaders == ("xfs",)
+
+
+def test_numbers_of_repeats_pair_nothing(tmp_path: Path) -> None:
+    rates = {
+        "ext4": [100.0, 104.0, 96.0, 102.0],
+        "xfs": [90.0, 97.0, 88.0, 93.0],
+        "btrfs": [130.0, 140.0, 120.0, 133.0],
+    }
+    found = []
+    for name, order in (("as-told", (0, 1, 2, 3)), ("otherwise", (2, 0, 3, 1))):
+        (tmp_path / name).mkdir()
+        repeats(tmp_path / name, {**rates, "xfs": [rates["xfs"][number] for number in order]})
+        pairs = conclude(only(tmp_path / name)).judgement.pairs
+        found.append([(pair.candidate, pair.ratio, pair.low, pair.high) for pair in pairs])
+    assert [one[1:] for one in found[0]] == [pytest.approx(other[1:]) for other in found[1]]
+
+
+def test_a_filesystem_with_fewer_repeats_has_a_ratio_from_all_of_them(tmp_path: Path) -> None:
+    repeats(tmp_path, {"ext4": [100, 121], "xfs": [90, 99, 108.9, 119.79]})
+    ratio = conclude(only(tmp_path)).judgement.of("xfs")
+    assert ratio is not None
+    assert (ratio.ratio, ratio.low, ratio.rounds) == (pytest.approx(99 * math.sqrt(1.1) / 110, rel=1e-5), None, 2)
+
+
+def test_three_runs_of_each_say_that_their_order_was_not_controlled(tmp_path: Path) -> None:
+    repeats(tmp_path, {"ext4": [100, 80, 60, 40], "xfs": [101, 79, 62, 39]})
+    doubts = {doubt.code: doubt.text for doubt in conclude(only(tmp_path)).doubts}
+    assert "unknown order" in doubts["unknown-order"]
+    assert "drift" not in doubts
+
+
+@pytest.mark.parametrize("ending", [".bak", "~"])
+def test_backup_copies_are_no_runs(tmp_path: Path, ending: str) -> None:
+    repeats(tmp_path, {"ext4": [100], "xfs": [90]})
+    copy = tmp_path / f"SMR.xfs.0.out{ending}"
+    copy.write_text(EXT4)
+    for named in ([tmp_path], sorted(tmp_path.iterdir())):
+        result = only(*named)
+        assert values(result, "xfs", "operation_rate") == [90.0]
+        assert any(f"passed over: {copy.name}." in doubt.text for doubt in result.doubts)
+    refused(copy, "no figures")
+
+
+def test_files_of_one_workload_each_are_the_same_run(tmp_path: Path) -> None:
+    for name in ("ext4", "xfs"):
+        for job, side in (("big", "write"), ("small", "read")):
+            rate = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600}
+            (tmp_path / f"{name}-{job}.json").write_text(fio_dump({"jobname": job, side: rate}))
+    overall = conclude(only(tmp_path)).judgement.of("xfs")
+    assert overall is not None and overall.ratio == 1.0

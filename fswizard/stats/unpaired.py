@@ -1,0 +1,59 @@
+"""Figures that were not taken in rounds: two runs, or repeats of one filesystem after the other."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from fswizard.model.judgement import Ratio
+from fswizard.stats.ratios import LEAST_DEVIATION, verdict
+from fswizard.stats.student import quantile
+from fswizard.stats.table import Table
+
+ERROR = 0.05
+LEAST_REPEATS = 3
+"""Figures of each of the two below which there is no interval."""
+
+
+def ranking(table: Table) -> list[str]:
+    """Candidates of the table, best first, by all their figures."""
+    return sorted(table, key=lambda name: -statistics.fmean(table[name].values()))
+
+
+def compare(table: Table, workload: str, _started_with: int, pairs: Iterable[tuple[str, str]]) -> tuple[Ratio, ...]:
+    """The ratio of the first to the second of each pair, with intervals that hold for all pairs together (Bonferroni).
+
+    There is one look, after everything was measured, so that those without an interval cost the others nothing.
+    """
+    able = sum(len(cells) >= LEAST_REPEATS for cells in table.values())
+    error = ERROR / max(1, math.comb(able, 2))
+    return tuple(
+        welch((candidate, baseline), workload, table[candidate].values(), table[baseline].values(), error)
+        for candidate, baseline in pairs
+        if table.get(candidate) and table.get(baseline)
+    )
+
+
+def welch(
+    pair: tuple[str, str],
+    workload: str,
+    logs: Collection[float],
+    others: Collection[float],
+    error: float = ERROR,
+) -> Ratio:
+    """The ratio of the first of a `pair` to the second, from the logarithms of both, with Welch's interval.
+
+    It misses the truth with a chance of `error`, by itself and at one look.
+    """
+    shift = statistics.fmean(logs) - statistics.fmean(others)
+    fewest = min(len(logs), len(others))
+    ratio = Ratio(*pair, workload, math.exp(shift), rounds=fewest)
+    if fewest < LEAST_REPEATS:
+        return ratio
+    errors = [max(statistics.stdev(some), LEAST_DEVIATION) ** 2 / len(some) for some in (logs, others)]
+    freedom = sum(errors) ** 2 / sum(error**2 / (len(some) - 1) for error, some in zip(errors, (logs, others)))
+    half = quantile(error, freedom) * math.sqrt(sum(errors))
+    low, high = math.exp(shift - half), math.exp(shift + half)
+    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
