@@ -33,7 +33,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if any(change.ratio.low is None for change in comparison.changes):
         yield f"Where no interval stands, one of the two has fewer than {rounds_text(FIRST_LOOK)}."
     else:
-        yield "Each interval holds with 95 % by itself; among twenty, one may be off."
+        yield "Expect at most 5 % of these marks to be wrong."
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:

@@ -463,7 +463,7 @@ def _notes(findings: Findings) -> Iterator[str]:
         yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
     compared = {ratio.workload for ratio in ratios if ratio.low is not None}
     if len(compared) > 1:
-        yield f"Overall intervals are jointly valid; of those of {len(compared)} workloads, one may occasionally miss."
+        yield "Expect at most 5 % of the marks by workload to be wrong."
 
 
 def _published(findings: Findings) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison
@@ -12,15 +13,16 @@ from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
+from fswizard.stats.discoveries import controlled
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, workload_tables
-from fswizard.stats.unpaired import welch
+from fswizard.stats.unpaired import ERROR, welch
 
 
 def compare(first: Result, second: Result) -> Comparison:
     """Every candidate and workload that both measured in the same way, second over first.
 
-    The rounds of two runs are not paired, so each ratio has an interval of its own (Welch), valid by itself.
+    The rounds of two runs are not paired, so each ratio has Welch's interval, as wide as the whole table asks for.
     Raises UsageError, with the reasons, where nothing can be compared.
     """
     _check_targets(first.plan.target, second.plan.target)
@@ -44,6 +46,8 @@ def compare(first: Result, second: Result) -> Comparison:
                 left_out.append(f"{name} at {workload.title}: no figures in both.")
     if not changes:
         raise UsageError("These two results cannot be compared.", " ".join(left_out))
+    ratios = controlled([change.ratio for change in changes], lambda one: (one.candidate, one.workload), ERROR)
+    changes = [replace(change, ratio=ratio) for change, ratio in zip(changes, ratios)]
     return Comparison(tuple(changes), tuple(_differences(first, second)), tuple(left_out))
 
 

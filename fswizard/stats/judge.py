@@ -12,6 +12,7 @@ from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
+from fswizard.stats.discoveries import AT_THE_END, controlled
 from fswizard.stats.ratios import critical, verdict
 from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
 
@@ -47,7 +48,10 @@ def judge(result: Result) -> Judgement:
         return Judgement(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
     overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule)
-    by_workload = tuple(_by_workload(tables, failed, baseline, names, rule))
+    each = unpaired.ERROR if result.environment.source else AT_THE_END
+    by_workload = controlled(
+        tuple(_by_workload(tables, failed, baseline, names, rule)), lambda ratio: ratio.workload, each
+    )
     standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule)
     return replace(standing, by_workload=by_workload, overall=overall)
 

@@ -1,0 +1,50 @@
+"""How many of a table's marks may be wrong: its verdicts together, not each for itself.
+
+A table of many workloads looks at so many ratios that some of them clear 1 by chance. So that in a table at most 5 % of
+the marks are expected to be wrong (the false discovery rate), intervals are as wide as the number of workloads with
+a difference asks for: Benjamini and Hochberg (1995) over the workloads, and their intervals for what is found
+(Benjamini and Yekutieli 2005). Where nothing differs, one table in twenty has a wrong mark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+
+from fswizard.model.judgement import Ratio
+from fswizard.stats.ratios import verdict
+from fswizard.stats.student import quantile
+
+ERROR = 0.05
+"""Of the marks of a table, as a share that is expected."""
+AT_THE_END = 0.02
+"""How often an interval of a workload misses when its run ends: it may miss in 5 % of runs at any of all looks."""
+
+
+def controlled(ratios: Sequence[Ratio], family: Callable[[Ratio], Hashable], each: float) -> tuple[Ratio, ...]:
+    """The same ratios, with intervals that hold for the whole table and the verdicts that follow from them.
+
+    Ratios of one `family` have intervals that hold together already, as those of one workload do: all of them do
+    with a chance of 1 - `each`.
+    """
+    families = len({family(ratio) for ratio in ratios if ratio.low is not None})
+    for found in range(families, 0, -1):
+        table = tuple(_widened(ratio, each, ERROR * found / families) for ratio in ratios)
+        if len({family(ratio) for ratio in table if ratio.verdict in ("faster", "slower")}) >= found:
+            return table
+    return tuple(_widened(ratio, each, ERROR / families) for ratio in ratios) if families else tuple(ratios)
+
+
+def _widened(ratio: Ratio, each: float, error: float) -> Ratio:
+    """With an interval that misses in `error` of cases in place of `each`, if that is less.
+
+    The pair's own rounds alone stand for what the noise was learned from, which errs on the wide side.
+    """
+    if not ratio.low or not ratio.high or error >= each:
+        return ratio
+    freedom = ratio.rounds - 1
+    wider = quantile(error, freedom) / quantile(each, freedom)
+    middle, half = math.log(ratio.low * ratio.high) / 2, math.log(ratio.high / ratio.low) / 2 * wider
+    low, high = math.exp(middle - half), math.exp(middle + half)
+    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
