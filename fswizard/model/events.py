@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Environment, Failure, Outcome, Sample, ThroughputSeries
@@ -100,6 +101,8 @@ class RatioUpdated(Event):
     """After each round: everything that can be said so far."""
 
     judgement: Judgement
+    forecast: Forecast | None = None
+    """What more rounds would bring, where the run goes on."""
 
 
 @dataclass(frozen=True, slots=True)

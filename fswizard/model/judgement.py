@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
+from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import Better, is_stall
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
@@ -21,6 +22,8 @@ TIE = 1.05
 """Ratios between 1/TIE and TIE make no difference that matters."""
 WINNERS_CURSE = 0.4
 """Share of a lead that chance added where it just cleared 1 in the last of the most rounds. Source: simulation."""
+NEAR = 1.10
+"""Ratios between 1/NEAR and NEAR are told as an answer where a run could prove neither a tie nor a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,15 @@ class Judgement:
         tied = {frozenset((pair.candidate, pair.baseline)) for pair in self.pairs if pair.verdict == "tie"}
         return len(among) > 1 and all(frozenset(pair) in tied for pair in combinations(among, 2))
 
+    def all_near(self, among: Sequence[str]) -> bool:
+        """Whether at least two are given and every two of them are proven to be within ±10 %."""
+        near = {
+            frozenset((p.candidate, p.baseline))
+            for p in self.pairs
+            if p.low and p.high and p.low >= 1 / NEAR and p.high <= NEAR
+        }
+        return len(among) > 1 and all(frozenset(pair) in near for pair in combinations(among, 2))
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -231,6 +243,8 @@ class Findings:
     summaries: tuple[Summary, ...] = ()
     published: tuple[Published, ...] = ()
     """Never made up for: empty where nothing fits."""
+    forecast: Forecast | None = None
+    """What more rounds would bring; None where there is nothing to forecast, or none to come."""
 
     @property
     def baseline(self) -> str:

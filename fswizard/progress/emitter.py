@@ -7,6 +7,7 @@ from typing import Literal
 
 from fswizard.model import events
 from fswizard.model.events import Event, Stage, Step
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import Trial
@@ -87,8 +88,8 @@ class Emitter:
             self._doubts.add(doubt.code)
             self._emit(events.DoubtRaised(self.now_s, doubt))
 
-    def ratios(self, judgement: Judgement) -> None:
-        self._emit(events.RatioUpdated(self.now_s, judgement))
+    def ratios(self, judgement: Judgement, forecast: Forecast | None = None) -> None:
+        self._emit(events.RatioUpdated(self.now_s, judgement, forecast))
 
     def discarded(self, number: int, reason: str) -> None:
         self._emit(events.RoundDiscarded(self.now_s, number, reason))

@@ -22,6 +22,7 @@ from fswizard.model.events import (
     SeriesRecorded,
     StepFailed,
 )
+from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import DIRECT_CACHED, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Outcome, Result
@@ -35,7 +36,7 @@ from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, wait_u
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
-from fswizard.stats import decide, judge, likely_trials
+from fswizard.stats import decide, forecast, judge
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import Journal, PreparedTarget, make_images, open_devices, open_directories, open_images
@@ -44,6 +45,7 @@ WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
     "alone": "There is nothing to compare the only candidate left with.",
     "all-tie": "All that are left are proven equal.",
+    "no-change": "More rounds would hardly change the answer.",
     "rounds": "The greatest number of rounds is reached.",
     "none-left": "No candidate is left: each one failed or was skipped.",
 }
@@ -219,13 +221,16 @@ class Session:
                 self._emitter.discarded(number, doubt.text)
                 survivors = set(in_the_round - self._skipped)
             judgement = judge(self._result)
-            self._emitter.ratios(judgement)
             decision = decide(judgement, plan, survivors)
             survivors &= set(decision.survivors)
+            outlook = None if decision.stop else forecast(self._result, judgement, survivors, trial_s=self._eta.trial_s)
+            self._emitter.ratios(judgement, outlook)
             self._emitter.round_finished(number, survivors)
-            likely = likely_trials(judgement, plan, survivors)
+            likely = outlook.likely_trials if outlook else None
             if decision.stop:
                 return "finished", WHY_STOPPED[decision.stop]
+            if outlook and outlook.changed[-1] < UNLIKELY:
+                return "finished", WHY_STOPPED["no-change"]
 
     def _take_up(self) -> tuple[int, set[str]]:
         """The last round that was begun, and who takes part in the next one.

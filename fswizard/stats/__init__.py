@@ -1,7 +1,8 @@
-"""Ratios, intervals, when to stop, doubts: from figures to what they prove. Pure, and the model's alone; see README."""
+"""Ratios, intervals, when to stop, forecasts, doubts: from figures to what they prove. Pure; see README."""
 
 from fswizard.stats.doubts import doubts
-from fswizard.stats.judge import Decision, decide, judge, likely_trials
+from fswizard.stats.forecast import forecast
+from fswizard.stats.judge import Decision, decide, judge
 from fswizard.stats.summary import summarise
 
-__all__ = ["Decision", "decide", "doubts", "judge", "likely_trials", "summarise"]
+__all__ = ["Decision", "decide", "doubts", "forecast", "judge", "summarise"]

@@ -13,7 +13,7 @@ from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import all_rounds, fit
-from fswizard.stats.table import Table, comparable, counted, failures, overall_table, without, workload_tables
+from fswizard.stats.table import comparable, counted, standing_table, workload_tables
 
 MOST_FALL = 0.3
 """So much slower at the end of a workload than at its beginning goes without saying."""
@@ -77,7 +77,7 @@ def _drift(result: Result) -> Iterator[Doubt]:
 def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:
     """Where most of a difference may come from the one that was measured before."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
-    found = most_explained(_overall(result), predecessors, judgement.pairs)
+    found = most_explained(standing_table(result), predecessors, judgement.pairs)
     if found is None or found.share <= MOST_CARRIED:
         return
     pair, carried = found.pair, found.carried
@@ -205,15 +205,9 @@ class Drift:
     """The slope differs from none at a level of 1 %."""
 
 
-def _overall(result: Result) -> Table:
-    """Overall scores of those that did not fail."""
-    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
-    return without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
-
-
 def residuals(result: Result) -> Mapping[int, float]:
     """For each round that counts, how much better its cells were than their candidates' levels: mean logarithms."""
-    table = _overall(result)
+    table = standing_table(result)
     effects = fit(table, all_rounds(table)).round_effects
     middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
     return {number: effect - middle for number, effect in effects.items()}

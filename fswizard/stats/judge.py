@@ -1,8 +1,7 @@
-"""From a result, finished or not, to who is faster, whether the run goes on, and how long it is likely to."""
+"""From a result, finished or not, to who is faster, and whether the run goes on."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,7 +12,6 @@ from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
 from fswizard.stats.discoveries import AT_THE_END, controlled
-from fswizard.stats.ratios import critical, verdict
 from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
 
 
@@ -138,31 +136,3 @@ def decide(judgement: Judgement, plan: Plan, candidates: Collection[str] | None 
     if judgement.all_tie(survivors):
         return Decision(survivors, "all-tie")
     return Decision(survivors, "rounds" if judgement.rounds >= plan.maximum_rounds else "")
-
-
-def likely_trials(judgement: Judgement, plan: Plan, candidates: Collection[str]) -> int | None:
-    """Trials until the decision to stop, of the `candidates` still in the run; None before there are intervals.
-
-    Each ratio and its noise are taken to stay as they are, so that intervals narrow with the number of rounds alone.
-    """
-    if judgement.rounds < max(FIRST_LOOK, plan.minimum_rounds):
-        return None
-    trials = 0
-    for rounds in range(judgement.rounds + 1, plan.maximum_rounds + 1):
-        trials += len(candidates)
-        pairs = tuple(_narrowed(pair, rounds, len(plan.candidates)) for pair in judgement.pairs)
-        decision = decide(replace(judgement, pairs=pairs, rounds=rounds), plan, candidates)
-        if decision.stop:
-            break
-        candidates = decision.survivors
-    return trials
-
-
-def _narrowed(pair: Ratio, rounds: int, started_with: int) -> Ratio:
-    """The interval of a pair after so many rounds; of one that is settled or has no interval, what it is."""
-    if pair.low is None or pair.high is None or pair.verdict != "undecided" or pair.rounds >= rounds:
-        return pair
-    narrower = critical(started_with, rounds) / critical(started_with, pair.rounds) * math.sqrt(pair.rounds / rounds)
-    middle, half = math.log(pair.low * pair.high) / 2, math.log(pair.high / pair.low) / 2 * narrower
-    low, high = math.exp(middle - half), math.exp(middle + half)
-    return replace(pair, low=low, high=high, rounds=rounds, verdict=verdict(low, high))

@@ -59,6 +59,12 @@ def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> 
     }
 
 
+def standing_table(result: Result) -> Table:
+    """Overall scores of those that did not fail."""
+    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
+    return without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
+
+
 def without(table: Table, candidates: Collection[str]) -> Table:
     """The table without some candidates, and without those that have no figure at all."""
     return {name: rounds for name, rounds in table.items() if rounds and name not in candidates}

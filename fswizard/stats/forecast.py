@@ -1,0 +1,186 @@
+"""What more rounds are likely to bring: the run is played on many times over, decided as it is decided."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from fswizard.model.forecast import LIKELY, Close, Forecast
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.stats.judge import Decision, decide
+from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fit, verdict
+from fswizard.stats.table import Table, standing_table
+
+FUTURES = 200
+"""How often a run is played on: chances are known to 3 % or so."""
+SPREADS = (0.01, 0.05, 0.15)
+"""Deviations of candidates' levels (logarithms) that are as likely as one another before anything is measured: either
+they hardly differ, or by some 7 or 20 %."""
+
+TRUST = 4
+"""Degrees of freedom by which the noise is surer than the figures alone make it. Without them, what was said with 80 %
+came true in 92 % (`tests/bench/forecasts.py`)."""
+
+Answer = tuple[str, ...]
+
+
+def forecast(
+    result: Result, judgement: Judgement, candidates: Collection[str], *, trial_s: float = 0.0
+) -> Forecast | None:
+    """What the rounds up to the plan's most would bring to the `candidates` still in the run.
+
+    None before there are intervals, with fewer than two candidates, where no round is left, and for figures from
+    elsewhere. `trial_s` is what a trial takes.
+    """
+    if result.environment.source:
+        return None
+    return foresee(standing_table(result), judgement, result.plan, candidates, trial_s=trial_s)
+
+
+def foresee(
+    table: Table, judgement: Judgement, plan: Plan, candidates: Collection[str], *, trial_s: float = 0.0
+) -> Forecast | None:
+    """The same by the overall scores that were judged."""
+    ahead = plan.maximum_rounds - judgement.rounds
+    known = tuple(name for name in judgement.leaders if name in candidates and name in table)
+    if ahead < 1 or len(known) < 2 or judgement.rounds < plan.minimum_rounds:
+        return None
+    if any(pair.low is None for pair in _among(judgement.pairs, known)):
+        return None
+    game = _Game(judgement, plan, known, fit(table, all_rounds(table)))
+    rng = random.Random(f"{plan.seed}/forecast/{judgement.rounds}")
+    futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
+    answer = _answer(judgement, decide(judgement, plan, known))
+    return Forecast(
+        tuple(_share(future.settled_after <= j for future in futures) for j in range(1, ahead + 1)),
+        tuple(_share(future.answers[j] != answer for future in futures) for j in range(ahead)),
+        tuple(math.fsum(future.trials[j] for future in futures) / FUTURES for j in range(ahead)),
+        tuple(_close(judgement, known, futures)),
+        trial_s,
+    )
+
+
+class _Game:
+    """The run as it stands, from which each future goes on."""
+
+    def __init__(self, judgement: Judgement, plan: Plan, known: tuple[str, ...], noise: Fit) -> None:
+        self.judgement, self.plan, self.known = judgement, plan, known
+        self.rounds = judgement.rounds
+        self.levels = {name: noise.effects[name] for name in known}
+        self.middle = math.fsum(self.levels.values()) / len(known)
+        self.squares, self.freedom = noise.residual_sum, max(1, noise.freedom)
+        self._halves: dict[int, dict[tuple[str, str], float]] = {}
+
+    @property
+    def variance(self) -> float:
+        """Of a cell, as it looks now."""
+        return max(self.squares / self.freedom, LEAST_DEVIATION**2 / 2)
+
+    def halves(self, rounds: int) -> Mapping[tuple[str, str], float]:
+        """Half of each open pair's interval after so many rounds, if the noise is what it looks like now."""
+        if rounds not in self._halves:
+            self._halves[rounds] = {
+                (pair.candidate, pair.baseline): math.log(pair.high / pair.low) / 2 * self._narrower(pair, rounds)
+                for pair in _among(self.judgement.pairs, self.known)
+                if pair.verdict == "undecided" and pair.low and pair.high
+            }
+        return self._halves[rounds]
+
+    def _narrower(self, pair: Ratio, rounds: int) -> float:
+        started_with = len(self.plan.candidates)
+        later, now = critical(started_with, rounds), critical(started_with, pair.rounds)
+        return later / now * math.sqrt(pair.rounds / rounds)
+
+
+class _Future:
+    """One way in which the run may go on, as likely as any other by what was measured."""
+
+    def __init__(self, game: _Game, rng: random.Random, ahead: int) -> None:
+        surer = (game.freedom + TRUST) / game.freedom
+        variance = max(surer * game.squares / rng.gammavariate(surer * game.freedom / 2, 2), LEAST_DEVIATION**2 / 2)
+        self.truth = _true_levels(game, variance, rng)
+        self.settled_after = math.inf
+        self.answers: list[Answer] = []
+        self.trials: list[int] = []
+        sums = {name: level * game.rounds for name, level in game.levels.items()}
+        squares, freedom, trials = game.squares, game.freedom, 0
+        survivors: Sequence[str] = game.known
+        judgement, deviation = game.judgement, math.sqrt(variance)
+        for j in range(1, ahead + 1):
+            if self.settled_after == math.inf:
+                trials += len(survivors)
+                for name in survivors:
+                    sums[name] += self.truth[name] + rng.gauss(0.0, deviation)
+                squares += variance * rng.gammavariate((len(survivors) - 1) / 2, 2)
+                freedom += len(survivors) - 1
+                noisier = math.sqrt(max(squares / freedom, LEAST_DEVIATION**2 / 2) / game.variance)
+                means = {name: sums[name] / (game.rounds + j) for name in survivors}
+                pairs = _later(judgement.pairs, means, game.halves(game.rounds + j), noisier)
+                judgement = replace(judgement, pairs=pairs, rounds=game.rounds + j)
+                decision = decide(judgement, game.plan, survivors)
+                survivors = decision.survivors
+                answer = _answer(judgement, decision)
+                if decision.stop in ("one-left", "all-tie"):
+                    self.settled_after = j
+            self.answers.append(answer)
+            self.trials.append(trials)
+        self.judgement = judgement
+
+
+def _true_levels(game: _Game, variance: float, rng: random.Random) -> dict[str, float]:
+    """What the candidates' levels may be in truth, each nearer to their middle the more noise there is."""
+    own = variance / game.rounds
+    away = math.fsum((level - game.middle) ** 2 for level in game.levels.values())
+    fits = [-(len(game.levels) - 1) * math.log(s * s + own) - away / (s * s + own) for s in SPREADS]
+    (spread,) = rng.choices(SPREADS, [math.exp((fit - max(fits)) / 2) for fit in fits])
+    weight = spread * spread / (spread * spread + own)
+    return {
+        name: game.middle + weight * (level - game.middle) + rng.gauss(0.0, math.sqrt(weight * own))
+        for name, level in game.levels.items()
+    }
+
+
+def _later(
+    pairs: Sequence[Ratio], means: Mapping[str, float], halves: Mapping[tuple[str, str], float], noisier: float
+) -> tuple[Ratio, ...]:
+    """The pairs that were open, with their later intervals; all others as they are."""
+    later = []
+    for pair in pairs:
+        half = halves.get((pair.candidate, pair.baseline))
+        if half is not None and pair.candidate in means and pair.baseline in means:
+            middle = means[pair.candidate] - means[pair.baseline]
+            low, high = math.exp(middle - half * noisier), math.exp(middle + half * noisier)
+            later.append(replace(pair, ratio=math.exp(middle), low=low, high=high, verdict=verdict(low, high)))
+        else:
+            later.append(pair)
+    return tuple(later)
+
+
+def _among(pairs: Sequence[Ratio], names: Collection[str]) -> list[Ratio]:
+    return [pair for pair in pairs if pair.candidate in names and pair.baseline in names]
+
+
+def _answer(judgement: Judgement, decision: Decision) -> Answer:
+    """What a user is told, without its figures."""
+    names = tuple(sorted(decision.survivors))
+    if judgement.all_tie(names):
+        return ("tie", *names)
+    return ("near" if judgement.all_near(names) else "", *names)
+
+
+def _close(judgement: Judgement, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
+    """Pairs that are likely to be undecided in the end as well."""
+    for number, pair in enumerate(judgement.pairs):
+        if pair.candidate in known and pair.baseline in known and pair.verdict == "undecided":
+            chance = _share(future.judgement.pairs[number].verdict == "undecided" for future in futures)
+            if chance >= LIKELY:
+                apart = sorted(abs(future.truth[pair.candidate] - future.truth[pair.baseline]) for future in futures)
+                yield Close(pair.candidate, pair.baseline, chance, math.expm1(apart[int(LIKELY * FUTURES)]))
+
+
+def _share(hits: Iterator[bool]) -> float:
+    return sum(hits) / FUTURES

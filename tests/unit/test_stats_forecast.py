@@ -1,0 +1,138 @@
+"""What more rounds would bring: said only where it can be known, and true about as often as it says."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+
+import pytest
+
+from fswizard.model.forecast import LIKELY, UNLIKELY, Close, Forecast
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.result import Result
+from fswizard.stats import decide, forecast, judge
+from fswizard.stats.forecast import foresee
+from tests.bench.decisions import BANK
+from tests.bench.forecasts import Told, drawn, recorded, simulated
+from tests.bench.recordings import FASTER
+from tests.builders import make_plan, make_result
+
+
+def measured(rounds: int, noise: float, truth: tuple[float, ...] = (100.0, 100.0)) -> Result:
+    rng = random.Random(rounds)
+    figures = {
+        name: [level * (1 + rng.gauss(0, noise)) for _ in range(rounds)]
+        for name, level in zip(("ext4", "xfs", "btrfs"), truth)
+    }
+    return make_result(figures, plan=make_plan(tuple(figures), maximum_rounds=12))
+
+
+def outlook(result: Result) -> Forecast:
+    judgement = judge(result)
+    made = forecast(result, judgement, decide(judgement, result.plan).survivors, trial_s=30.0)
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 12])
+def test_without_intervals_and_without_rounds_to_come_nothing_is_forecast(rounds: int) -> None:
+    result = measured(rounds, 0.05)
+    assert forecast(result, judge(result), judge(result).leaders) is None
+
+
+def test_one_candidate_that_is_left_and_figures_from_elsewhere_have_no_forecast() -> None:
+    result = measured(4, 0.05)
+    assert forecast(result, judge(result), ["ext4"]) is None
+    elsewhere = replace(result, environment=replace(result.environment, source="a notebook"))
+    assert forecast(elsewhere, judge(elsewhere), judge(elsewhere).leaders) is None
+
+
+def test_a_difference_that_shows_already_is_said_to_be_settled_soon() -> None:
+    result = measured(4, 0.04, (100.0, 112.0))
+    assert judge(result).leaders == ("xfs", "ext4")
+    made = outlook(result)
+    assert made.enough is not None and made.enough <= 5
+    assert made.settled[made.enough - 1] >= LIKELY
+    assert made.seconds(made.enough) == pytest.approx(30.0 * made.trials[made.enough - 1])
+
+
+def test_what_noise_will_not_let_go_of_is_said_early() -> None:
+    made = outlook(measured(6, 0.3, (100.0, 101.0, 99.0)))
+    assert made.enough is None
+    assert made.changed[-1] < UNLIKELY
+    assert {frozenset((close.one, close.other)) for close in made.close} == {
+        frozenset(pair) for pair in (("ext4", "xfs"), ("ext4", "btrfs"), ("xfs", "btrfs"))
+    }
+
+
+def test_chances_rise_with_the_rounds_and_the_same_run_is_forecast_the_same() -> None:
+    result = measured(5, 0.05, (100.0, 104.0, 92.0))
+    made = outlook(result)
+    assert len(made.settled) == len(made.changed) == len(made.trials) == 7
+    assert list(made.settled) == sorted(made.settled) and list(made.trials) == sorted(made.trials)
+    assert made == outlook(result)
+
+
+CLOSE = (Close("xfs", "ext4", 0.9, 0.028),)
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (Forecast((0.2, 0.83), (0.5, 0.9), (2, 4), trial_s=75), "Another 5 min would settle it with a chance of 83 %."),
+        (Forecast((0.2, 0.83), (0.5, 0.9), (2, 4)), "Another 2 rounds would settle it with a chance of 83 %."),
+        (Forecast((0.1, 0.6), (0.1, 0.6), (2, 4), trial_s=30), "Another 2 min would settle it with a chance of 60 %."),
+        (
+            Forecast((0.0, 0.05), (0.0, 0.1), (2, 4), CLOSE, trial_s=450),
+            "Another 30 min would not separate xfs from ext4 (probably under 3 % apart).",
+        ),
+    ],
+)
+def test_it_is_said_in_a_sentence(made: Forecast, text: str) -> None:
+    assert made.text == text
+
+
+@pytest.mark.parametrize(("low", "high", "near"), [(0.92, 1.09, True), (0.9, 1.05, False), (0.95, 1.11, False)])
+def test_near_are_those_whose_interval_lies_within_ten_percent(low: float, high: float, near: bool) -> None:
+    judgement = Judgement(pairs=(Ratio("xfs", "ext4", "", 1.0, low, high, 5),))
+    assert judgement.all_near(("xfs", "ext4")) is near
+    assert not judgement.all_near(("xfs",)) and not judgement.all_near(("xfs", "ext4", "btrfs"))
+
+
+def came_true(said: list[tuple[float, bool]], low: float, high: float) -> float:
+    some = [came for chance, came in said if low <= chance < high]
+    return sum(some) / len(some)
+
+
+@pytest.mark.slow  # two minutes
+def test_what_is_said_with_80_percent_comes_true_in_70_to_90_percent() -> None:
+    told, bank = Told(), Told()
+    for number in range(400):
+        simulated(drawn(number), 1, told)
+    for comparison in BANK:
+        if not comparison.scenario.failing:
+            simulated(comparison, 15, bank)
+    for one in (told, bank):
+        assert 0.7 <= came_true(one.settled, 0.7, 0.9) <= 0.91
+    assert 0.7 <= came_true(told.enough, 0.7, 0.9) <= 0.9
+    assert came_true(told.close, 0.7, 1.1) >= 0.8
+    assert came_true(told.within, 0.0, 1.1) >= 0.7
+
+
+def test_few_comparisons_come_out_otherwise_than_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small sibling of the test above: both of the sure kinds of forecast."""
+    monkeypatch.setattr(sys.modules[foresee.__module__], "FUTURES", 40)
+    told = Told()
+    for number in range(12):
+        simulated(drawn(number), 1, told)
+    assert came_true(told.settled, 0.9, 1.1) >= 0.8
+    assert came_true(told.settled, 0.0, 0.1) <= 0.1
+    assert came_true(told.changed, 0.0, UNLIKELY) <= 0.1
+
+
+@pytest.mark.slow  # a quarter of a minute
+def test_recorded_runs_settle_as_was_said() -> None:
+    told = Told()
+    recorded(FASTER, told)
+    assert came_true(told.settled, 0.7, 1.1) >= 0.7
