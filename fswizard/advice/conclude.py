@@ -11,11 +11,12 @@ from fswizard.advice.commands import commands, how_to_use
 from fswizard.advice.headline import after_fault, headline
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Advice, Findings, Judgement
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
-from fswizard.stats import doubts, judge, summarise
+from fswizard.stats import doubts, forecast, judge, summarise
 
 
 def conclude(
@@ -35,10 +36,16 @@ def conclude(
     judgement = judge(result)
     summaries = summarise(result)
     doubtful = _once((*result.doubts, *doubts(result, judgement, summaries)))
-    return Findings(result, judgement, doubtful, advise(result, judgement, doubtful), summaries)
+    trial_s = result.elapsed_s / len(result.trials) if result.trials else 0.0
+    survivors = judgement.leaders if result.survivors is None else result.survivors
+    ahead = forecast(result, judgement, survivors, trial_s=trial_s)
+    advice = advise(result, judgement, doubtful, ahead)
+    return Findings(result, judgement, doubtful, advice, summaries, forecast=ahead)
 
 
-def advise(result: Result, judgement: Judgement, doubts: Sequence[Doubt] = ()) -> Advice:
+def advise(
+    result: Result, judgement: Judgement, doubts: Sequence[Doubt] = (), forecast: Forecast | None = None
+) -> Advice:
     """The recommendation. Where nothing is proven it says so; what may lose data is never recommended.
 
     `choice` holds one name for a proven winner, several for a tie (with `tie`) or an open race (without).
@@ -50,7 +57,7 @@ def advise(result: Result, judgement: Judgement, doubts: Sequence[Doubt] = ()) -
     return Advice(
         choice=choice.names,
         tie=choice.kind == "tie",
-        headline=headline(result, judgement, choice, doubts),
+        headline=headline(result, judgement, choice, doubts, forecast),
         reasons=(*reasons(result, judgement, choice), *(how_to_use(result.plan, first) if first else ())),
         commands=commands(result.plan, first) if first else (),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fswizard.advice.choice import Choice
 from fswizard.advice.words import distinctions, has, label, listing, span
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import FIRST_LOOK, Plan
@@ -22,7 +23,13 @@ _WITHOUT_FIGURES = {
 _NOTHING_IN_COMMON = "Nothing can be compared: no two candidates have figures for the same work."
 
 
-def headline(result: Result, judgement: Judgement, choice: Choice, doubts: Sequence[Doubt]) -> str:
+def headline(
+    result: Result,
+    judgement: Judgement,
+    choice: Choice,
+    doubts: Sequence[Doubt],
+    forecast: Forecast | None = None,
+) -> str:
     """What to take, by how much it is ahead, and how sure that is; or why nobody can say."""
     plan = result.plan
     if choice.kind in _WITHOUT_FIGURES:
@@ -35,7 +42,7 @@ def headline(result: Result, judgement: Judgement, choice: Choice, doubts: Seque
     if choice.kind == "tie":
         return _tie(plan, choice)
     if choice.kind == "undecided":
-        return _undecided(result, judgement, choice)
+        return _undecided(result, judgement, choice, forecast)
     return _winner(plan, judgement, choice, doubts)
 
 
@@ -80,7 +87,7 @@ def _tie(plan: Plan, choice: Choice) -> str:
     return f"No difference that matters {whom}. {advice}"
 
 
-def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
+def _undecided(result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None) -> str:
     first, second = choice.names[:2]
     pair = judgement.pair(first, second)
     if pair is None:
@@ -93,14 +100,17 @@ def _undecided(result: Result, judgement: Judgement, choice: Choice) -> str:
         if result.environment.source:
             return f"{rounds_text(pair.rounds).capitalize()} to compare: {lead}"
         return f"Too early to tell: {rounds_text(pair.rounds)}, and a judgement takes {FIRST_LOOK}. So far {lead}"
+    if judgement.all_near(choice.names):
+        alone = span(pair) if len(choice.names) == 2 else ""
+        return f"No difference above 10 %, so it does not matter here: {listing(choice.names)}{alone}."
     lead = f"{first} looks {ratio_text(pair.ratio)} × {second}{span(pair)}"
     if alike:
         lead = f"{first} looks level with {second}{span(pair)}"
     if judgement.rounds >= result.plan.maximum_rounds:
-        end = "The difference is too small for the noise of this machine."
+        end = " The difference is too small for the noise of this machine."
     else:
-        end = "More time would tell."
-    return f"No clear winner after {rounds_text(judgement.rounds)} between {listing(choice.names)}: {lead}. {end}"
+        end = f" {forecast.text}" if forecast else ""
+    return f"No clear winner after {rounds_text(judgement.rounds)} between {listing(choice.names)}: {lead}.{end}"
 
 
 def _only_one(plan: Plan, judgement: Judgement, choice: Choice) -> str:

@@ -86,6 +86,8 @@ def _news(event: Event) -> str:
         text = f"{event.plan.recipe.title}: {candidates} (seed {event.plan.seed})"
     elif isinstance(event, RatioUpdated):
         text = _standing(event.judgement)
+        if event.forecast:
+            text += f". {event.forecast.text}"
     elif isinstance(event, DoubtRaised):
         text = f"note: {event.doubt.text}"
     elif isinstance(event, StepFailed):

@@ -126,6 +126,8 @@ def standing(state: RunState, width: int, *, spaced: bool) -> Content:
     words = f"So far, after {rounds_text(rounds)}: right of the line is better" if rounds else "So far"
     early = 0 < rounds < FIRST_LOOK
     note = [text((f"first verdict after round {FIRST_LOOK}", "$faint"))] if early else []
+    if state.forecast:
+        note = [text((cut(state.forecast.text, width), "$muted"))]
     table = ratio_table(state.standing, width, state.plan.baseline, out=state.out, spaced=spaced)
     if note and spaced:
         note.insert(0, Content(""))

@@ -26,6 +26,7 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Outcome
@@ -101,6 +102,7 @@ class RunState:
     run_fraction: float = 0.0
     left_s: float | None = None
     judgement: Judgement | None = None
+    forecast: Forecast | None = None
     round: int = 0
     tried: tuple[str, ...] = ()
     """Candidates whose turn in this round has come, in order; the last one is being measured."""
@@ -217,9 +219,9 @@ def _noted(state: RunState, event: Event) -> RunState:
     """Events that leave a line in the log."""
     note: LogNote | None = None
     match event:
-        case RatioUpdated(at_s, judgement):
+        case RatioUpdated(at_s, judgement, forecast):
             note = LogNote(at_s, "round", f"round {judgement.rounds} is complete")
-            state = replace(state, judgement=judgement)
+            state = replace(state, judgement=judgement, forecast=forecast)
         case RoundFinished(survivors=survivors):
             state = replace(state, survivors=survivors)
         case DoubtRaised(at_s, doubt):

@@ -19,6 +19,7 @@ from fswizard.model.judgement import Advice, Findings, Ratio
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
+from fswizard.stats import judge
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -145,7 +146,7 @@ def test_a_tie_among_some_names_them_and_tells_who_is_slower() -> None:
 
 def test_an_open_race_has_all_who_may_win_for_its_choice_and_time_would_tell() -> None:
     found = advice(OPEN)
-    assert found.headline.endswith("More time would tell.")
+    assert found.headline.endswith("Another 2 min would not separate xfs from ext4 (probably under 6 % apart).")
     assert (found.choice, found.tie) == (("xfs", "ext4"), False)
     assert "Slower: btrfs (0.28 × xfs)." in texts(found)
 
@@ -387,3 +388,13 @@ def test_findings_survive_the_way_to_json_and_back() -> None:
     findings = conclude(run(WRITES, DELETES))
     assert from_json(Findings, to_json(findings)) == findings
     assert {summary.metric for summary in findings.summaries} == {"throughput", "duration"}
+
+
+def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:
+    rng = random.Random(8)
+    result = make_result({name: [100 * math.exp(rng.gauss(0, 0.033)) for _ in range(8)] for name in ("ext4", "xfs")})
+    judgement = judge(result)
+    assert not judgement.tied and judgement.all_near(judgement.leaders)
+    found = conclude(result).advice
+    assert found.headline.startswith("No difference above 10 %, so it does not matter here: ")
+    assert found.choice == judgement.leaders and not found.tie
