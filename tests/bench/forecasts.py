@@ -13,14 +13,14 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
 from fswizard.stats.forecast import forecast, foresee
 from fswizard.stats.judge import Decision
+from fswizard.stats.ratios import LAST_LOOK
 from tests.bench.decisions import BANK, Comparison
-from tests.bench.recordings import FASTER, SAME, load
+from tests.bench.recordings import FASTER, SAME, WORKLOADS, Recording, load
 from tests.bench.simulation import Scenario, Simulation, normal, plan_of
 
 BINS = (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
@@ -87,8 +87,38 @@ def simulated(comparison: Comparison, runs: int, told: Told) -> None:
         told.add(looks, dict(zip(simulation.names, comparison.truth)))
 
 
-def recorded(path: Path, told: Told) -> None:
-    for recording in load(path):
+def spliced(number: int) -> Recording:
+    """Recorded runs one after the other, as one of twelve rounds, in which one candidate is better by a known factor.
+
+    The noise is real; most runs as they were recorded are settled or hopeless from the first look on.
+    """
+    rng = random.Random(f"spliced {number}")
+    path, spread = rng.choice(((SAME, 0.6), (FASTER, 0.1)))
+    runs = load(path)
+    parts = rng.sample(runs, LAST_LOOK // runs[0].rounds)
+    better, factor = parts[0].candidates[1], math.exp(rng.choice((0.0, rng.gauss(0.0, spread))))
+    figures = {
+        workload: {
+            name: [
+                v * (factor ** _sign(workload) if name == better else 1)
+                for p in parts
+                for v in p.figures[workload][name]
+            ]
+            for name in candidates
+        }
+        for workload, candidates in parts[0].figures.items()
+    }
+    truth = {name: figure * (factor if name == better else 1) for name, figure in parts[0].truth.items()}
+    return Recording(parts[0].date, truth, figures)
+
+
+def _sign(workload: str) -> int:
+    metric = next(one.metric for one in WORKLOADS if one.name == workload)
+    return 1 if metric.better == "higher" else -1
+
+
+def recorded(recordings: Iterable[Recording], told: Told) -> None:
+    for recording in recordings:
         looks: list[Look] = []
         for rounds, (judgement, decision) in enumerate(recording.replay(), 1):
             result = recording.result(rounds)
@@ -97,31 +127,31 @@ def recorded(path: Path, told: Told) -> None:
         told.add(looks, dict(recording.truth))
 
 
-def lines(title: str, said: Iterable[tuple[float, bool]]) -> Iterator[str]:
+def by_bin(said: Iterable[tuple[float, bool]]) -> dict[int, str]:
+    """`80 % → 83 % (1,564)`: what was said on average, what came true, and how often it was said."""
     bins: defaultdict[int, list[tuple[float, bool]]] = defaultdict(list)
     for chance, came in said:
         bins[max(i for i, low in enumerate(BINS[:-1]) if chance >= low)].append((chance, came))
-    for i in sorted(bins):
-        some = bins[i]
-        mean, true = sum(c for c, _ in some) / len(some), sum(c for _, c in some) / len(some)
-        yield f"| {title} | {BINS[i]:.0%} to {BINS[i + 1]:.0%} | {mean:.0%} | {true:.0%} | {len(some):,} |"
+    means = {i: (sum(c for c, _ in some) / len(some), sum(c for _, c in some) / len(some)) for i, some in bins.items()}
+    return {i: f"{means[i][0]:.0%} → {means[i][1]:.0%} ({len(bins[i]):,})" for i in bins}
 
 
 def rows(runs: int) -> Iterator[str]:
-    for source in ("drawn", "bank", "recorded"):
-        told = Told()
-        if source == "drawn":
-            for number in range(15 * runs):
-                simulated(drawn(number), 1, told)
-        elif source == "bank":
-            for comparison in BANK:
-                if not comparison.scenario.failing:
-                    simulated(comparison, runs, told)
-        else:
-            for path in (SAME, FASTER):
-                recorded(path, told)
-        for title in ("settled", "enough", "close", "within", "changed"):
-            yield from lines(f"{source} {title}", getattr(told, title))
+    """The table, in Markdown."""
+    told = {"drawn at random": Told(), "the bank": Told(), "recorded, spliced": Told()}
+    for number in range(15 * runs):
+        simulated(drawn(number), 1, told["drawn at random"])
+    for comparison in BANK:
+        if not comparison.scenario.failing:
+            simulated(comparison, runs, told["the bank"])
+    recorded(map(spliced, range(10 * runs)), told["recorded, spliced"])
+    yield f"| | said with | {' | '.join(told)} |"
+    yield f"| --- | --- |{' --: |' * len(told)}"
+    for title in ("settled", "enough", "close", "within", "changed"):
+        cells = [by_bin(getattr(one, title)) for one in told.values()]
+        for i in sorted(set().union(*cells)):
+            said = " | ".join(cell.get(i, "–") for cell in cells)
+            yield f"| {title} | {BINS[i]:.0%} to {BINS[i + 1]:.0%} | {said} |"
 
 
 if __name__ == "__main__":

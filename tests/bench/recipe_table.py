@@ -223,5 +223,5 @@ if __name__ == "__main__":
     parser.add_argument("recipes", nargs="*", metavar="RECIPE")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--directory", default="/var/tmp")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory)
