@@ -12,6 +12,7 @@ from fswizard.engines.shared.engine import MIB, TIB, BareDevice, BareSample, Eng
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.running import Running, failure, making, part, running, watched
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
+from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
 from fswizard.model.metrics import (
     BYTES_WRITTEN,
@@ -106,6 +107,12 @@ class FioJob(Engine):
     @property
     def syncs_each_write(self) -> bool:
         return self.writes and self.fsync == 1
+
+    @property
+    def strain(self) -> Strain:
+        if not self.writes:
+            return "read"
+        return "sync" if self.fsync else "overwrite" if self.random else "stream"
 
     @property
     def runs_bare(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
+from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, STEADINESS, Metric
 from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
@@ -57,6 +58,10 @@ class OverflowJob(Engine):
     @property
     def direct(self) -> bool:
         return self.fio.direct
+
+    @property
+    def strain(self) -> Strain:
+        return self.fio.strain
 
     @property
     def words(self) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, cpu_s, duration_s
+from fswizard.model.filesystem import Strain
 from fswizard.model.keys import whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
 from fswizard.model.recipe import Cost, Program
@@ -52,6 +53,10 @@ class SqliteJob(TimedEngine):
     @property
     def words(self) -> str:
         return f"sqlite3, {self.transactions:,} transactions, journal mode {self.journal.upper()}"
+
+    @property
+    def strain(self) -> Strain:
+        return "sync"
 
     @property
     def cost(self) -> Cost:

@@ -30,6 +30,7 @@ from fswizard.engines.shared.trees import (
     outside,
 )
 from fswizard.model.codec import to_json
+from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole, wholes
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
@@ -54,6 +55,8 @@ WORDS: Mapping[str, str] = {
 }
 USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
+READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
+"""Operations that take their time for reading."""
 FOUND_BYTES = 16
 """What `find` writes for each file."""
 GIT_SETTINGS = (
@@ -139,6 +142,14 @@ class TreeJob(TreeEngine):
     @property
     def work(self) -> str:
         return "" if self.fill_percent else f"{self.operation} {self.shape}"
+
+    @property
+    def strain(self) -> Strain:
+        if self.operation == "install":
+            return "sync"
+        if self.operation in READING:
+            return "read"
+        return "stream" if self.files == 1 else "small-files"
 
     @property
     def writes(self) -> bool:

@@ -5,8 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from fswizard.model.layout import ARRAY, DEGRADED, MD, POOL, Array
+
+Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
+"""What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
+files, reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What in a filesystem costs speed, in a sentence."""
+
+    strains: tuple[Strain, ...]
+    """Of which work it is true."""
+    text: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +150,7 @@ class Filesystem:
     mkfs_options: tuple[MkfsOption, ...] = ()
     mount_options: tuple[MountOption, ...] = ()
     features: tuple[Feature, ...] = ()
+    prices: tuple[Price, ...] = ()
     stripe_flag: str = ""
     """The flag of its mkfs that takes an array's stripes; empty where it finds them itself, or does without."""
     fsck_pass: int = 2
@@ -144,6 +160,10 @@ class Filesystem:
 
     def feature(self, name: str) -> Feature | None:
         return next((feature for feature in self.features if feature.name == name), None)
+
+    def price(self, strain: Strain) -> str:
+        """Why it may be slow at such work, in a sentence; empty where the catalogue knows nothing."""
+        return next((price.text for price in self.prices if strain in price.strains), "")
 
     def on_zones(self, zones: Zones) -> Filesystem:
         """The same, as it is made on a host-managed disk."""
@@ -166,12 +186,30 @@ class Candidate:
     """How it is spread over several devices; None: it lies on the first one alone."""
 
     @property
+    def title(self) -> str:
+        """What people read: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
+        if self.directory:
+            return self.name
+        options = (*self.mount_options, *(option.name for option in self.mkfs_options))
+        array = self.array
+        title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
+        text = f"{title} ({', '.join(options)})" if options else title
+        if array and array.layout.maker == MD:
+            text = ", ".join((f"{text} on {array.layout.title}", *(f"{k}={v}" for k, v in array.options.items())))
+        return text + " with one disk missing" * bool(array and array.degraded)
+
+    @property
     def unsafe_options(self) -> tuple[str, ...]:
         """Its options by which a crash, or a failed disk, may lose data, as they are typed."""
         risky = [option for option in self.filesystem.mount_options if option.unsafe]
         mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
         degraded = (DEGRADED,) if self.array and self.array.degraded else ()
         return (*mount, *(option.name for option in self.mkfs_options if option.unsafe), *degraded)
+
+    @property
+    def survives(self) -> int:
+        """How many of its disks may fail, whichever they are."""
+        return self.array.survives if self.array else 0
 
     @property
     def outlives_a_run(self) -> bool:

@@ -7,12 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field
 from typing import Annotated, Any, ClassVar
 
+from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Expected, number, size, text
 from fswizard.model.metrics import Metric
 
 _NAME = Expected(
     "a short name of small letters, digits and dashes",
     lambda value: re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value) is not None,
+)
+_DIRECTORY = Expected(
+    "an absolute path, such as /mnt/archive", lambda value: re.fullmatch(r"(/[\w.-]+)+", value) is not None
 )
 _CANDIDATES = Expected(
     'a list of candidates, such as ["ext4", "xfs"]',
@@ -153,6 +157,11 @@ class Job:
         return False
 
     @property
+    def strain(self) -> Strain:
+        """What it asks of a filesystem before all, by which the catalogue says what costs it."""
+        return "small-files"
+
+    @property
     def work(self) -> str:
         """The kind of work, by which published figures are found; empty where nobody has published any."""
         return ""
@@ -200,6 +209,8 @@ class Recipe:
     """The same on a target of several disks."""
     source: Annotated[str, UNWRITTEN] = ""
     """Where the recipe comes from: a file's name."""
+    mount_point: Annotated[str, _DIRECTORY] = "/mnt/data"
+    """Where such a disk is usually mounted, for the fstab line of a recommendation."""
 
     def workload(self, name: str) -> Workload:
         return next(workload for workload in self.workloads if workload.name == name)

@@ -39,6 +39,17 @@ every_filesystem = pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda
 every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=lambda value: value.name)
 
 
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda filesystem: filesystem.name)
+def test_what_costs_speed_is_one_sentence_with_its_source_and_each_kind_of_work_has_one_at_most(
+    filesystem: Filesystem,
+) -> None:
+    for price in filesystem.prices:
+        assert price.source and price.text.endswith(".") and len(price.text) <= 100
+        assert ". " not in price.text
+    strains = [strain for price in filesystem.prices for strain in price.strains]
+    assert len(set(strains)) == len(strains)
+
+
 def test_the_usual_ones_come_first() -> None:
     assert tuple(catalogue())[:3] == ORDINARY == ("ext4", "xfs", "btrfs")
 
