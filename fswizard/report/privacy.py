@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-import string
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings
+from fswizard.model.places import short_names
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.model.text import safe, safe_lines
 
@@ -61,7 +61,10 @@ def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
             others=tuple(dataclasses.replace(member, path="", identifier="") for member in plan.target.others),
         ),
         losses=(),
-        candidates=tuple(dataclasses.replace(candidate, directory="") for candidate in plan.candidates),
+        candidates=tuple(
+            dataclasses.replace(candidate, directory=f"DIRECTORY-{number}" if candidate.directory else "")
+            for number, candidate in enumerate(plan.candidates, 1)
+        ),
     )
     result = dataclasses.replace(
         result,
@@ -82,8 +85,11 @@ def _anonymous_drive(drive: Drive) -> Drive:
 def _secrets(findings: Findings) -> dict[str, str]:
     """Texts that tell who or where, and what stands in their place."""
     plan = findings.result.plan
-    directories = [candidate.directory for candidate in plan.candidates if candidate.directory]
-    secrets = dict(zip(directories, _letters(len(directories))))
+    located = [candidate for candidate in plan.candidates if candidate.directory]
+    names = short_names([candidate.directory for candidate in located])
+    secrets = {candidate.directory: name for candidate, name in zip(located, names)}
+    # Earlier versions named candidates by their paths.
+    secrets |= {f"{c.filesystem.name}@{c.directory}": f"{n} ({c.filesystem.name})" for c, n in zip(located, names)}
     drive = plan.drive
     if drive is not None:
         secrets |= dict.fromkeys((drive.serial, drive.stable_name), "SERIAL")
@@ -91,10 +97,6 @@ def _secrets(findings: Findings) -> dict[str, str]:
     secrets |= {member.path: "PATH" for member in plan.target.members if member.path != "/"}
     secrets |= {member.identifier: "SERIAL" for member in plan.target.members}
     return {text: stand_in for text, stand_in in secrets.items() if len(text) > 2}
-
-
-def _letters(count: int) -> list[str]:
-    return [*string.ascii_uppercase, *(f"Z{number}" for number in range(count))][:count]
 
 
 def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:

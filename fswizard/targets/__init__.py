@@ -33,10 +33,10 @@ from fswizard.targets.locations import (
     NOT_ON_A_DISK,
     checked_directory,
     default_directory,
-    directory_candidate,
     directory_candidates,
     filesystem_name,
     filesystem_type,
+    located_candidates,
 )
 from fswizard.targets.memory_limit import ways as memory_limit_ways
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
@@ -45,8 +45,9 @@ from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_try
 __all__ = [
     "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
     "Offer", "PreparedTarget", "Question", "TargetChoice", "can_be_bare", "checked_directory", "clean",
-    "confirmed", "default_directory", "directory_candidate", "directory_candidates", "drive_under",
-    "filesystem_name", "filesystem_type", "how_to_confirm", "leftovers", "made_for_zones", "make_images",
+    "confirmed", "default_directory", "directory_candidates", "drive_under",
+    "filesystem_name", "filesystem_type", "how_to_confirm", "leftovers", "located_candidates", "made_for_zones",
+    "make_images",
     "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images",
     "parse_target", "plan_target", "planned_commands", "questions", "require_confirmation", "require_still_there",
     "run_probe", "worth_trying_on_zones",

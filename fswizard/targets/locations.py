@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,7 @@ from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.places import short_names
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.results import state_directory
@@ -131,13 +132,13 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
         raise UsageError("No directory was named.", "Write --target dir:/first/directory,/second/directory.")
     if len(set(directories)) < len(directories):
         raise UsageError("A directory was named twice.", "Name each directory once.")
-    return tuple(directory_candidate(directory) for directory in directories)
+    return located_candidates(directories)
 
 
-def directory_candidate(directory: str) -> Candidate:
-    """The filesystem that a directory lies on, as it is."""
-    kind = filesystem_type(directory)
-    return Candidate(f"{kind}@{safe(directory)}", _known_as(kind), directory=directory)
+def located_candidates(directories: Sequence[str]) -> tuple[Candidate, ...]:
+    """The filesystems that directories lie on, as they are: `home (ext4)`, `archive (btrfs)`."""
+    named = zip(directories, short_names(directories), map(filesystem_type, directories))
+    return tuple(Candidate(f"{safe(name)} ({kind})", _known_as(kind), directory=place) for place, name, kind in named)
 
 
 def _known_as(kind: str) -> Filesystem:

@@ -229,7 +229,7 @@ class Backend:
         Quick: for every change of a choice.
         """
         from fswizard.session import estimated
-        from fswizard.targets import default_directory, directory_candidate, drive_under
+        from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
@@ -237,7 +237,7 @@ class Backend:
         drive, place = choices.written_drive, choices.directory
         if choices.comparing:
             target = Target("directory", "")
-            candidates = tuple(map(directory_candidate, choices.places))
+            candidates = located_candidates(choices.places)
             place = next(iter(choices.places), "")
         else:
             devices = choices.devices
