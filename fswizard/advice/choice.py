@@ -19,7 +19,8 @@ class Choice:
     kind: Kind
     """`only`: one alone is left, unproven; `excluded`: what was measured is unsafe or does not meet the needs."""
     names: tuple[str, ...] = ()
-    """Candidates to choose from, the one to take first at the front."""
+    """Candidates that nobody is proven to beat. The first is the one to use: without a winner the baseline if it is
+    among them, else the best supported."""
     eligible: tuple[str, ...] = ()
     """All that were measured, are safe and meet the needs, best first."""
     lacking: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -56,6 +57,7 @@ def choose(result: Result, judgement: Judgement) -> Choice:
         best = tuple(sorted(best, key=lambda name: _plainness(candidates[name], result.plan.baseline)))
     else:
         kind = "undecided"
+        best = tuple(sorted(best, key=lambda name: name != result.plan.baseline))
     return Choice(
         kind,
         best,

@@ -8,7 +8,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Reason
 from fswizard.model.plan import Plan
 
-DEVICE, SOURCE, DIRECTORY = "/dev/DEVICE", "UUID=...", "/mnt/archive"
+DEVICE, SOURCE = "/dev/DEVICE", "UUID=..."
 DISK = "/dev/disk/by-id/DISK"
 """Placeholders: nobody should be able to paste a command that erases a disk."""
 
@@ -18,7 +18,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     candidate = plan.candidate(name)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
-    fstab = candidate.fstab_line(SOURCE, DIRECTORY)
+    fstab = candidate.fstab_line(SOURCE, plan.recipe.mount_point)
     if only_mount_options_differ(plan):
         return (fstab,)
     making = tuple(map(shlex.join, candidate.making_commands(*_devices(candidate), scratch=False)))

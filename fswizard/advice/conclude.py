@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fswizard.advice.choice import choose
-from fswizard.advice.commands import commands, how_to_use
-from fswizard.advice.headline import after_fault, headline
+from fswizard.advice.card import make_card
+from fswizard.advice.choice import Choice, choose
+from fswizard.advice.commands import how_to_use
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Advice, Findings, Judgement
+from fswizard.model.judgement import Advice, Findings, Judgement, Summary
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
@@ -39,27 +39,32 @@ def conclude(
     trial_s = result.elapsed_s / len(result.trials) if result.trials else 0.0
     survivors = judgement.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, judgement, survivors, trial_s=trial_s)
-    advice = advise(result, judgement, doubtful, ahead)
+    advice = advise(result, judgement, doubtful, summaries, ahead)
     return Findings(result, judgement, doubtful, advice, summaries, forecast=ahead)
 
 
 def advise(
-    result: Result, judgement: Judgement, doubts: Sequence[Doubt] = (), forecast: Forecast | None = None
+    result: Result,
+    judgement: Judgement,
+    doubts: Sequence[Doubt] = (),
+    summaries: Sequence[Summary] = (),
+    forecast: Forecast | None = None,
 ) -> Advice:
     """The recommendation. Where nothing is proven it says so; what may lose data is never recommended.
 
     `choice` holds one name for a proven winner, several for a tie (with `tie`) or an open race (without).
     """
     if result.outcome == "failed":
-        return Advice((), tie=False, headline=after_fault(judgement))
+        return Advice((), tie=False, card=make_card(result, judgement, Choice("failed"), doubts, summaries))
     choice = choose(result, judgement)
-    first = choice.names[0] if choice.names else ""
     return Advice(
         choice=choice.names,
         tie=choice.kind == "tie",
-        headline=headline(result, judgement, choice, doubts, forecast),
-        reasons=(*reasons(result, judgement, choice), *(how_to_use(result.plan, first) if first else ())),
-        commands=commands(result.plan, first) if first else (),
+        card=make_card(result, judgement, choice, doubts, summaries),
+        reasons=(
+            *reasons(result, judgement, choice, forecast),
+            *(how_to_use(result.plan, choice.names[0]) if choice.names else ()),
+        ),
     )
 
 

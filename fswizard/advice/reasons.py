@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fswizard.advice.choice import Choice
-from fswizard.advice.headline import reference
-from fswizard.advice.words import distinctions, feature_word, has, label, listing, present, span
-from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Judgement, Ratio, Reason, Verdict
+from fswizard.advice.words import distinctions, feature_word, has, listing, present
+from fswizard.model.forecast import Forecast
+from fswizard.model.judgement import Judgement, Ratio, Reason
 from fswizard.model.layout import DEGRADED
 from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import ratio_text, seconds_text, size_text
+from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
 
 FELT_S = 0.1
 """A stall that people notice."""
@@ -23,14 +20,17 @@ _NOTEWORTHY = 1.5
 """Stalls that differ by less are not worth a sentence."""
 
 
-def reasons(result: Result, judgement: Judgement, choice: Choice) -> tuple[Reason, ...]:
-    """What speaks for the choice, what it costs, and who is out for what."""
+def reasons(
+    result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None = None
+) -> tuple[Reason, ...]:  # fmt: skip
+    """What speaks for the choice, what it costs, who is out for what, and what more rounds would bring."""
     plan = result.plan
     ratio = reference(judgement, choice) if choice.kind in ("winner", "only") else None
     return (
         *_excluded(plan, judgement, choice),
         *(_by_workload(plan, judgement, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
+        *_noise(result, judgement, choice, forecast),
         *_slower(judgement, choice),
         *_failures(plan, judgement),
         *_redundancy(plan, choice),
@@ -41,11 +41,11 @@ def reasons(result: Result, judgement: Judgement, choice: Choice) -> tuple[Reaso
 def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
     for name, options in choice.unsafe:
         if DEGRADED in options:
-            yield Reason("excluded", f"{label(plan.candidate(name))} was measured to see what a failed disk costs.")
+            yield Reason("excluded", f"{plan.candidate(name).title} was measured to see what a failed disk costs.")
             continue
-        text = f"{label(plan.candidate(name))} is not recommended: with {listing(options)} a crash may lose data."
+        text = f"{plan.candidate(name).title} is not recommended: with {listing(options)} a crash may lose data."
         if choice.names and _ahead(judgement, name, choice.names[0]):
-            text += f" It was faster; {label(plan.candidate(choice.names[0]))} is the best safe one."
+            text += f" It was faster; {plan.candidate(choice.names[0]).title} is the best safe one."
         yield Reason("excluded", text)
     for name, needs in choice.lacking:
         missing = []
@@ -54,53 +54,34 @@ def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reas
             partly = f" ({feature.value})" if feature is not None and feature.value != "no" else ""
             missing.append(f"{feature_word(need)}{partly}")
         faster = "was faster but " if choice.names and _ahead(judgement, name, choice.names[0]) else ""
-        yield Reason("excluded", f"{label(plan.candidate(name))} {faster}does not offer in full: {listing(missing)}.")
+        yield Reason("excluded", f"{plan.candidate(name).title} {faster}lacks {listing(missing)}.")
 
 
 def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Reason]:
     gains, losses = [], []
     for workload in plan.recipe.workloads:
-        part = _part(judgement, ratio, workload.name)
+        part = judgement.part(ratio.candidate, ratio.baseline, workload.name)
         if part is None or workload.weight <= 0:
             continue
         if part.verdict == "faster":
-            gains.append(f"{workload.title} ({ratio_text(part.ratio)} ×)")
+            gains.append(f"{workload.title} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
-            losses.append(Reason("cost", f"It loses at {workload.title}: {_loss(workload, part)}."))
+            price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
+            text = f"{workload.title}: {speed_text(part.ratio)} than {part.baseline}. {price}"
+            losses.append(Reason("cost", text.rstrip()))
     if gains:
         yield Reason("speed", f"Faster than {ratio.baseline} at {listing(gains)}.")
     yield from losses
 
 
-def _part(judgement: Judgement, ratio: Ratio, workload: str) -> Ratio | None:
-    """One workload's share in a ratio, turned round where the winner is the baseline."""
-    part = judgement.of(ratio.candidate, workload)
-    if part is not None and part.baseline == ratio.baseline:
-        return part if part.verdict != "failed" else None
-    part = judgement.of(ratio.baseline, workload)
-    if part is None or part.baseline != ratio.candidate or part.verdict == "failed":
-        return None
-    return _turned(part)
-
-
-def _turned(ratio: Ratio) -> Ratio:
-    """The same comparison, told of the other one."""
-    turned: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
-    return replace(
-        ratio,
-        candidate=ratio.baseline,
-        baseline=ratio.candidate,
-        ratio=1 / ratio.ratio,
-        low=1 / ratio.high if ratio.high else None,
-        high=1 / ratio.low if ratio.low else None,
-        verdict=turned.get(ratio.verdict, ratio.verdict),
-    )
-
-
-def _loss(workload: Workload, part: Ratio) -> str:
-    if workload.metric.better == "lower":
-        return f"{ratio_text(1 / part.ratio)} × as long as {part.baseline}"
-    return f"{ratio_text(part.ratio)} × the speed of {part.baseline}{span(part)}"
+def reference(judgement: Judgement, choice: Choice) -> Ratio | None:
+    """The ratio that a winner is told with: over the baseline, or over the next best where it is the baseline."""
+    winner = choice.names[0]
+    own = judgement.of(winner)
+    if own is not None and own.baseline != winner:
+        return own
+    others = [name for name in choice.eligible if name != winner]
+    return judgement.pair(winner, others[0]) if others else None
 
 
 def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
@@ -117,9 +98,24 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     if max(own, its) < FELT_S or min(own, its) <= 0 or 1 / _NOTEWORTHY < own / its < _NOTEWORTHY:
         return
     yield Reason(
-        "stall", f"Its worst stall was {seconds_text(own)}, {ratio_text(own / its)} × that of {other} "
-        f"({seconds_text(its)})."
+        "stall", f"Its worst stall was {seconds_text(own)}, that of {other} {seconds_text(its)}: "
+        f"{times_text(max(own / its, its / own))} {'longer' if own > its else 'shorter'}."
     )  # fmt: skip
+
+
+def _noise(
+    result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None
+) -> Iterator[Reason]:  # fmt: skip
+    """In an open race: whether more time may end it."""
+    if choice.kind != "undecided" or result.environment.source or not judgement.rounds:
+        return
+    if judgement.rounds >= result.plan.maximum_rounds:
+        yield Reason("noise", "The difference is smaller than this machine's noise: more rounds won't settle it.")
+    else:
+        settling = (
+            forecast.text if forecast else f"More rounds may settle it: this was {rounds_text(judgement.rounds)}."
+        )
+        yield Reason("noise", settling)
 
 
 def _slower(judgement: Judgement, choice: Choice) -> Iterator[Reason]:
@@ -135,19 +131,19 @@ def _slower(judgement: Judgement, choice: Choice) -> Iterator[Reason]:
 
 
 def _beaten_by(judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
-    """The share of the best leader that is proven ahead of `name`, in brackets; empty where none is."""
+    """By how much the best leader that is proven ahead of `name` is, in brackets; empty where none is."""
     for leader in leaders:
         pair = judgement.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
-            pair = pair if pair.candidate == name else _turned(pair)
-            return f" ({ratio_text(pair.ratio)} × {leader})"
+            pair = pair if pair.candidate == name else pair.turned()
+            return f" ({speed_text(pair.ratio)} than {leader})"
     return ""
 
 
 def _failures(plan: Plan, judgement: Judgement) -> Iterator[Reason]:
     for ratio in judgement.overall:
         if ratio.verdict == "failed":
-            yield Reason("failure", f"{label(plan.candidate(ratio.candidate))} failed: {ratio.text.rstrip('.')}.")
+            yield Reason("failure", f"{plan.candidate(ratio.candidate).title} failed: {ratio.text.rstrip('.')}.")
     reference = next((ratio.baseline for ratio in judgement.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:
         yield Reason("failure", f"The baseline {plan.baseline} has no figures: ratios are to {reference} instead.")
@@ -157,19 +153,15 @@ def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
     """Over several disks: what the choice leaves of them, and who survives more."""
     if not plan.target.others or choice.kind not in ("winner", "only", "tie"):
         return
-    survives = {name: _survives(plan.candidate(name)) for name in choice.eligible}
+    survives = {name: plan.candidate(name).survives for name in choice.eligible}
     for name in choice.names:
         room = size_text(plan.target.room_bytes(plan.candidate(name).array))
         lost = f"any {survives[name]} of the disks may fail" if survives[name] else "no disk may fail"
-        yield Reason("redundancy", f"{label(plan.candidate(name))} has {room} in all, and {lost}.")
+        yield Reason("redundancy", f"{plan.candidate(name).title} has {room} in all, and {lost}.")
     least = min(survives[name] for name in choice.names)
     if more := [name for name, count in survives.items() if count > least and name not in choice.names]:
-        told = listing([f"{label(plan.candidate(name))} ({survives[name]})" for name in more])
+        told = listing([f"{plan.candidate(name).title} ({survives[name]})" for name in more])
         yield Reason("redundancy", f"More disks may fail with {told}.")
-
-
-def _survives(candidate: Candidate) -> int:
-    return candidate.array.survives if candidate.array else 0
 
 
 def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
@@ -184,7 +176,7 @@ def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
     others = {plan.candidate(name).filesystem.name: plan.candidate(name).filesystem for name in choice.eligible}
     more = [f"{f.title} {has(present(f) - present(winner))}" for f in others.values() if present(f) - present(winner)]
     if more:
-        yield Reason("feature", f"What {winner.title} does not offer: {'; '.join(more)}.")
+        yield Reason("feature", f"{winner.title} lacks what others have: {'; '.join(more)}.")
 
 
 def _ahead(judgement: Judgement, one: str, other: str) -> bool:

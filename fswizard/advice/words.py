@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.judgement import Ratio
-from fswizard.model.layout import MD
 
 _FEATURES = {
     "checksums": ("has", "checksums"),
     "snapshots": ("has", "snapshots"),
     "compression": ("has", "compression"),
     "shrink": ("can", "shrink"),
-    "reflink": ("can", "copy without taking room twice"),
+    "reflink": ("has", "instant, space-saving copies"),
     "send-receive": ("can", "send changes to another disk"),
     "grow": ("can", "grow"),
     "windows": ("works with", "Windows"),
@@ -23,34 +21,36 @@ _FEATURES = {
     "case-insensitive": ("can", "ignore case in names"),
 }
 """Features with the words they are told in, those that decide most often first."""
+_AS_A_WISH = {
+    "shrink": "to shrink it later",
+    "send-receive": "to send changes to another disk",
+    "windows": "to use it with Windows",
+    "macos": "to use it with macOS",
+}
+"""How people want the features that are verbs; nouns stand as they are."""
 _RARELY_DECISIVE = frozenset({"grow", "quotas", "zoned", "case-insensitive"})
 """Told only to who asked for them."""
 
 
-def label(candidate: Candidate) -> str:
-    """`XFS`, `Btrfs (noatime, compress=zstd:1)`, `XFS in /mnt/archive`, `ext4 on RAID 5 (md)`."""
-    options = (*candidate.mount_options, *(option.name for option in candidate.mkfs_options))
-    array = candidate.array
-    title = array.layout.title if array and array.layout.maker != MD else candidate.filesystem.title
-    text = f"{title} ({', '.join(options)})" if options else title
-    if array and array.layout.maker == MD:
-        text = ", ".join(
-            (f"{text} on {array.layout.title}", *(f"{name}={value}" for name, value in array.options.items()))
-        )
-    if array and array.degraded:
-        text += " with one disk missing"
-    return f"{text} in {candidate.directory}" if candidate.directory else text
+def fitting(width: int, *forms: str) -> str:
+    """The first form that is no longer than `width`; the last one where none is."""
+    return next((form for form in forms if len(form) <= width), forms[-1])
+
+
+def wish(name: str) -> str:
+    """What somebody wants who wants a feature: `checksums`, `to shrink it later`."""
+    return _AS_A_WISH.get(name, feature_word(name))
+
+
+def wishes(filesystem: Filesystem, beside: Filesystem) -> list[str]:
+    """What somebody may want that only the first one has, what decides most often first; nouns before verbs."""
+    own = sorted(present(filesystem) - present(beside), key=_importance)
+    return sorted(map(wish, own), key=lambda word: word.startswith("to "))
 
 
 def listing(words: Sequence[str], joint: str = "and") -> str:
     """`a, b and c`."""
     return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else "".join(words)
-
-
-def span(ratio: Ratio) -> str:
-    """` (1.15 to 1.28)` with a space before it; empty where there is no interval."""
-    interval = ratio.interval(" to ")
-    return f" ({interval})" if interval else ""
 
 
 def has(features: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
 from fswizard.report.comparison import render
-from fswizard.report.layout import WIDTH, wrap
+from fswizard.report.layout import wrap
 from fswizard.report.presentation import run_text
 from fswizard.results import Entry
 from fswizard.stats.comparison import compare
@@ -59,15 +59,12 @@ def _mentions(entry: Entry, words: Sequence[str]) -> bool:
 
 def _lines(entry: Entry) -> list[str]:
     told = f"{entry.when}  {entry.what}: {'; '.join(entry.header.candidates)}"
-    return [entry.path.stem, *(f"    {line}" for line in (*wrap(told, WIDTH - 4), _end(entry)))]
+    return [entry.path.stem, *(f"    {line}" for text in (entry.verdict, told, _end(entry)) for line in wrap(text, 76))]
 
 
 def _end(entry: Entry) -> str:
     ending = entry.ending
-    if ending is None:
-        return "cut off, or still running"
-    told = run_text(ending.rounds, ending.at_s, ending.outcome)
-    return f"{entry.ahead}; {told}" if entry.leaders else told
+    return run_text(ending.rounds, ending.at_s, ending.outcome) if ending else "cut off, or still running"
 
 
 def _document(entry: Entry) -> dict[str, Any]:
@@ -81,6 +78,7 @@ def _document(entry: Entry) -> dict[str, Any]:
         "drive": header.drive,
         "candidates": list(header.candidates),
         "outcome": ending.outcome if ending else None,
+        "verdict": ending.verdict if ending else "",
         "leaders": list(ending.leaders) if ending else [],
         "rounds": ending.rounds if ending else None,
         "elapsed_s": ending.at_s if ending else None,

@@ -22,7 +22,10 @@ from fswizard.model.events import (
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe_lines
-from fswizard.model.units import duration_text, figure_text, ratio_text
+from fswizard.model.units import duration_text, figure_text, speed_text
+
+OPEN = {"undecided": " so far", "beaten": " but behind the leader"}
+"""What is said of an overall ratio beside its figure."""
 
 
 class Narration:
@@ -107,6 +110,8 @@ def _standing(judgement: Judgement) -> str:
         if ratio.verdict == "failed":
             parts.append(f"{ratio.candidate} failed")
         else:
-            told = f" ({ratio.interval()}) {ratio.verdict}" if ratio.interval() else ""
-            parts.append(f"{ratio.candidate} {ratio_text(ratio.ratio)}{told}")
+            speed = speed_text(ratio.ratio)
+            level = ratio.verdict == "tie" or speed == "as fast"
+            words = f"level with {ratio.baseline}" if level else speed
+            parts.append(f"{ratio.candidate} {words}{OPEN.get(ratio.verdict, '')}")
     return f"after round {judgement.rounds}: {'; '.join(parts)}" if parts else ""

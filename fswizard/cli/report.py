@@ -94,7 +94,7 @@ class Import(Command):
         for disk, result in by_disk.items():
             findings = conclude(result)
             path = Path(self.output) if self.output else results.new_path(result.plan)
-            results.write_result(path, result, findings.judgement)
+            results.write_result(path, result, findings.judgement, findings.advice.card.verdict)
             print(f"{disk + ': ' if disk else ''}kept as {safe(str(path))}", file=sys.stderr)
             deliver(render(findings, self.format), None)
         return 0

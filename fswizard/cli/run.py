@@ -26,7 +26,7 @@ from fswizard.model.result import Outcome
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, parse_size, size_text
 from fswizard.recipes import find
-from fswizard.report import render
+from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import wear_text, writes_text
@@ -139,7 +139,9 @@ class Run(_Choosing):
             print(f"To go on with it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
         if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
             raise session.error
-        print(render(with_published(conclude(results.load(path))), "text"))
+        findings = with_published(conclude(results.load(path)))
+        print(render(findings, "text"), flush=True)
+        print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
         if session.error is not None:
             raise session.error
         return EXIT_CODES[outcome]

@@ -144,3 +144,5 @@ class RunEnded(Event):
     outcome: Outcome
     text: str
     """Why it ended, in a sentence."""
+    verdict: str = ""
+    """Of the result's card."""

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from fswizard.model.forecast import Forecast
-from fswizard.model.metrics import Better, is_stall
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better, is_stall
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -70,10 +70,25 @@ class Ratio:
         low = "<0.01" if self.low < 0.01 else ratio_text(self.low)
         return f"{low}{dash}{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
 
+    def turned(self) -> Ratio:
+        """The same comparison, told of the other one."""
+        opposite: Mapping[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
+        return replace(
+            self,
+            candidate=self.baseline,
+            baseline=self.candidate,
+            ratio=1 / self.ratio,
+            low=1 / self.high if self.high else None,
+            high=1 / self.low if self.low else None,
+            verdict=opposite.get(self.verdict, self.verdict),
+        )
+
     @property
     def why(self) -> str:
         """Of one that failed: `failed: volume full`."""
-        return f"failed: {self.text}" if self.text else "failed"
+        if not self.text or "failed" in self.text:
+            return self.text or "failed"
+        return f"failed: {self.text}"
 
     @property
     def shrunk(self) -> float:
@@ -130,6 +145,14 @@ class Judgement:
         """The overall ratio of two candidates, whichever of them stands over the other."""
         return next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
 
+    def part(self, candidate: str, other: str, workload: str) -> Ratio | None:
+        """What one workload says of two candidates, one of them its baseline; None where it does not compare them."""
+        for ratio in (self.of(candidate, workload), self.of(other, workload)):
+            if ratio is not None and {ratio.candidate, ratio.baseline} == {candidate, other}:
+                compared = ratio.verdict != "failed" and ratio.ratio > 0 and candidate != other
+                return (ratio if ratio.candidate == candidate else ratio.turned()) if compared else None
+        return None
+
     def unbeaten(self, among: Sequence[str]) -> tuple[str, ...]:
         """Those that none of the others is proven to beat, in the order given; one at least, unless there are none."""
         beaten = set()
@@ -174,6 +197,19 @@ class Summary:
     """
 
 
+def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
+    """Candidate to the bytes that the device wrote for each byte that programs wrote, over the workloads with both."""
+    medians = {(s.metric, s.candidate, s.workload): s.median for s in summaries}
+    asked: dict[str, float] = {}
+    written: dict[str, float] = {}
+    for (metric, candidate, workload), value in medians.items():
+        device = medians.get((DEVICE_WRITTEN.name, candidate, workload))
+        if candidate and metric == BYTES_WRITTEN.name and value > 0 and device is not None:
+            asked[candidate] = asked.get(candidate, 0.0) + value
+            written[candidate] = written.get(candidate, 0.0) + device
+    return {candidate: written[candidate] / total for candidate, total in asked.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """A feature that the user cannot do without."""
@@ -187,8 +223,45 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `slower`, `beaten`, `cost`, `redundancy`, `feature`, `failure`, `stall`, `excluded`, `use`."""
+    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `excluded`, `use`."""
     text: str
+
+
+MOST_CONFIDENT = 4
+CERTAINTY = ("none", "low", "fair", "good", "high")
+"""A word for each number of dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The answer at a glance: what every room leads with, word for word."""
+
+    verdict: str
+    """What to do, in a line of 60 characters at most unless names are long: `Use XFS: 11 % faster than ext4 here`."""
+    why: str = ""
+    """In a line of 76 characters at most, as the next two."""
+    otherwise: str = ""
+    """When to choose something else; empty where nothing speaks for that."""
+    wear: str = ""
+    """On flash: who writes at least twice as much to it as another one; empty for others."""
+    confidence: int = 0
+    """0 to MOST_CONFIDENT."""
+    commands: tuple[str, ...] = ()
+    """mkfs line and fstab line of what the verdict names, to be copied; device and directory are placeholders."""
+
+    @property
+    def dots(self) -> str:
+        return "●" * self.confidence + "○" * (MOST_CONFIDENT - self.confidence)
+
+    @property
+    def certainty(self) -> str:
+        """`confidence ●●●○ good`."""
+        return f"confidence {self.dots} {CERTAINTY[self.confidence]}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What stands below the verdict."""
+        return tuple(filter(None, (self.why, self.otherwise, self.wear)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +269,10 @@ class Advice:
     """The recommendation."""
 
     choice: tuple[str, ...]
-    """Candidates to choose from: one winner, or those that tie; empty when nothing could be measured."""
+    """Candidates that nobody is proven to beat, safe and as needed; the first is the one to use or keep."""
     tie: bool
-    headline: str
+    card: Card
     reasons: tuple[Reason, ...] = ()
-    commands: tuple[str, ...] = ()
-    """mkfs line and fstab line of the first choice, to be copied; the device and directory are placeholders."""
 
 
 @dataclass(frozen=True, slots=True)

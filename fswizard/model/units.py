@@ -117,5 +117,22 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio >= 0.0995 else f"{ratio:.{min(9, 1 - math.floor(math.log10(ratio)))}f}"
 
 
+def speed_text(ratio: float) -> str:
+    """A ratio as people say it: `11 % faster`, `2.1× as fast`, `3× slower`, `as fast`.
+
+    What is 20 % faster than another leaves that one 20 % slower: the same figure, whichever of them is told of.
+    """
+    factor = max(ratio, 1 / ratio)
+    if factor >= 1.995:
+        return f"{times_text(factor)} {'as fast' if ratio > 1 else 'slower'}"
+    percent = f"{(factor - 1) * 100:.0f}"
+    return "as fast" if percent == "0" else f"{percent} % {'faster' if ratio > 1 else 'slower'}"
+
+
+def times_text(factor: float) -> str:
+    """`2.1×`, `8×`, `120×`."""
+    return f"{factor:.0f}×" if factor >= 9.95 else f"{factor:.2g}×"
+
+
 def rounds_text(rounds: int) -> str:
     return "1 round" if rounds == 1 else f"{rounds} rounds"

@@ -64,6 +64,13 @@ def format_of(file_name: str) -> str:
     return next((name for name, known in FORMATS.items() if file_name.endswith(known.suffix)), "text")
 
 
+def card_lines(findings: Findings) -> list[str]:
+    """The card alone, as plain text leads with it."""
+    from fswizard.report import layout, presentation
+
+    return layout.card(presentation.present(harmless(findings, identify=True)))
+
+
 def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:
     """The report in one of FORMATS; UsageError where there is no such format.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.presentation import Presentation, present
+from fswizard.report.presentation import SET_UP, Presentation, present
 
 _BRACKETS = str.maketrans("[]", "()")
 
@@ -16,7 +16,12 @@ def render(findings: Findings) -> str:
 
 
 def _blocks(view: Presentation) -> Iterator[str]:
-    yield f"[b]{escape(view.headline)}[/b]"
+    card = view.card
+    yield f"[b]{escape(card.verdict)}[/b]\n" + _lines((card.certainty, *view.below))
+    if card.commands:
+        lines = [line for each in card.commands for line in layout.command_lines(each, indent=0)]
+        yield f"[b]{SET_UP}[/b]\n{_code(lines)}"
+    yield f"[b]{escape(view.title)}[/b]\n{_code(layout.figure_bars(view))}"
     yield _lines(f"- {reason.text}" for reason in view.reasons)
     yield "\n".join(f"[b]{escape(label)}:[/b] {escape(text)}" for label, text in view.facts)
     bars = layout.bars(view)

@@ -10,7 +10,8 @@ from fswizard.model.judgement import Findings
 
 COLUMNS = ("round", "candidate", "workload", "metric", "value", "unit", "better", "primary", "status", "note")
 """`candidate` is empty for the bare device; `status` is ok, failed, timed-out or discarded;
-the value of a failure is empty and its note says what happened."""
+the value of a failure is empty and its note says what happened. The first rows, whose status is `card`, have the
+recommendation in their notes."""
 
 
 def render(findings: Findings) -> str:
@@ -22,7 +23,9 @@ def render(findings: Findings) -> str:
 
 
 def _rows(findings: Findings) -> Iterator[tuple[object, ...]]:
-    result = findings.result
+    result, card = findings.result, findings.advice.card
+    for words in (card.verdict, card.certainty, *card.lines, *card.commands):
+        yield ("", "", "", "", "", "", "", "", "card", _no_formula(words))
     for s in result.samples:
         status = "discarded" if s.round in result.discarded_rounds else s.status
         primary = "yes" if s.primary else "no"

@@ -13,6 +13,13 @@ TICKS = (
     *(1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0),
 )
 WIDEST, NARROWEST = math.log(1000), math.log(1.13)
+EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def solid(length: float, width: int) -> str:
+    """A bar of `length`, from 0 to 1, in `width` cells, to an eighth of a cell; never without any ink."""
+    full, part = divmod(max(1, round(min(1.0, length) * width * 8)), 8)
+    return "█" * full + EIGHTHS[part].strip()
 
 
 @dataclass(frozen=True, slots=True)

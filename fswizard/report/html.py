@@ -8,8 +8,9 @@ from pathlib import Path
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import figure_text, ratio_text
+from fswizard.report.colours import fills
 from fswizard.report.figures import Axis
-from fswizard.report.presentation import LEGEND, Presentation, Row, present
+from fswizard.report.presentation import LEGEND, SET_UP, Presentation, Row, present
 
 _STYLE = Path(__file__).with_name("page.css")
 NARROWEST_BAR = 40
@@ -24,13 +25,18 @@ def render(findings: Findings) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{escape(view.title)}</title>\n<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
+        f"<title>{escape(view.title)}</title>\n<style>\n{_STYLE.read_text('utf-8')}{fills()}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
 def _parts(view: Presentation) -> Iterator[str]:
-    yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(view.headline)}</h1></header>'
+    card = view.card
+    yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(card.verdict)}</h1>'
+    yield f'<p class="over">{escape(card.certainty)}</p></header>'
+    yield "".join(f"<p>{escape(line)}</p>" for line in view.below)
+    yield _section(SET_UP, f"<pre>{escape(chr(10).join(card.commands))}</pre>" if card.commands else "")
+    yield _section("Measured", "".join(map(_figures, view.rows)))
     yield _list((reason.text for reason in view.reasons), "reasons")
     lists = dict(view.lists)
     for title in ("Doubts", "Failed"):
@@ -47,6 +53,22 @@ def _parts(view: Presentation) -> Iterator[str]:
     yield _section("How it was measured", f"<dl>{facts}</dl>")
     for title, commands in view.commands.items():
         yield _section(title, f"<pre>{escape(chr(10).join(commands))}</pre>")
+
+
+def _figures(row: Row) -> str:
+    """What each candidate reached, in its unit and colour."""
+    rows = "".join(
+        f'<div class="row"><span class="name">{escape(bar.title)}</span>'
+        + (
+            f'<span class="bar"><svg height="18" aria-hidden="true"><rect class="fs-{bar.kind}" height="18" '
+            f'width="{max(bar.length, 0.003):.2%}"/></svg></span><span class="value">{escape(bar.figure)}</span>'
+            f'<span class="verdict">{escape(bar.remark)}</span></div>'
+            if bar.figure
+            else f'<span class="why">{escape(bar.remark)}</span></div>'
+        )
+        for bar in row.bars
+    )
+    return f'<div class="keep"><h3>{escape(row.title)}</h3><div class="chart">{rows}</div></div>' if rows else ""
 
 
 def _by_workload(view: Presentation) -> Iterator[str]:

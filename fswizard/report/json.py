@@ -10,7 +10,7 @@ import msgspec
 
 from fswizard.model.drive import Bus, Confidence, DriveKind, Evidence, SmrKind
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Findings, Ratio, Verdict
+from fswizard.model.judgement import Card, Findings, Ratio, Verdict
 from fswizard.model.layout import Array
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import FORMAT, MOUNTING, Plan, Target
@@ -139,16 +139,21 @@ class DiskShareReport(TypedDict):
 
 class AdviceReport(TypedDict):
     choice: tuple[str, ...]
+    """Candidates that nobody is proven to beat; the first is the one that the card names."""
     tie: bool
     headline: str
+    """The card's verdict."""
+    card: Card
     reasons: tuple[str, ...]
     commands: tuple[str, ...]
+    """The card's."""
 
 
 class Report(TypedDict):
     """What `fswizard report --format json` prints. Durations are in seconds, sizes in bytes."""
 
     schema: Literal[1]
+    advice: AdviceReport
     environment: Environment
     drive: DriveReport | None
     plan: PlanReport
@@ -163,7 +168,6 @@ class Report(TypedDict):
     overall: tuple[OverallReport, ...]
     of_bare_device: tuple[DiskShareReport, ...]
     doubts: tuple[Doubt, ...]
-    advice: AdviceReport
 
 
 def render(findings: Findings) -> str:
@@ -191,7 +195,13 @@ def _report(findings: Findings) -> Report:
         overall=[_ratio(OverallReport, ratio) for ratio in judgement.overall],
         of_bare_device=[_of(DiskShareReport, s.of_bare_device) for s in findings.summaries if s.of_bare_device],
         doubts=findings.doubts,
-        advice=_of(AdviceReport, advice, reasons=[reason.text for reason in advice.reasons]),
+        advice=_of(
+            AdviceReport,
+            advice,
+            headline=advice.card.verdict,
+            commands=advice.card.commands,
+            reasons=[reason.text for reason in advice.reasons],
+        ),
     )
 
 

@@ -6,10 +6,11 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from fswizard.model.judgement import SIGNS
 from fswizard.model.units import ratio_text
-from fswizard.report.figures import Axis, bar
+from fswizard.report.figures import Axis, bar, solid
 from fswizard.report.presentation import Presentation, Table
 
 WIDTH = 80
@@ -131,6 +132,40 @@ def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
             lines += _named(ratio.candidate, names, text[0])
             lines += [" " * (names + GAP) + line for line in text[1:]]
     return lines
+
+
+def card(view: Presentation, *, width: int = WIDTH) -> list[str]:
+    """The answer: verdict and confidence, why, when not, and how the run ended if it was cut short."""
+    card = view.card
+    room = width - cells(card.certainty) - GAP
+    beside = cells(card.verdict) <= room
+    head = [pad(card.verdict, room) + " " * GAP + card.certainty] if beside else wrap(card.verdict, width)
+    below = (*([] if beside else [card.certainty]), *view.below)
+    return [*head, *(f"  {part}" for line in below for part in wrap(line, width - 2))]
+
+
+def figure_bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
+    """What each candidate reached at each workload, in its unit: the best first, with the longest bar."""
+    every = [each for row in view.rows for each in row.bars]
+    if not every:
+        return []
+    title, name = (min(LONGEST_NAME, max(map(cells, texts))) for texts in (view.titles, [e.title for e in every]))
+    figure = max(cells(each.figure) for each in every)
+    remark = max(cells(each.remark) if each.figure else 0 for each in every)
+    room = max(8, min(40, width - title - name - figure - remark - 4 * GAP))
+    lines = []
+    for row in view.rows:
+        beside: list[str] = []
+        for each in row.bars:
+            drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
+            told = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, width - title - name - 4)
+            beside += _side_by_side(wrap(each.title, name), told, name)
+        lines += [*_side_by_side(wrap(row.title, title), beside, title), ""]
+    return lines[:-1]
+
+
+def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[str]:
+    return [(pad(one, room) + " " * GAP + other).rstrip() for one, other in zip_longest(left, right, fillvalue="")]
 
 
 def workload_table(view: Presentation, *, width: int = WIDTH) -> list[str]:

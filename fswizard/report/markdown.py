@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.presentation import Presentation, Table, present
+from fswizard.report.presentation import SET_UP, Presentation, Table, present
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
@@ -19,7 +19,13 @@ def render(findings: Findings) -> str:
 
 
 def _blocks(view: Presentation) -> Iterator[str]:
-    yield f"**{escape(view.headline.strip())}**" if view.headline.strip() else ""
+    card = view.card
+    yield f"**{escape(card.verdict.strip())}**" if card.verdict.strip() else ""
+    yield _list((card.certainty, *view.below))
+    if card.commands:
+        yield f"{SET_UP}:\n\n{_fenced(card.commands)}"
+    yield f"**{escape(view.title.strip())}**" if view.title.strip() else ""
+    yield _fenced(layout.figure_bars(view))
     yield _list(reason.text for reason in view.reasons)
     yield _table(Table(("", view.title), view.facts))
     bars = layout.bars(view)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.judgement import SIGNS, Findings, Published, Ratio, Reason, Summary, Verdict
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DEVICE_WRITTEN, MKFS_TIME, UNPLUG_TIME, USED
+from fswizard.model.judgement import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
+from fswizard.model.metrics import CPU, MKFS_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
+from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
     binary_size_text,
@@ -22,9 +24,11 @@ from fswizard.model.units import (
     seconds_text,
     share_text,
     size_text,
+    speed_text,
     three_digits,
 )
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
+from fswizard.report.colours import kind_of
 from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
@@ -45,9 +49,12 @@ DRIVE_KINDS = {
     "array": "array",
 }
 WORST_STALL = "worst stall"
-_COMMANDS_ALONE = "Commands alone: nobody published figures with them."
+_COMMANDS_ALONE = Card("Commands alone: nobody published figures with them")
+SET_UP = "How to set it up"
 PUBLISHED = "Published for this kind of disk and work"
 _IN_CELLS: tuple[Verdict, ...] = ("faster", "slower", "tie", "undecided", "failed")
+NOTICEABLE = 0.9
+"""Of the best one's figure: a word is said only of less."""
 AT_LIMIT = 0.995
 """Of the bare device's figure: nobody is faster than the disk but by chance, or by memory below it."""
 LEGEND = "  ".join(f"{SIGNS[v].glyph} {v}{' (within 5 %)' * (v == 'tie')}" for v in _IN_CELLS)
@@ -59,6 +66,22 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What one candidate reached at one workload."""
+
+    candidate: str
+    title: str
+    kind: str
+    """The key of its colour, see `colours`."""
+    figure: str
+    """With unit; empty for one that failed."""
+    length: float
+    """From 0 to 1, of the best one's: for durations too, longer is better."""
+    remark: str
+    """`3× slower`, where that is proven and matters; why, where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +97,8 @@ class Row:
     """Candidate to its ratio against the baseline; the baseline is not among them."""
     share: Ratio | None = None
     """What the first choice reached of the bare device's figure; None where that was not measured."""
+    bars: tuple[Bar, ...] = ()
+    """Of each candidate with a figure, the best first; failed ones last."""
 
     @property
     def share_text(self) -> str:
@@ -106,7 +131,7 @@ class Presentation:
     findings: Findings
     """What it was made of, for charts."""
     title: str
-    headline: str
+    card: Card
     ended: str
     """How a run that was not finished ended, in a sentence; empty for others."""
     reasons: tuple[Reason, ...]
@@ -126,9 +151,17 @@ class Presentation:
     notes: tuple[str, ...]
     measured: tuple[str, ...]
     """Exact commands of the run, `DEVICE` and `MOUNT` standing for names known only then."""
-    use: tuple[str, ...]
     repeat: str
     """One command that measures the same again; empty where this program did not measure."""
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """What stands below the verdict and its confidence."""
+        return (*self.card.lines, *filter(None, [self.ended]))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        return tuple(row.title for row in self.rows)
 
     @property
     def overall(self) -> tuple[Ratio, ...]:
@@ -195,9 +228,9 @@ class Presentation:
 
     @property
     def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Title to shell commands."""
+        """Title to shell commands; those of the card stand there."""
         repeat = (self.repeat,) if self.repeat else ()
-        sections = {"Commands of the run": self.measured, "To use it": self.use, "To repeat it": repeat}
+        sections = {"Commands of the run": self.measured, "To repeat it": repeat}
         return {title: commands for title, commands in sections.items() if commands}
 
 
@@ -212,7 +245,7 @@ def present(findings: Findings) -> Presentation:
     return Presentation(
         findings=findings,
         title=_title(plan),
-        headline=findings.advice.headline if result.samples or not result.environment.source else _COMMANDS_ALONE,
+        card=findings.advice.card if result.samples or not result.environment.source else _COMMANDS_ALONE,
         ended=f"The run {'was ' * (not ended.startswith('ended'))}{ended}." if ended else "",
         reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
@@ -226,7 +259,6 @@ def present(findings: Findings) -> Presentation:
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
         measured=tuple(_measured_commands(result)),
-        use=findings.advice.commands,
         repeat="" if result.environment.source else repeat_command(plan),
     )
 
@@ -282,7 +314,7 @@ def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
     target = {
         "image": _images(plan.target),
-        "directory": "dir:" + ",".join(c.directory or f"DIRECTORY-{n}" for n, c in enumerate(plan.candidates, 1)),
+        "directory": "dir:" + ",".join(candidate.directory for candidate in plan.candidates),
         "device": f"device{'s' * bool(plan.target.others)}:{','.join(_paths(plan.target))}",
     }[plan.target.kind]
     words = ["fswizard", "run", plan.recipe.name]
@@ -398,7 +430,38 @@ def _rows(findings: Findings) -> Iterator[Row]:
         figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}
         if figures or ratios:
             share = findings.share(workload.name)
-            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share)
+            bars = tuple(_bars(findings, workload, ratios))
+            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, bars)
+
+
+def _bars(findings: Findings, workload: Workload, ratios: Mapping[str, Ratio]) -> Iterator[Bar]:
+    plan = findings.result.plan
+    found = {c.name: figure for c in plan.candidates if (figure := findings.figure(c.name, workload.name))}
+    higher = workload.metric.better == "higher"
+    failed = {name: ratio for name, ratio in ratios.items() if ratio.verdict == "failed"}
+    ordered = sorted(found.keys() - failed.keys(), key=lambda name: found[name].median, reverse=higher)
+    for name in ordered:
+        best, own = found[ordered[0]].median, found[name].median
+        length = own / best if higher else best / own if own else 1.0
+        told = figure_text(own, workload.metric.unit)
+        remark = _behind(findings, ratios, ordered[0], name, length) if length < NOTICEABLE else ""
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), told, length, remark)
+    for name, ratio in failed.items():
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why)
+
+
+def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: str, length: float) -> str:
+    """How far one is behind the best, where that is proven; of one that is out of the race roughly how far.
+
+    The baseline, which has no ratio of its own, stands at 1.
+    """
+    ahead, own = (ratios.get(one) for one in (best, name))
+    ratio = (own.ratio if own else 1.0) / (ahead.ratio if ahead else 1.0)
+    low = (ahead.low if ahead else 1.0) or 0.0
+    high = (own.high if own else 1.0) or math.inf
+    if low > high and ratio < NOTICEABLE:
+        return speed_text(ratio)
+    return f"~{speed_text(length)}" if name in findings.judgement.dropped else ""
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -417,7 +480,7 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     stalls = {name: value for name, value in findings.worst_stalls.items() if value}
     for title, text, values in (
         (WORST_STALL, seconds_text, stalls),
-        ("write amplification", three_digits, _write_amplification(findings.summaries)),
+        ("write amplification", three_digits, write_amplification(findings.summaries)),
         ("CPU time per round", seconds_text, sums[CPU.name]),
         ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
         ("peak space used", size_text, most),
@@ -425,19 +488,6 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     ):
         if values:
             yield title, {name: text(value) for name, value in values.items()}
-
-
-def _write_amplification(summaries: Sequence[Summary]) -> dict[str, float]:
-    """Bytes that the device wrote for each byte that programs wrote, over the workloads where both are known."""
-    medians = {(s.metric, s.candidate, s.workload): s.median for s in summaries}
-    asked: dict[str, float] = {}
-    written: dict[str, float] = {}
-    for (metric, candidate, workload), value in medians.items():
-        device = medians.get((DEVICE_WRITTEN.name, candidate, workload))
-        if metric == BYTES_WRITTEN.name and value > 0 and device is not None:
-            asked[candidate] = asked.get(candidate, 0.0) + value
-            written[candidate] = written.get(candidate, 0.0) + device
-    return {candidate: written[candidate] / total for candidate, total in asked.items()}
 
 
 def _failures(findings: Findings) -> Iterator[str]:
@@ -473,7 +523,7 @@ def _published(findings: Findings) -> Iterator[str]:
         works: dict[str, list[str]] = {}
         for one in published.ratios:
             here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()
-            there = f"{one.candidate} {ratio_text(one.there)} × {one.here.baseline}, here {here}"
+            there = f"{one.candidate} {ratio_text(one.there)} against {one.here.baseline}, here {here}"
             works.setdefault(one.work, []).append(there)
         yield from (f"{work}: {'; '.join(told)}." for work, told in works.items())
 

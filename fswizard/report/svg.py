@@ -1,4 +1,4 @@
-"""A picture of the ratios: overall and for each workload, on one axis around 1."""
+"""A picture of the answer: the card, each figure as a bar, and the overall ratios on an axis around 1."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from html import escape
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import ratio_text
+from fswizard.report.colours import fills
 from fswizard.report.figures import Axis
 from fswizard.report.layout import cells, wrap
-from fswizard.report.presentation import Presentation, describe_drive, present
+from fswizard.report.presentation import Bar, describe_drive, present
 
 WIDTH = 800
 LEFT, RIGHT = 200, 520
@@ -52,38 +53,48 @@ def render(findings: Findings) -> str:
     drive = findings.result.plan.drive
     below = [describe_drive(drive)] if drive else []
     below += [f"{view.title.partition(' on ')[0]}; {dict(view.facts)['Rounds']}"]
-    groups = list(_groups(view))
-    axis = Axis.around(ratio for _, ratios in groups for ratio in ratios)
-    head = wrap(view.headline, 72)
-    top = MARGIN + 24 * len(head) + 20 * len(below) + 34
-    height = top + sum(ROW * (len(ratios) + 1) + 8 for _, ratios in groups) + 52
+    card = view.card
+    head = wrap(card.verdict, 72)
+    below = [line for text in (card.certainty, *view.below, *below) for line in wrap(text, 104)]
+    start = MARGIN + 24 * len(head) + 20 * len(below) + 8
+    axis = Axis.around(view.overall)
+    top = start + sum(ROW * (len(row.bars) + 1) + 8 for row in view.rows) + 34
+    height = top + bool(view.overall) * (ROW * (len(view.overall) + 1) + 8) + 52
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{escape(view.headline)}">',
+        f'role="img" aria-label="{escape(card.verdict)}">',
         f"<title>{escape(view.title)}</title>",
-        f"<style>{STYLE}</style>",
+        f"<style>{STYLE}{fills()}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
         *(_text(MARGIN, MARGIN + 12 + 24 * n, line, "head") for n, line in enumerate(head)),
         *(_text(MARGIN, MARGIN + 12 + 24 * len(head) + 20 * n, line, "dim") for n, line in enumerate(below)),
-        *_axis(axis, view.baseline, top, height - 52),
     ]
-    y = top
-    for title, ratios in groups:
-        parts.append(_text(MARGIN, y + 19, title, "group", room=LEFT + 120))
-        for ratio in ratios:
+    y = start
+    for row in view.rows:
+        parts.append(_text(MARGIN, y + 19, row.title, "group"))
+        for bar in row.bars:
             y += ROW
-            parts += _row(ratio, axis, y + ROW / 2)
+            parts += _figure(bar, y)
         y += ROW + 8
+    if view.overall:
+        parts += _axis(axis, view.baseline, top, height - 52)
+        parts.append(_text(MARGIN, top + 19, "Overall", "group"))
+        for number, ratio in enumerate(view.overall, 1):
+            parts += _row(ratio, axis, top + ROW * number + ROW / 2)
     parts += [_text(MARGIN, height - 16, f"{view.axis_note}. Drawn by fswizard.", "dim"), "</svg>"]
     return "\n".join(parts) + "\n"
 
 
-def _groups(view: Presentation) -> Iterator[tuple[str, list[Ratio]]]:
-    if view.overall:
-        yield "Overall", list(view.overall)
-    for row in view.rows:
-        if ratios := [row.ratios[name] for name in view.candidates if name in row.ratios]:
-            yield row.title + (f" (weight {row.weight:g})" if row.weight != 1 else ""), ratios
+def _figure(bar: Bar, y: float) -> Iterator[str]:
+    """What one candidate reached, in its unit and colour."""
+    yield _text(MARGIN + 12, y + 19, bar.title, room=LEFT - MARGIN - 18)
+    if not bar.figure:
+        yield _text(LEFT + 4, y + 19, bar.remark, "bad", room=WIDTH - LEFT)
+        return
+    length = max(2.0, bar.length * (RIGHT - LEFT))
+    yield f'<rect class="fs-{bar.kind}" x="{LEFT}" y="{y + 6}" width="{length:.1f}" height="{ROW - 10}"/>'
+    yield _text(RIGHT + 94, y + 19, bar.figure, anchor="end", room=94)
+    yield _text(RIGHT + 106, y + 19, bar.remark, "bad", room=WIDTH - RIGHT - 106)
 
 
 def _axis(axis: Axis, baseline: str, top: float, bottom: float) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.presentation import Presentation, present
+from fswizard.report.presentation import SET_UP, Presentation, present
 
 
 def render(findings: Findings) -> str:
@@ -14,7 +14,11 @@ def render(findings: Findings) -> str:
 
 
 def _blocks(view: Presentation) -> Iterator[list[str]]:
-    yield layout.wrap(view.headline, layout.WIDTH)
+    yield layout.card(view)
+    if view.card.commands:
+        yield [SET_UP, *(line for each in view.card.commands for line in layout.command_lines(each))]
+    yield layout.wrap(view.title, layout.WIDTH)
+    yield layout.figure_bars(view)
     yield [line for reason in view.reasons for line in layout.bullet(reason.text)]
     yield [line for label, text in view.facts for line in layout.labelled(label, text)]
     bars = layout.bars(view)

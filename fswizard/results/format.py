@@ -52,6 +52,8 @@ class Ending:
     leaders: tuple[str, ...] = ()
     """Candidates that nobody was proven to beat, best first."""
     rounds: int = 0
+    verdict: str = ""
+    """Of the result's card, so that a listing says the same words; empty in files of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,14 @@ class Entry:
         return self.ending.leaders if self.ending else ()
 
     @property
-    def ahead(self) -> str:
-        """Who was in front by speed, as every list of results tells it."""
-        names = self.header.candidates
-        if not self.leaders:
+    def verdict(self) -> str:
+        """What its card says; of a file of an earlier version, who was in front."""
+        if self.ending is None:
             return "not finished"
-        if len(names) == 1:
-            return f"{names[0]} measured, beside no other"
+        if self.ending.verdict or not self.leaders:
+            return self.ending.verdict or "no result"
+        if len(self.header.candidates) == 1:
+            return f"only {self.leaders[0]} was measured"
         *others, last = self.leaders
         return f"{', '.join(others)}{' or ' * bool(others)}{last} ahead"
 

@@ -90,8 +90,8 @@ class ResultWriter:
                 self._append(tagged(event))
             case events.RatioUpdated(judgement=judgement):
                 self._leaders, self._rounds = judgement.leaders, judgement.rounds
-            case events.RunEnded(at_s=at_s, outcome=outcome, text=text):
-                self._append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds)))
+            case events.RunEnded(at_s=at_s, outcome=outcome, text=text, verdict=verdict):
+                self._append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds, verdict)))
 
     def close(self) -> None:
         """Make the file durable; further calls do nothing."""
@@ -150,10 +150,10 @@ def mend(descriptor: int) -> None:
         os.pwrite(descriptor, b"\n", size)
 
 
-def write_result(path: str | Path, result: Result, judgement: Judgement | None = None) -> None:
+def write_result(path: str | Path, result: Result, judgement: Judgement | None = None, verdict: str = "") -> None:
     """Write a whole result at once, such as one measured elsewhere. Errors as for ResultWriter.
 
-    `judgement` is what the history tells of it; it is not needed to read the result.
+    `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
     """
     with ResultWriter(path) as writer:
         writer.write(events.RunStarted(0.0, result.plan, result.environment))
@@ -169,4 +169,4 @@ def write_result(path: str | Path, result: Result, judgement: Judgement | None =
             writer.write(events.RoundDiscarded(0.0, number, ""))
         if judgement is not None:
             writer.write(events.RatioUpdated(result.elapsed_s, judgement))
-        writer.write(events.RunEnded(result.elapsed_s, result.outcome, ""))
+        writer.write(events.RunEnded(result.elapsed_s, result.outcome, "", verdict))

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from fswizard.advice import conclude
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
 from fswizard.model.events import (
@@ -164,7 +165,8 @@ class Session:
             outcome, text = "failed", self.error.message
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
-                self._emit(RunEnded(self._emitter.now_s, outcome, text))
+                verdict = conclude(replace(self._result, outcome=outcome)).advice.card.verdict
+                self._emit(RunEnded(self._emitter.now_s, outcome, text, verdict))
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:

@@ -73,6 +73,15 @@ def cut(plain: str, width: int) -> str:
     return plain if cell_len(plain) <= width else set_cell_size(plain, max(0, width - 1)) + "…"
 
 
+def cut_middle(plain: str, width: int) -> str:
+    """Like `cut`, but the last word stays: for titles that differ in it."""
+    plain = safe(plain)
+    if cell_len(plain) <= width:
+        return plain
+    last = plain.rpartition(" ")[2]
+    return cut(plain, width - cell_len(last)) + last if cell_len(last) <= width // 2 else cut(plain, width)
+
+
 def cut_left(plain: str, width: int) -> str:
     """Like `cut`, but the end stays: for paths."""
     plain = safe(plain)

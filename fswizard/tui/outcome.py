@@ -1,17 +1,30 @@
-"""The pictures of a result: headline, reasons, ratios, table by workload, doubts, commands."""
+"""The pictures of a result: the card, figures as bars, and behind a key what they rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import SIGNS, Ratio
+from fswizard.model.judgement import CERTAINTY, SIGNS, Ratio
 from fswizard.model.units import ratio_text, rounds_text
-from fswizard.report.arrays import WHEN_A_DISK_FAILS
-from fswizard.report.presentation import PUBLISHED, WORST_STALL, Presentation, Row, published_on
-from fswizard.tui.drawing import COLOURS, Piece, bullet, columns, cut, heading, lines, text, wrap
+from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Bar, Presentation, Row, published_on
+from fswizard.tui.drawing import (
+    COLOURS,
+    Piece,
+    bullet,
+    columns,
+    cut,
+    cut_middle,
+    facts,
+    fit,
+    heading,
+    lines,
+    text,
+    wrap,
+)
 from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 
 REASONS = {
@@ -29,19 +42,71 @@ DOUBT = ("!", "bold $warning")
 ITEM = ("·", "$muted")
 
 
+CARD_WIDTH = 100
+"""Wider lines are hard to read."""
+
+
 def headline(view: Presentation, width: int) -> Content:
-    """The recommendation in a sentence."""
-    advice = view.findings.advice
-    tie, winner, open_race = (
-        (SIGNS["tie"].glyph, "$primary"),
-        ("✓", "$success"),
-        (SIGNS["undecided"].glyph, "$warning"),
-    )
-    glyph, style = tie if advice.tie else winner if len(advice.choice) == 1 else open_race
-    rows = [bullet((glyph, f"bold {style}"), (view.headline, "bold"), width)]
-    if view.ended:
-        rows.append(bullet(DOUBT, (view.ended, "$muted"), width))
-    return lines(rows)
+    """The verdict, and how sure it is."""
+    card = view.card
+    mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
+    filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
+    words = "confidence " if width >= 72 else ""
+    sure = text((words, "$muted"), filled, (f" {CERTAINTY[card.confidence]}", "$muted"))
+    width = min(width, CARD_WIDTH)
+    room = width - sure.cell_length - 2
+    if cell_len(card.verdict) + 2 <= room:
+        head = fit(text(mark, (card.verdict, "bold")), room) + Content("  ") + sure
+    else:
+        head = lines((bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width), text("  ", sure)))
+    below = [bullet(" ", (line, ""), width) for line in card.lines]
+    ended = [bullet(DOUBT, (view.ended, "$muted"), width)] if view.ended else []
+    return lines((head, *below, *ended))
+
+
+def figures(view: Presentation, width: int, height: int) -> Content:
+    """What each candidate reached at each workload: the best first, with the longest bar."""
+    blocks = _blocks(view, min(width, CARD_WIDTH + 10))
+    rows = sum(len(block.split("\n")) + 1 for block in blocks)
+    return Content("\n\n" if rows <= height else "\n").join(blocks)
+
+
+def _blocks(view: Presentation, width: int) -> list[Content]:
+    every = [bar for row in view.rows for bar in row.bars]
+    name = min(max((cell_len(bar.title) for bar in every), default=0), max(8, width // 4))
+    figure = max((cell_len(bar.figure) for bar in every), default=0)
+    remark = max((cell_len(bar.remark) for bar in every if bar.figure), default=0)
+    beside = width >= 72
+    title = min(max(map(cell_len, view.titles), default=0), width // 4) if beside else 0
+    room = max(6, min(48, width - title - name - figure - remark - 8 + 2 * (not beside)))
+    widths = (name, room, figure, remark)
+    blocks = []
+    for row in view.rows:
+        heads = wrap((row.title, "" if row.weight else "$faint"), title or width)
+        drawn = [_bar(bar, widths, width - title - name - 4) for bar in row.bars]
+        if not beside:
+            blocks.append(lines((*heads, *(Content("  ") + line for line in drawn))))
+            continue
+        pairs = zip_longest(heads, drawn, fillvalue=Content(""))
+        blocks.append(lines(fit(head, title) + Content("  ") + line for head, line in pairs))
+    return blocks
+
+
+def _bar(bar: Bar, widths: Sequence[int], rest: int) -> Content:
+    name = fit((cut(bar.title, widths[0]), ""), widths[0])
+    if not bar.figure:
+        return text(name, "  ", (f"✗ {cut(bar.remark, max(8, rest - 2))}", "$error"))
+    drawn = ("▆" * max(1, round(bar.length * widths[1])), f"$fs-{bar.kind}")
+    cells = (name, drawn, bar.figure, (bar.remark, "$warning"))
+    return columns(cells, widths, right=(2,)).rstrip()
+
+
+def stalls(view: Presentation, width: int) -> Content | None:
+    """The longest single wait of each candidate, in a line."""
+    worst = view.extras.get(WORST_STALL, {})
+    titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
+    told = " · ".join(f"{titles.get(name, name)} {value}" for name, value in worst.items())
+    return lines(bullet(text(("Worst pause", "$muted"), " "), told, width).split("\n")) if worst else None
 
 
 def reasons(view: Presentation, width: int) -> Content:
@@ -60,7 +125,7 @@ def by_workload(view: Presentation, width: int) -> Content:
     """A line for each workload, a column for each candidate, and what the bare device allows."""
     ranked = [ratio.candidate for ratio in view.overall if ratio.verdict != "failed"]
     table = _Table(view, ranked, width)
-    title = heading(f"By workload: figure of {view.baseline}, the others as ratios to it", width)
+    title = heading(f"By workload: {view.baseline} measured, others relative to it", width)
     return lines([title, table.head(), *map(table.row, view.rows), *table.stalls(), *table.note()])
 
 
@@ -97,7 +162,7 @@ class _Table:
 
     def row(self, row: Row) -> Content:
         cells: list[Piece] = [
-            (cut(row.title, self.widths[0]), "" if row.weight else "$faint"),
+            (cut_middle(row.title, self.widths[0]), "" if row.weight else "$faint"),
             (f"{row.weight:g}", "$muted" if row.weight else "$faint"),
             (row.figures.get(self.view.baseline, "–"), "$muted"),
             *(_ratio(row.ratios.get(name)) for name in self.shown),
@@ -157,23 +222,81 @@ def published(view: Presentation, width: int) -> Content:
 
 
 def use(view: Presentation, width: int) -> Content:
-    """The commands that put the recommendation into practice."""
-    return lines(
-        [heading("To use it", width), *(line for each in view.use for line in wrap((each, "$primary"), width))]
-    )
+    """The commands for what the verdict names."""
+    commands = (line for each in view.card.commands for line in wrap((each, "$primary"), width))
+    return lines([heading(SET_UP, width), *commands])
 
 
-def whole(view: Presentation, width: int, *, spaced: bool) -> Content:
-    """Everything below the headline, in the order in which it matters."""
-    compared = any(row.ratios for row in view.rows)
+def rounds(view: Presentation, width: int) -> Content:
+    """Each round's figure as a dot between the lowest and the highest of its workload."""
+    result = view.findings.result
+    names = [bar.candidate for row in view.rows for bar in row.bars]
+    name = min(max(map(cell_len, names), default=0), max(8, width // 4))
+    room = max(8, min(60, width - name - 2))
+    rows = [heading("Every round, from the lowest to the highest figure of all", width)]
+    for row in view.rows:
+        samples = [
+            s for s in result.samples
+            if s.primary and s.workload == row.name and s.status == "ok" and s.round not in result.discarded_rounds
+        ]  # fmt: skip
+        low, high = min((s.value for s in samples), default=0.0), max((s.value for s in samples), default=0.0)
+        if high <= low:
+            continue
+        rows.append(text((cut(row.title, width), "$muted")))
+        for bar in row.bars:
+            cells = [" "] * room
+            for s in samples:
+                if s.candidate == bar.candidate:
+                    cells[round((s.value - low) / (high - low) * (room - 1))] = "●"
+            rows.append(text(fit(cut(bar.candidate, name), name), "  ", ("".join(cells), f"$fs-{bar.kind}")))
+    return lines(rows)
+
+
+def also(view: Presentation, width: int) -> Content:
+    """Figures that no ratio is made of, such as write amplification."""
+    table = view.also_measured
+    title = min(max(cell_len(row[0]) for row in (table.header, *table.rows)), width // 3)
+    column = max(8, min(22, max(cell_len(name) for name in table.header[1:])))
+    shown = max(1, (width - title) // (column + 2))
+    widths = (title, *([column] * min(shown, len(table.header) - 1)))
+    rows = [
+        columns(
+            [(cut(cell, w), "$muted") for cell, w in zip(table.header, widths)], widths, right=range(1, len(widths))
+        )
+    ]
+    rows += [
+        columns([cut(cell, w) for cell, w in zip(row, widths)], widths, right=range(1, len(widths)))
+        for row in table.rows
+    ]
+    return lines(rows)
+
+
+def answer(view: Presentation, width: int, height: int) -> Content:
+    """Below the card: figures, pauses, and how to set up what the verdict names. Closer where it is low."""
+    width_used = min(width, CARD_WIDTH + 10)
     parts = (
-        overall(view, width, spaced=spaced) if view.standing else None,
+        figures(view, width, height) if view.rows else None,
+        stalls(view, width_used),
+        use(view, width_used) if view.card.commands else None,
+    )
+    return Content("\n\n").join(part for part in parts if part is not None)
+
+
+def details(view: Presentation, width: int, *, spaced: bool) -> Content:
+    """What the answer rests on: ratios, intervals, rounds, doubts, programs."""
+    compared = any(row.ratios for row in view.rows)
+    width = min(width, 130)
+    lists = [title for title in view.lists if title not in ("Doubts", PUBLISHED)]
+    parts = (
         reasons(view, width) if view.reasons else None,
+        overall(view, width, spaced=spaced) if view.standing else None,
         by_workload(view, width) if compared else None,
-        sentences(WHEN_A_DISK_FAILS, view, width) if WHEN_A_DISK_FAILS in view.lists else None,
+        *(sentences(title, view, width) for title in lists),
         sentences("Doubts", view, width, DOUBT) if "Doubts" in view.lists else None,
         published(view, width) if view.findings.published else None,
-        use(view, width) if view.use else None,
+        also(view, width) if view.extras else None,
         each_workload(view, width) if compared else None,
+        rounds(view, width) if compared else None,
+        lines((heading("How it was measured", width), facts(view.facts, width, gap=False))),
     )
     return Content("\n\n").join(part for part in parts if part is not None)

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, next_value, toggled
-from fswizard.tui.drawing import cursor, cut, fit, slider, text, tick
+from fswizard.tui.drawing import cursor, cut_middle, fit, slider, text, tick
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 WEIGHT = "w:"
@@ -44,7 +44,7 @@ class PreferenceList(ChoiceList):
         rows = [headline("weights", "How much each counts")]
         rows += [ListRow(WEIGHT + name, partial(self._slider, name)) for name in self.weights]
         if self._offered:
-            rows += [gap("between"), headline("needs", "I cannot do without")]
+            rows += [gap("between"), headline("needs", "Must have")]
             rows += [ListRow(NEED + name, partial(self._tick, name)) for name in self._offered]
         self.rows = tuple(rows)
 
@@ -53,7 +53,7 @@ class PreferenceList(ChoiceList):
         title = width - 1 - len(WEIGHTS) - 2 - 4
         return text(
             cursor(on),
-            fit((cut(self._titles[name], title - 1), "" if weight else "$faint"), title),
+            fit((cut_middle(self._titles[name], title - 1), "" if weight else "$faint"), title),
             slider(WEIGHTS, weight, active=on),
             fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
+from fswizard.report.colours import HUES, OTHERS
+
 _BY_USE = {
     "primary": ("#7cb7ff", "#0a5fc2", "#55ffff", "#0000aa"),
     "secondary": ("#b79bff", "#6a3fc7", "#ff55ff", "#aa00aa"),
@@ -26,6 +28,7 @@ _BY_USE = {
     "even-bar": ("#2b3f5c", "#cddff6", "#00aaaa", "#aaaaaa"),
 }
 """Dark, light, and both with 16 colours: left to itself, Rich takes a grey for every one of the soft colours."""
+_BY_USE |= {f"fs-{name}": hues for name, hues in (*HUES.items(), ("other", OTHERS))}
 _SAME_AS = {
     "surface": "background",
     "ink": "background",

@@ -19,6 +19,8 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
     done = fswizard("run", str(recipe), "--target", target, "--output", output, "--rounds", "3..3", code=0)
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "ext2" in done.stdout
+    verdict = done.stdout.splitlines()[0].partition("   ")[0]
+    assert any(line.startswith(verdict) for line in done.stderr.splitlines()[-5:]), "it is the last thing that is told"
     document = json.loads(fswizard("report", output, "--format", "json").stdout)
     assert document["schema"] == 1
     verdicts = {"faster", "slower", "tie", "undecided", "failed"}
@@ -27,7 +29,8 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
         assert ratio["low"] <= ratio["ratio"] <= ratio["high"]
     rounds = {(s["candidate"], s["round"]) for s in document["samples"] if s["primary"] and s["round"]}
     assert rounds == {(candidate, number) for candidate in ("ext4", "ext2") for number in (1, 2, 3)}
-    assert document["advice"]["headline"]
+    assert document["advice"]["card"]["verdict"] in verdict
+    assert json.loads(Path(output).read_text("utf-8").splitlines()[-1])["verdict"] in verdict
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
 
 

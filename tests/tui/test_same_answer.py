@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from fswizard import results
+from fswizard import importers, results
 from fswizard.advice import conclude
+from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import published
+from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import SIGNS, Findings, Ratio
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
+from fswizard.model.places import short_names
+from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
-from fswizard.report import comparison, render
+from fswizard.report import FORMATS, comparison, render
 from fswizard.report.presentation import Presentation, present
 from fswizard.stats import judge
 from fswizard.stats.comparison import compare
@@ -26,7 +30,7 @@ from fswizard.tui import live, outcome
 from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
-from tests.builders import make_plan, make_result, make_samples, make_workload
+from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 from tests.fakes.wizard import FakeMachine, finished_result
 from tests.tui.screenshots import result as recorded_result
@@ -53,6 +57,37 @@ def beaten() -> Result:
     return make_result(plan=make_plan(tuple(figures), (work,)), samples=tuple(samples))
 
 
+def level() -> Result:
+    """Nobody is faster."""
+    return make_result({"ext4": (100.0, 101.0, 99.0), "xfs": (101.0, 101.0, 99.0), "btrfs": (101.0, 101.0, 99.0)})
+
+
+def array() -> Result:
+    """Layouts of four disks."""
+    figures = {"ext4": (100.0,) * 3, "md:raid10+ext4": (300.0,) * 3, "md:raid6+ext4": (200.0,) * 3}
+    target = Target("device", "/d", 1_000_000_000, others=(Member("/d", 1_000_000_000),) * 3)
+    candidates = tuple(candidate.on(4) for candidate in parse_candidates("; ".join(figures)))
+    plan = replace(make_plan(tuple(figures)), candidates=candidates, target=target)
+    return make_result(plan=plan, samples=make_samples(figures))
+
+
+def mounted() -> Result:
+    """Two directories that were there before."""
+    names = dict(zip(("/home", "/mnt/archive"), short_names(("/home", "/mnt/archive"))))
+    candidates = tuple(
+        Candidate(f"{name} ({kind})", make_filesystem(kind), directory=place)
+        for (place, name), kind in zip(names.items(), ("ext4", "btrfs"))
+    )
+    figures = {c.name: (100.0, 101.0, 99.0 + 2 * number) for number, c in enumerate(candidates)}
+    plan = replace(make_plan(tuple(figures)), candidates=candidates, target=Target("directory", ""))
+    return make_result(plan=plan, samples=make_samples(figures))
+
+
+def imported() -> Result:
+    """Files that another program wrote."""
+    return importers.read([str(Path(__file__).parents[1] / "unit" / "data" / "filebench")])["SMR"]
+
+
 RESULTS: dict[str, Callable[[], Result]] = {
     "recorded": recorded_result,
     "stopped early": early,
@@ -60,13 +95,25 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "one beaten": beaten,
     "published": lambda: published()["smr-fileserver"],
     "one failed": lambda: make_findings().result,
+    "level": level,
+    "an array": array,
+    "what is mounted": mounted,
+    "imported": imported,
+    "ended by a fault": lambda: replace(early(), outcome="failed"),
+    "nothing measured": lambda: replace(early(), samples=(), outcome="killed"),
 }
+MEASURED = [name for name in RESULTS if name not in ("ended by a fault", "nothing measured")]
+COMPARED = pytest.mark.parametrize("make", [RESULTS[name] for name in MEASURED], ids=MEASURED)
 EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 
 def said(view: Presentation) -> dict[str, str]:
     """What the wizard and each format for people say, without their markup."""
-    drawn = (outcome.headline(view, 1000), outcome.whole(view, 1000, spaced=False))
+    drawn = (
+        outcome.headline(view, 1000),
+        outcome.answer(view, 1000, 40),
+        outcome.details(view, 1000, spaced=False),
+    )
     page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(view.findings, "html", identify=True))
     texts = {name: render(view.findings, name, identify=True) for name in ("text", "markdown", "bbcode")}
     texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
@@ -83,7 +130,7 @@ def flat(text: str) -> str:
     return " ".join(text.translate(str.maketrans("()", "[]")).split())
 
 
-@EACH
+@COMPARED
 def test_each_candidate_has_the_same_verdict_ratio_and_interval(make: Callable[[], Result]) -> None:
     view = present(conclude(make()))
     assert view.overall
@@ -93,6 +140,45 @@ def test_each_candidate_has_the_same_verdict_ratio_and_interval(make: Callable[[
         words = [ratio.candidate, *(["failed"] if failed else [ratio_text(ratio.ratio), ratio.interval(), sign])]
         for room, text in said(view).items():
             assert stand(words, text), (room, words)
+
+
+@EACH
+def test_all_lead_with_the_card(make: Callable[[], Result]) -> None:
+    findings = conclude(make())
+    card = findings.advice.card
+    for name in FORMATS:
+        text = render(findings, name, identify=True)
+        plain = flat(html.unescape(re.sub(r"\\(.)", r"\1", text)))
+        dots = () if name == "json" else (card.dots,)  # a number there
+        places = [plain.find(flat(line)) for line in (card.verdict, *dots, *card.lines)]
+        assert min(places) >= 0, (name, card)
+        if name != "svg":  # wraps its lines
+            assert places == sorted(places), name
+        figures = [flat(bar.figure) for row in present(findings).rows for bar in row.bars if bar.figure]
+        if figures and name not in ("csv", "json"):
+            assert places[0] < plain.index(figures[0], places[0]), name
+    drawn = outcome.headline(present(findings), 100).plain.splitlines()
+    assert card.verdict in drawn[0] and card.dots in drawn[0]
+    assert [line.strip() for line in drawn[1 : 1 + len(card.lines)]] == list(card.lines)
+
+
+@EACH
+def test_commands_are_those_of_the_card_and_of_nothing_else(make: Callable[[], Result]) -> None:
+    findings = conclude(make())
+    view = present(findings)
+    for room, text in said(view).items():
+        after = text[: text.find("Commands of the run")] if "Commands of the run" in text else text
+        making = {line for line in after.splitlines() if "mkfs." in line and "/dev/DEVICE" in line}
+        assert all(any(flat(c) in flat(line) for c in view.card.commands) for line in making), room
+
+
+@EACH
+def test_bars_are_the_best_first_and_the_longest_is_the_best(make: Callable[[], Result]) -> None:
+    for row in present(conclude(make())).rows:
+        lengths = [bar.length for bar in row.bars]
+        assert lengths == sorted(lengths, reverse=True)
+        assert lengths[0] in (0.0, 1.0)
+        assert not row.bars[0].remark or not row.bars[0].figure
 
 
 @EACH
@@ -111,26 +197,27 @@ def test_each_workload_has_the_same_figures(make: Callable[[], Result]) -> None:
 @EACH
 def test_every_sentence_is_the_same(make: Callable[[], Result]) -> None:
     view = present(conclude(make()))
-    sentences = (view.headline, *(reason.text for reason in view.reasons), *view.doubts, *view.notes)
+    sentences = (view.card.verdict, *view.below, *(reason.text for reason in view.reasons), *view.doubts, *view.notes)
     for room, text in said(view).items():
         joined = flat(re.sub(r"(?m)^\s*[-!·▲▼▽✗★◷⊘›✓═○] ", "", text))
         assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
 
 
 @EACH
-def test_the_history_names_who_is_not_out_and_how_long_it_took(
+def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     make: Callable[[], Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make()
-    results.write_result(results.new_path(result.plan), result, judge(result))
     view = present(conclude(result))
+    results.write_result(results.new_path(result.plan), result, judge(result), view.card.verdict)
     (entry,) = results.all_results()
     out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "beaten", "failed")}
     assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out
-    assert entry.ahead in entry_line(entry, 400, on=False, marked=False).plain
+    assert entry.verdict == view.card.verdict
+    assert entry.verdict in entry_line(entry, 400, on=False, marked=False).plain
     listed = fswizard("history").stdout
-    assert entry.ahead in listed
+    assert entry.verdict in listed
     assert dict(view.facts)["Rounds"] in listed
     assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
 
@@ -152,10 +239,10 @@ def test_who_is_out_is_told_with_one_word_in_the_table_and_below_it() -> None:
         (reason,) = (reason for reason in view.reasons if reason.code == word)
         assert ratio.verdict == word
         assert reason.text.startswith(f"{word.capitalize()}: {name}")
-        assert f"{SIGNS[ratio.verdict].glyph} {reason.text}" in outcome.whole(view, 200, spaced=False).plain
+        assert f"{SIGNS[ratio.verdict].glyph} {reason.text}" in outcome.details(view, 200, spaced=False).plain
 
 
-@EACH
+@COMPARED
 def test_a_comparison_has_the_figures_of_both_results(make: Callable[[], Result]) -> None:
     first = make()
     chance = random.Random(3)

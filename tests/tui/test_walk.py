@@ -432,16 +432,26 @@ async def test_weights_and_needs_rank_the_same_figures_anew() -> None:
         await pilot.press("n")
         tuning.highlight("n:checksums")
         await pilot.press("space")
-        await until(pilot, lambda: "Btrfs" in question(pilot.app), "another recommendation")
+        await until(pilot, lambda: "Use Btrfs" in question(pilot.app), "another recommendation")
         await pilot.press("escape")
         assert not tuning.has_focus
+
+
+async def test_ratios_and_doubts_are_one_key_behind_the_answer() -> None:
+    async with app("result").run_test(size=SIZE) as pilot:
+        await shows(pilot, "Scattered small writes")
+        assert "Faster than ext4 at" not in screen_text(pilot.app)
+        await pilot.press("d")
+        await shows(pilot, "Faster than ext4 at")
+        await pilot.press("d")
+        await until(pilot, lambda: "Faster than ext4 at" not in screen_text(pilot.app), "the answer")
 
 
 async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None:
     async with app("result").run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
         await pilot.press("enter")
-        await shows(pilot, "ST8000AS0002")
+        await shows(pilot, "Archive disk on ST8000AS0002")
         await pilot.press("down")
         await shows(pilot, "| ")
         await pilot.press("enter")

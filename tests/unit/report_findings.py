@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.judgement import Advice, Findings, Judgement, Ratio, Reason, Verdict
+from fswizard.model.judgement import Advice, Card, Findings, Judgement, Ratio, Reason, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
@@ -84,12 +84,17 @@ DOUBTS = (Doubt("cache-not-exceeded", "The cache of this shingled disk was not e
 ADVICE = Advice(
     ("xfs",),
     False,
-    "XFS for this disk and this use: 1.21 × ext4 (1.15 to 1.28), 3 rounds.",
+    Card(
+        "Use XFS: 21 % faster than ext4 here",
+        "Faster in 1 of 3 tests, slower in 1.",
+        "Choose Btrfs instead if you want checksums and snapshots.",
+        confidence=3,
+        commands=("mkfs.xfs DEVICE", "UUID=…  /mnt/archive  xfs  noatime  0  2"),
+    ),
     (
         Reason("speed", "It is ahead in random appends: 1.98 × ext4."),
         Reason("cost", "It loses when deleting a tree: it takes 1.4 × as long."),
     ),
-    ("mkfs.xfs DEVICE", "UUID=…  /mnt/archive  xfs  noatime  0  2"),
 )
 
 

@@ -15,12 +15,12 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import find
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.judgement import Advice, Findings, Ratio
-from fswizard.model.metrics import DURATION
+from fswizard.model.judgement import Advice, Card, Findings, Ratio
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.stats import judge
-from tests.builders import make_plan, make_result, make_samples, make_workload
+from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
 
@@ -69,67 +69,117 @@ def test_a_lead_that_just_cleared_one_after_many_rounds_is_told_without_what_cha
     assert turned.shrunk == pytest.approx(1 / found.shrunk)
 
 
-def test_a_proven_winner_is_told_with_its_ratio_interval_and_rounds() -> None:
-    found = advice(CLEAR)
-    low, high = 1.2 * math.exp(-7.28 * 0.005 / math.sqrt(3)), 1.2 * math.exp(7.28 * 0.005 / math.sqrt(3))
-    assert found.headline == f"XFS for this disk and this use: 1.20 × ext4 ({low:.2f} to {high:.2f}), 3 rounds."
-    assert (found.choice, found.tie) == (("xfs",), False)
+def card(write: Figures, delete: Figures | None = None, needs: Sequence[str] = (), **fields: Any) -> Card:
+    return advice(write, delete, needs, **fields).card
 
 
-HEADLINES: dict[str, tuple[Figures, dict[str, Any], str]] = {
-    "where nothing differs features decide": (
-        SAME, {}, "No difference that matters here (all within 5 %). Choose by features: ext4 can shrink, "
-        "XFS can copy without taking room twice, Btrfs has checksums and snapshots."),
-    "a tie of options keeps it plain": (
+BTRFS = "Choose Btrfs instead if you want checksums, snapshots and compression."
+CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
+    "a proven winner": (
+        CLEAR, {}, ("Use XFS: 20 % faster than ext4 here", "Write: 20 % faster.", BTRFS, 4)),
+    "a baseline that wins is kept, and told over the next best": (
+        {"ext4": (120.0,) * 3, "xfs": (100.0,) * 3, "btrfs": (80.0,) * 3}, {},
+        ("Keep ext4: 20 % faster than XFS here", "Write: 20 % faster.", BTRFS, 4)),
+    "twice as fast is not told in percent": (
+        {"ext4": (100.0,) * 3, "xfs": (210.0,) * 3}, {},
+        ("Use XFS: 2.1× as fast as ext4 here", "Write: 2.1× as fast.",
+         "Choose ext4 instead if you want to shrink it later.", 4)),
+    "a tie keeps what is plain": (
+        SAME, {}, ("Keep ext4: XFS and Btrfs are no faster (within 2 %)",
+                   "No single test tells them apart either: choose by features.", BTRFS, 4)),
+    "a tie of options keeps the one without": (
         {"ext4": (100.0,) * 5, "ext4:noatime": (101.0,) * 5}, {},
-        "No difference that matters here (all within 5 %). Keep it plain: ext4."),
+        ("Keep ext4: ext4 (noatime) is no faster (within 2 %)",
+         "No single test tells them apart either: choose by features.", "", 4)),
+    "an open race keeps the baseline and says how far the others may be": (
+        {"ext4": (100.0, 104.0, 99.0), "xfs": (103.0, 101.0, 109.5), "btrfs": (31.0, 31.0, 29.0)}, {},
+        ("Keep ext4: alike within 28 %, no clear winner",
+         "XFS may be 27 % slower or 36 % faster. Btrfs is 3.3× slower.", BTRFS, 1)),
+    "where anything may be true, no percentage is named": (
+        OPEN, {}, ("Keep ext4: no clear winner",
+                   "XFS may be 41 % slower or 60 % faster. Btrfs is 3.4× slower.", BTRFS, 1)),
     "too few rounds are called so": (
-        {"ext4": (100.0,), "xfs": (110.0,)}, {}, "Too early to tell: 1 round, and a judgement takes 2. "
-        "So far xfs looks best (1.10 × ext4), which chance alone can do."),
-    "two that do not differ are not told apart": (
-        {"ext4": (100.0,), "xfs": (100.3,)}, {},
-        "Too early to tell: 1 round, and a judgement takes 2. So far xfs and ext4 do not differ."),
+        {"ext4": (100.0,), "xfs": (110.0,)}, {},
+        ("Keep ext4: too early to tell", "After 1 round of the 2 it takes, XFS looks 10 % faster; that may be chance.",
+         "Choose XFS instead if you want instant, space-saving copies.", 0)),
     "one candidate has nothing to be compared with": (
-        {"ext4": (100.0,) * 3}, {}, "Only ext4 was measured: there is nothing to compare it with. Add a candidate."),
-    "nothing measured": (NOTHING, {}, "Nothing was measured that could be judged: the run ended too early."),
+        {"ext4": (100.0,) * 3}, {},
+        ("Keep ext4: nothing else was measured", "Add a filesystem to compare it with.", "", 0)),
+    "nothing measured": (
+        NOTHING, {},
+        ("Run it again: it ended before there was a result", "No filesystem was measured long enough.", "", 0)),
     "everything failed": (
-        NOTHING, full("ext4", "xfs"), "No candidate could do this work here; the failures say why."),
+        NOTHING, full("ext4", "xfs"),
+        ("Nothing to choose: every filesystem failed here", "The volume was full.", "", 0)),
     "the only one that did not fail": (
         {"ext4": (100.0,) * 3, "xfs": ()}, full("xfs"),
-        "ext4 for want of others: no other candidate has figures to compare."),
-    "when nobody meets the needs nobody is recommended": (
+        ("Keep ext4: the others failed", "No other filesystem could do all of this work.", "", 2)),
+    "nobody meets the needs": (
         CLEAR, {"needs": ["windows"]},
-        "No candidate that was measured works with Windows. Compare others, or ask for less."),
-    "after a fault nothing is recommended": (
-        {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3}, {"outcome": "failed"},
-        "A fault ended the run after 3 rounds, so nothing is recommended. See to the fault first."),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("figures", "fields", "headline"), HEADLINES.values(), ids=HEADLINES)
-def test_the_headline_where_there_is_no_winner(figures: Figures, fields: dict[str, Any], headline: str) -> None:
-    assert advice(figures, **fields).headline == headline
-
-
-BEGINNINGS: dict[str, tuple[Figures, dict[str, Any], str]] = {
-    "a winning baseline is told over the next best": (
-        {"ext4": (120.0,) * 3, "xfs": (100.0,) * 3, "btrfs": (80.0,) * 3}, {},
-        "ext4 for this disk and this use: 1.20 × xfs, the next best ("),
-    "an open race says what is known": (
-        OPEN, {}, "No clear winner after 3 rounds between xfs and ext4: xfs looks 1.07 × ext4 ("),
-    "a shingled disk whose cache was not exceeded limits the headline": (
-        CLEAR, {"doubts": (Doubt("cache-not-exceeded", "The cache was not exceeded."),)},
-        "XFS for this disk and this use, as long as the disk's cache lasts: 1.20 × ext4"),
+        ("Nothing fits: none here works with Windows", "Compare other filesystems, or drop a must-have.", "", 0)),
     "needs come before speed": (
-        CLEAR, {"needs": ["checksums"]}, "Btrfs: the only one measured that has checksums, 0.80 × ext4 ("),
-    "among those that meet the needs the fastest is told": (
-        CLEAR, {"needs": ["shrink"]}, "ext4 for this disk and this use, the fastest that can shrink: 1.25 × btrfs"),
+        CLEAR, {"needs": ["checksums"]},
+        ("Use Btrfs: the only one here that has checksums", "It is 50 % slower than XFS and 25 % slower than ext4.",
+         "XFS is 50 % faster, if you don't need checksums.", 4)),
+    "among those that meet the needs the fastest": (
+        CLEAR, {"needs": ["shrink"]},
+        ("Keep ext4: 25 % faster than Btrfs", "Write: 25 % faster.",
+         "XFS is 20 % faster, if you don't need to shrink it later.", 4)),
+    "after a fault the disk comes first": (
+        {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3}, {"outcome": "failed"},
+        ("Check this disk first: a fault ended the run",
+         "It failed after 3 rounds, so its figures may be wrong and recommend nothing.",
+         "Fix the fault, then run it again.", 0)),
+    "a shingled disk whose cache was not exceeded limits the verdict and the confidence": (
+        CLEAR, {"doubts": (Doubt("cache-not-exceeded", "The cache was not exceeded."),)},
+        ("Use XFS: 20 % faster than ext4 while the disk's cache lasts", "Write: 20 % faster.",
+         BTRFS, 3)),
 }  # fmt: skip
+EACH_CARD = pytest.mark.parametrize(("figures", "fields", "expected"), CARDS.values(), ids=CARDS)
 
 
-@pytest.mark.parametrize(("figures", "fields", "beginning"), BEGINNINGS.values(), ids=BEGINNINGS)
-def test_the_headline_begins_with_what_is_known(figures: Figures, fields: dict[str, Any], beginning: str) -> None:
-    assert advice(figures, **fields).headline.startswith(beginning)
+@EACH_CARD
+def test_a_card_says_what_to_do_why_when_not_and_how_sure(
+    figures: Figures, fields: dict[str, Any], expected: tuple[str, str, str, int]
+) -> None:
+    told = card(figures, **fields)
+    assert (told.verdict, told.why, told.otherwise, told.confidence) == expected
+
+
+@EACH_CARD
+def test_a_card_fits_its_lines_and_has_commands_for_what_it_names_alone(
+    figures: Figures, fields: dict[str, Any], expected: tuple[str, str, str, int]
+) -> None:
+    found = advice(figures, **fields)
+    assert len(found.card.verdict) <= 60
+    assert max(map(len, found.card.lines), default=0) <= 76
+    if not found.choice:
+        assert (found.card.commands, found.card.confidence) == ((), 0)
+        return
+    (named,) = parse_candidates(found.choice[0])
+    kind = named.filesystem.name
+    assert named.title in found.card.verdict
+    assert all(command.startswith(f"mkfs.{kind} ") or f"  {kind}  " in command for command in found.card.commands)
+    assert found.card.commands
+
+
+def test_on_flash_a_card_tells_who_writes_at_least_twice_as_much() -> None:
+    samples = [
+        Sample(1, name, "write", metric.name, value, "B", "lower")
+        for name, factor in (("ext4", 5.8), ("xfs", 2.7), ("btrfs", 22.7))
+        for metric, value in ((BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, factor * 1e9))
+    ]
+    result = run(CLEAR)
+
+    def wear(*without: str, **disk: Any) -> str:
+        kept = tuple(s for s in (*result.samples, *samples) if s.candidate not in without)
+        candidates = tuple(c for c in result.plan.candidates if c.name not in without)
+        plan = replace(result.plan, drive=make_drive(**disk), candidates=candidates)
+        return conclude(replace(result, plan=plan, samples=kept)).advice.card.wear
+
+    assert wear(kind="nvme") == "Wear: Btrfs writes 22.7 bytes to flash for each byte saved, XFS 2.70."
+    assert wear("btrfs", kind="ssd") == "Wear: ext4 writes 5.80 bytes to flash for each byte saved, XFS 2.70."
+    assert wear(kind="hdd") == ""
 
 
 def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first() -> None:
@@ -138,38 +188,39 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
     assert advice({"xfs:noatime": (101.0,) * 3, "xfs": (100.0,) * 3}).choice[0] == "xfs:noatime"  # the baseline here
 
 
-def test_a_tie_among_some_names_them_and_tells_who_is_slower() -> None:
+def test_a_tie_among_some_tells_who_is_slower() -> None:
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
-    assert "No difference that matters between ext4 and xfs (within 5 %)." in found.headline
-    assert "Slower: btrfs (0.50 × ext4)." in texts(found)
+    assert found.card.verdict == "Keep ext4: XFS is no faster (within 4 %)"
+    assert "Slower: btrfs (2× slower than ext4)." in texts(found)
 
 
-def test_an_open_race_has_all_who_may_win_for_its_choice_and_time_would_tell() -> None:
+def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_may_settle_it() -> None:
     found = advice(OPEN)
-    assert found.headline.endswith("Another 2 min would not separate xfs from ext4 (probably under 6 % apart).")
-    assert (found.choice, found.tie) == (("xfs", "ext4"), False)
-    assert "Slower: btrfs (0.28 × xfs)." in texts(found)
-
-
-def test_after_the_last_round_more_time_is_not_promised() -> None:
+    assert texts(found, "noise") == ["Another 2 min would not separate xfs from ext4 (probably under 6 % apart)."]
+    assert (found.choice, found.tie) == (("ext4", "xfs"), False)
     rng = random.Random(2)
     figures = {name: [math.exp(rng.gauss(4, 0.2)) for _ in range(12)] for name in ("ext4", "xfs")}
-    assert advice(figures).headline.endswith("The difference is too small for the noise of this machine.")
+    assert texts(advice(figures), "noise") == [
+        "The difference is smaller than this machine's noise: more rounds won't settle it."
+    ]
 
 
-def test_two_that_do_not_differ_in_an_open_race_are_called_level() -> None:
-    found = advice({"ext4": (100.0, 110.0, 90.0), "xfs": (110.3, 89.0, 101.0)})
-    assert "between xfs and ext4: xfs looks level with ext4 (0." in found.headline
-    assert "1.00 ×" not in found.headline
+def test_a_baseline_that_is_out_is_not_kept_where_the_others_are_level() -> None:
+    found = advice({"ext4": (30.0, 31.0, 29.0), "xfs": (100.0, 111.0, 99.0), "btrfs": (110.0, 101.0, 119.5)})
+    assert found.choice == ("btrfs", "xfs")
+    assert found.card.verdict.startswith("Use Btrfs: ")
+    assert found.card.commands[0] == "mkfs.btrfs /dev/DEVICE"
 
 
 def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
     single = find("smr-attic")
     found = conclude(single)
-    assert found.advice.headline == "1 round to compare: nilfs2 looks best (1.05 × btrfs), which chance alone can do."
+    plain = single.plan.candidate(single.plan.baseline).title
+    assert found.advice.card.verdict == f"Keep {plain}: too few figures to tell"
+    assert found.advice.card.why.startswith("With one figure each, ")
     assert not any("more time" in doubt.text for doubt in found.doubts)
     nothing = conclude(replace(single, samples=()))
-    assert nothing.advice.headline == "Nothing can be compared: no two candidates have figures for the same work."
+    assert nothing.advice.card.verdict == "Nothing to compare: no two share a figure"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +239,7 @@ def test_where_nothing_is_recommended_there_are_no_commands(
 ) -> None:
     found = advice(figures, **fields)
     assert found.choice == choice
-    assert found.choice or found.commands == ()
+    assert found.choice or found.card.commands == ()
 
 
 def test_each_that_failed_and_each_that_lacks_a_need_is_among_the_reasons() -> None:
@@ -197,7 +248,7 @@ def test_each_that_failed_and_each_that_lacks_a_need_is_among_the_reasons() -> N
         "XFS failed: The volume was full.",
     ]
     needy = advice(CLEAR, needs=["checksums"])
-    assert "XFS was faster but does not offer in full: checksums (metadata only)." in texts(needy)
+    assert "XFS was faster but lacks checksums (metadata only)." in texts(needy)
     assert texts(run({**WRITES, "btrfs": ()}, DELETES, **full("btrfs")), "failure") == [
         "Btrfs failed: The volume was full."
     ]
@@ -220,24 +271,24 @@ def test_a_safe_value_of_an_option_is_not_mistaken_for_an_unsafe_one() -> None:
 def test_when_all_are_unsafe_none_is_recommended() -> None:
     found = advice(UNSAFE)
     assert found.choice == ()
-    assert "none is recommended" in found.headline
+    assert found.card.verdict == "Nothing safe to choose: each may lose data in a crash"
 
 
 @pytest.mark.parametrize(
     ("write", "delete", "speed", "cost"),
     [
-        (WRITES, DELETES, "Faster than ext4 at Write (2.00 ×).", "It loses at Delete: 1.40 × as long as ext4."),
-        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than xfs at Write (3.00 ×).",
-         "It loses at Delete: 2.00 × as long as xfs."),
+        (WRITES, DELETES, "Faster than ext4 at Write (2× as fast).", "Delete: 40 % slower than ext4."),
+        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than xfs at Write (3× as fast).",
+         "Delete: 2× slower than xfs."),
         ({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, QUICKER_DELETES, "",
-         "It loses at Write: 0.80 × the speed of ext4 (0.7"),
+         "Write: 25 % slower than ext4."),
     ],
     ids=["a winner", "a winning baseline from its own side", "a lost throughput as speed"],
 )  # fmt: skip
 def test_what_a_winner_gains_and_what_it_costs(write: Figures, delete: Figures, speed: str, cost: str) -> None:
     result = run(write, delete)
     (cost_told,) = texts(result, "cost")
-    assert cost_told == cost if cost.endswith(".") else cost_told.startswith(cost)
+    assert cost_told == cost
     assert not speed or texts(result, "speed") == [speed]
 
 
@@ -246,7 +297,7 @@ def test_what_a_winner_gains_and_what_it_costs(write: Figures, delete: Figures, 
     [
         (
             stalls(("ext4", 1, 0.6), ("ext4", 2, 0.2), ("xfs", 1, 0.1), ("xfs", 2, 0.3), ("xfs", 4, 30.0)),
-            ["Its worst stall was 300 ms, 0.50 × that of ext4 (600 ms)."],
+            ["Its worst stall was 300 ms, that of ext4 600 ms: 2× shorter."],
         ),
         (stalls(("ext4", 1, 0.06), ("xfs", 1, 0.01)), []),
         (stalls(("ext4", 1, 0.6), ("xfs", 1, 0.5)), []),
@@ -266,7 +317,7 @@ def test_another_baseline_than_asked_for_is_told() -> None:
 
 def test_what_the_others_offer_beside_speed() -> None:
     assert texts(run({**WRITES, "btrfs": (50.0,) * 3}, {**DELETES, "btrfs": (20.0,) * 3}), "feature") == [
-        "What XFS does not offer: ext4 can shrink; Btrfs has checksums, snapshots and compression, "
+        "XFS lacks what others have: ext4 can shrink; Btrfs has checksums, snapshots and compression, "
         "and can shrink and send changes to another disk."
     ]
 
@@ -275,15 +326,15 @@ def test_what_the_others_offer_beside_speed() -> None:
     ("fast", "commands"),
     [
         ("btrfs:noatime,compress=zstd:1",
-         ("mkfs.btrfs /dev/DEVICE", "UUID=...  /mnt/archive  btrfs  noatime,compress=zstd:1  0  0")),
+         ("mkfs.btrfs /dev/DEVICE", "UUID=...  /mnt/data  btrfs  noatime,compress=zstd:1  0  0")),
         ("ext4:packed_meta_blocks",
-         ("mkfs.ext4 -E packed_meta_blocks=1 /dev/DEVICE", "UUID=...  /mnt/archive  ext4  defaults  0  2")),
-        ("ext4:noatime", ("UUID=...  /mnt/archive  ext4  noatime  0  2",)),
+         ("mkfs.ext4 -E packed_meta_blocks=1 /dev/DEVICE", "UUID=...  /mnt/data  ext4  defaults  0  2")),
+        ("ext4:noatime", ("UUID=...  /mnt/data  ext4  noatime  0  2",)),
     ],
     ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ"],
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
-    assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).commands == commands
+    assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).card.commands == commands
 
 
 def test_where_only_mount_options_differ_it_is_said_where_they_go() -> None:
@@ -293,10 +344,13 @@ def test_where_only_mount_options_differ_it_is_said_where_they_go() -> None:
 
 def test_directories_are_compared_and_never_formatted() -> None:
     result = run(WRITES, DELETES)
-    places = tuple(replace(c, directory=f"/mnt/{c.name}") for c in result.plan.candidates)
-    found = conclude(replace(result, plan=replace(result.plan, candidates=places))).advice
-    assert found.headline.startswith("XFS in /mnt/xfs for this use: 1.20 × ext4 (")
-    assert found.commands == ()
+    places = tuple(replace(c, directory=f"/mnt/{c.name}", name=f"{c.name} (x)") for c in result.plan.candidates)
+    samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
+    plan = replace(result.plan, candidates=places, baseline="ext4 (x)")
+    found = conclude(replace(result, plan=plan, samples=samples)).advice
+    assert found.card.verdict == "Use xfs (x): 20 % faster than ext4 (x) here"
+    assert found.card.commands == ()
+    assert found.card.otherwise == "ext4 (x) suits “Delete” better: 40 % faster."
 
 
 def over_four_disks(figures: Figures) -> Result:
@@ -330,20 +384,18 @@ def test_a_failed_disk_is_measured_and_never_recommended() -> None:
 
 def test_where_only_one_layout_or_none_has_all_its_disks_the_headline_says_so() -> None:
     missing = {"md:raid5,degraded+ext4": (900.0,) * 3, "btrfs:raid1,degraded": (300.0,) * 3}
-    assert conclude(over_four_disks(missing)).advice.headline == (
-        "Every layout was measured with a disk missing, to see what a failure costs: none is recommended."
-    )
+    assert conclude(over_four_disks(missing)).advice.card.verdict == "Nothing to choose: every layout missed a disk"
     beside = conclude(over_four_disks({**missing, "md:raid5+ext4": (950.0,) * 3})).advice
-    assert beside.headline.startswith("ext4 on RAID 5 (md): the only one measured with all its disks, ")
+    assert beside.card.verdict == "Use ext4 on RAID 5 (md): the only one with all its disks"
 
 
 def test_an_array_that_is_advised_is_made_of_disks_by_their_stable_names_and_synchronised() -> None:
     figures = {"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3}
-    assert conclude(over_four_disks(figures)).advice.commands == (
+    assert conclude(over_four_disks(figures)).advice.card.commands == (
         "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
         "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
         "mkfs.ext4 -E stride=16,stripe_width=48 /dev/md/ARRAY",
-        "UUID=...  /mnt/archive  ext4  noatime  0  2",
+        "UUID=...  /mnt/data  ext4  noatime  0  2",
     )
 
 
@@ -396,5 +448,5 @@ def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:
     judgement = judge(result)
     assert not judgement.tied and judgement.all_near(judgement.leaders)
     found = conclude(result).advice
-    assert found.headline.startswith("No difference above 10 %, so it does not matter here: ")
-    assert found.choice == judgement.leaders and not found.tie
+    assert found.card.verdict.startswith("Keep ext4: alike within ") and "matters little" in found.card.verdict
+    assert set(found.choice) == set(judgement.leaders) and not found.tie

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import shlex
@@ -17,7 +18,9 @@ import pytest
 from fswizard import report, results
 from fswizard.advice import conclude
 from fswizard.cli import drives
+from fswizard.cli.narration import Narration
 from fswizard.drives import inventory
+from fswizard.model.events import RatioUpdated
 from fswizard.stats import judge
 from tests.fakes.command_line import fswizard
 from tests.fakes.host import ModelHost, use
@@ -298,14 +301,15 @@ def test_every_cut_of_a_result_still_gives_a_report(newest: Path, tmp_path: Path
     for place in random.Random(8).sample(range(header, len(data)), 200):
         cut.write_bytes(data[:place])
         findings = conclude(results.load(cut))
-        assert findings.advice.headline in " ".join(report.render(findings, "text").split())
+        assert findings.advice.card.verdict in " ".join(report.render(findings, "text").split())
 
 
-def test_the_history_lists_what_there_is_with_who_was_ahead(newest: Path) -> None:
+def test_the_history_of_an_earlier_version_lists_who_was_ahead(newest: Path) -> None:
     lines = fswizard("history").stdout.splitlines()
     assert lines[0] == newest.stem
-    assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[1]
-    assert lines[-1] == "    xfs ahead; 3 rounds, 7 min"
+    assert lines[1] == "    xfs ahead"
+    assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[2]
+    assert lines[-1] == "    3 rounds, 7 min"
     (entry,) = json.loads(fswizard("history", "--json").stdout)
     assert (entry["path"], entry["leaders"], entry["rounds"]) == (str(newest), ["xfs"], 3)
 
@@ -316,12 +320,19 @@ def test_nobody_is_ahead_who_was_measured_alone(state: Path) -> None:
     samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
     alone = replace(RESULT, plan=plan, samples=samples, failures=())
     results.write_result(results.new_path(plan), alone, judge(alone))
-    last = fswizard("history").stdout.splitlines()[-1]
-    assert last.startswith("    ext4 measured, beside no other; 3 rounds")
-    assert "ahead" not in last
+    assert fswizard("history").stdout.splitlines()[1] == "    only ext4 was measured"
 
 
 def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path) -> None:
     assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
     done = fswizard("history", "WD40")
     assert (done.stdout, done.stderr) == ("", "There is no such result.\n")
+
+
+def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> None:
+    stream = io.StringIO()
+    Narration(stream).tell(RatioUpdated(1.0, judge(RESULT)))
+    assert stream.getvalue() == (
+        "after round 3: xfs 11 % faster; ext4:noatime level with ext4 but behind the leader; "
+        "btrfs:noatime 9 % slower; nilfs2 failed\n"
+    )

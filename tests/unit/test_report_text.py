@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fswizard.advice import conclude
 from fswizard.model.drive import Partition
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Advice, Findings, Judgement, Ratio
+from fswizard.model.judgement import Advice, Card, Findings, Judgement, Ratio
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Target
 from fswizard.model.result import Doubt, Failure, Sample
@@ -53,7 +53,7 @@ TEXT = render(make_findings(), "text")
 )
 def test_what_others_ask_for_is_there_and_the_recommendation_comes_first(fact: str) -> None:
     assert fact in " ".join(TEXT.split("\n"))
-    assert TEXT.startswith("XFS for this disk and this use: 1.21 × ext4")
+    assert TEXT.startswith("Use XFS: 21 % faster than ext4 here ")
 
 
 def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
@@ -140,7 +140,7 @@ def test_without_intervals_none_is_invented() -> None:
 def test_discarded_rounds_are_told_and_a_run_that_measured_nothing_still_has_a_report() -> None:
     assert "1 discarded" in render(with_result(discarded_rounds=(2,)), "text")
     result = with_result(samples=(), failures=(), outcome="killed").result
-    text = render(Findings(result, Judgement(), (), Advice((), False, "Nothing.")), "text")
+    text = render(Findings(result, Judgement(), (), Advice((), False, Card("Nothing."))), "text")
     assert text.startswith("Nothing.")
     assert "cut off before its end" in text
 
@@ -261,4 +261,15 @@ def test_directories_are_told_apart_without_their_paths() -> None:
     plan = {"candidates": tuple(candidates), "target": Target("directory", "")}
     text = render(with_result(findings, plan=plan), "text")
     assert "/home" not in text
-    assert {"xfs@A", "xfs@B"} <= set(text.split())
+    assert "one (xfs)" in text and "two (xfs)" in text
+
+
+def test_directories_are_called_by_their_short_names_in_bars_and_tables_alike() -> None:
+    names = ("home (ext4)", "archive (xfs)")
+    places = dict(zip(names, ("/home", "/mnt/archive")))
+    candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in places.items())
+    plan = replace(make_plan(names), candidates=candidates, target=Target("directory", ""))
+    text = render(conclude(make_result(dict.fromkeys(names, (100.0, 101.0, 99.0)), plan=plan)), "text")
+    bars = lines_of(text, "Write ", 2)
+    assert [next(name for name in names if name in line) for line in bars]
+    assert "dir:DIRECTORY-1,DIRECTORY-2" in text

@@ -57,11 +57,11 @@ class HistoryScreen(Window[None]):
 
     def _advise(self) -> None:
         words = (
-            "No results yet: the first run makes one." if not self._entries
+            "No results yet." if not self._entries
             else "" if len(self._entries) < 2
             else "Space marks two results to compare." if not self._marked
             else "One is marked; space marks the other one." if len(self._marked) == 1
-            else "Two are marked; c puts them side by side."
+            else "Two are marked; c compares them."
         )  # fmt: skip
         self.say((words, "$muted"))
 
@@ -104,7 +104,7 @@ class HistoryScreen(Window[None]):
 
 def _widths(width: int) -> tuple[int, ...]:
     """Mark, when, recipe, disk, candidates, who was ahead; candidates are dropped first."""
-    leaders = min(36, max(17, width // 5))
+    leaders = min(60, max(28, width * 3 // 10))
     rest = width - 2 - 16 - 13 - leaders - 2 * 4
     if rest < 30:
         return (2, 16, 13, max(6, rest - 2), 0, leaders)
@@ -129,7 +129,7 @@ def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
             (cut(head.recipe, widths[2]), "bold"),
             cut(head.drive or head.target, widths[3]),
             (cut(", ".join(head.candidates), widths[4]), "$muted"),
-            (cut(entry.ahead, widths[5]), style),
+            (cut(entry.verdict, widths[5]), style),
         ),
         widths,
     )

@@ -208,7 +208,7 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
 
 
 def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
-    end = cut(remark or entry.ahead, max(8, width // 2))
+    end = cut(remark or entry.verdict, max(8, width // 2))
     head = entry.header
     words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
     style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
@@ -223,7 +223,7 @@ def _about_entry(entry: Entry) -> Facts:
         ("Disk", head.drive or "not known"),
         ("Candidates", ", ".join(head.candidates)),
         ("Ended", f"{ending.text} {ending.rounds} rounds." if ending else "It was cut off; what was measured is kept."),
-        ("Result", entry.ahead),
+        ("Result", entry.verdict),
     )
 
 

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
@@ -25,23 +26,25 @@ UNFINISHED = ("time-up", "stopped", "cancelled", "failed", "killed")
 
 
 class ResultScreen(StepScreen):
-    """Recommendation, ratios, price, doubts, commands; weights and needs rank anew at once."""
+    """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank anew at once."""
 
     HELP = (
-        "Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good, for latencies and durations "
-        "too. The whisker is the interval in which the true ratio lies with 95 % certainty; a workload's "
-        "holds for it alone, the overall ones hold together. A tie is a result: the two are within 5 % of each other, "
-        "so choose by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
-        "w changes how much each workload counts, n what you cannot do without: the same figures are ranked anew at "
-        "once, nothing is measured again.\n\n"
+        "The first lines say what to use, why, and when to choose otherwise. The dots say how sure that is: four mean "
+        "proven and without a doubt that matters. The longest bar is the best, for durations too.\n\n"
+        "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. The "
+        "whisker is the interval in which the true ratio lies with 95 % certainty. Within 5 % two are level, so choose "
+        "by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
+        "w changes how much each workload counts, n what you must have: the same figures are ranked again at once, "
+        "nothing is measured again.\n\n"
         "c copies the commands. Enter exports the report: as text, Markdown, BBCode for a forum, a web page, a "
         "picture, a table, or JSON."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "export"),
         *SCROLL_LINES,
+        Binding("d", "details", "details"),
         Binding("w", f"prefer('{WEIGHT}')", "weights"),
-        Binding("n", f"prefer('{NEED}')", "needs"),
+        Binding("n", f"prefer('{NEED}')", "must have"),
         Binding("c", "copy", "copy"),
         Binding("g", "go_on", "go on measuring"),
         Binding("l", "log", "log"),
@@ -51,6 +54,7 @@ class ResultScreen(StepScreen):
     _findings: Findings | None = None
     """None until they are worked out: keys are looked at before."""
     _view: Presentation | None = None
+    _detailed = False
 
     def body(self) -> ComposeResult:
         with Horizontal(id="outcome"):
@@ -61,9 +65,9 @@ class ResultScreen(StepScreen):
         result = self._result
         plan = result.plan
         preferences = self.query_one(PreferenceList)
-        preferences.border_title = "Rank it your way"
+        preferences.border_title = "Adjust the ranking"
         preferences.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
-        self.query_one("#question", Static).update("Looking at the figures …")
+        self.query_one("#question", Static).update("Working out the answer …")
         self._conclude()
 
     @property
@@ -82,8 +86,17 @@ class ResultScreen(StepScreen):
         self._findings = findings
         view = self._view = present(findings)
         self._head()
-        self.query_one("#report", Canvas).show(lambda width: outcome.whole(view, width, spaced=self.size.height >= 44))
+        self._draw(view)
         self.refresh_bindings()
+
+    def _draw(self, view: Presentation) -> None:
+        def draw(width: int) -> Content:
+            spaced = self.size.height >= 44
+            if self._detailed:
+                return outcome.details(view, width, spaced=spaced)
+            return outcome.answer(view, width, self.query_one("#reports").size.height)
+
+        self.query_one("#report", Canvas).show(draw)
 
     def _head(self) -> None:
         if self._view is not None and self.display:
@@ -102,13 +115,20 @@ class ResultScreen(StepScreen):
         if action == "go_on":
             return self._result.outcome in UNFINISHED and self.wizard.result_path is not None
         if action == "copy":
-            return self._findings is not None and bool(self._findings.advice.commands)
+            return self._findings is not None and bool(self._findings.advice.card.commands)
         return super().check_action(action, parameters)
 
     @property
     def _has_run(self) -> bool:
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self._result.plan.seed
+
+    def action_details(self) -> None:
+        """From the answer to what it rests on, and back."""
+        if self._view is not None:
+            self._detailed = not self._detailed
+            self._draw(self._view)
+            self.query_one("#reports").scroll_home(animate=False)
 
     def action_prefer(self, kind: str) -> None:
         """Change weights or needs."""
@@ -128,7 +148,7 @@ class ResultScreen(StepScreen):
 
     def action_copy(self) -> None:
         if self._findings is not None:
-            self.wizard.copy_to_clipboard("\n".join(self._findings.advice.commands))
+            self.wizard.copy_to_clipboard("\n".join(self._findings.advice.card.commands))
             self.notify("The commands are in the clipboard, where the terminal allows it.")
 
     def action_go_on(self) -> None:
