@@ -154,7 +154,7 @@ class Session:
                 outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
-            text = "It was ended before it was complete; what was measured is kept."
+            text = ended_text(self._result)
         except FswizardError as error:
             self.error = error
             outcome, text = "failed", error.message
@@ -277,6 +277,13 @@ class Session:
         finally:
             self._trial = None
             self._eta.trial_ends(self._emitter.now_s)
+
+
+def ended_text(result: Result) -> str:
+    """What there is of a run that the user ended."""
+    if any(sample.round and sample.primary for sample in result.samples):
+        return "The run was stopped early; the results so far are kept."
+    return "The run was stopped before anything was measured."
 
 
 def another_round_fits(plan: Plan, rounds_done: int, now_s: float, round_s: float) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from fswizard.model.recipe import Workload
@@ -20,6 +21,11 @@ NEED = "n:"
 
 class PreferenceList(ChoiceList):
     """Holds the weights and needs as they stand now; posts ChoiceList.Changed and ChoiceList.Ticked after a change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "tick", "tick"),
+        Binding("enter", "screen.back", "done"),
+    ]
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(ticks=True, changes=True, **arguments)
@@ -39,6 +45,16 @@ class PreferenceList(ChoiceList):
     def highlight_first(self, kind: str) -> None:
         """Go to the first weight or the first need."""
         self.highlight(next((row.key for row in self.rows if row.key.startswith(kind)), ""))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter and space tick a need; left and right change a weight, where Enter goes back to the report."""
+        need = self.key.startswith(NEED)
+        return {"tick": need, "change": not need, "screen.back": not need}.get(action, True)
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        if self.is_attached:
+            self.screen.refresh_bindings()
 
     def _fill(self) -> None:
         rows = [headline("weights", "How much each counts")]

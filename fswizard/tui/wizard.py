@@ -50,6 +50,8 @@ class Wizard(App[int]):
         self.result_path: Path | None = None
         self.taken_up: RunHandle | None = None
         """An earlier run that the review is about, instead of a new one."""
+        self.resumed = False
+        """The run on show goes on with an earlier one."""
         self.machine = MachineCache(backend)
         self.step = start
         """Name of the step that is shown, maybe below a window."""
@@ -105,6 +107,10 @@ class Wizard(App[int]):
         if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):
             self.visit(names[number])
 
+    def leave_run(self) -> None:
+        """Back from a run that is over: to its plan, or to where it was taken up again."""
+        self.visit("purpose" if self.resumed else "review")
+
     def close_windows(self) -> None:
         """Nothing stands over the step any more."""
         while isinstance(self.screen, ModalScreen):
@@ -137,6 +143,7 @@ class Wizard(App[int]):
         if self.measuring:
             return
         self.result = None
+        self.resumed = self.taken_up is not None
         run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
         self.running = RunMonitor(run, plan, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)

@@ -45,7 +45,7 @@ from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import parse
 from fswizard.results import Ending, Entry, Header
 from fswizard.session import doubts
-from fswizard.session.session import WHY_STOPPED
+from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import decide, judge
 from fswizard.system import clock
 from fswizard.system.process import Finished
@@ -340,7 +340,7 @@ class FakeSession:
             step = Step(9999, "clean", "unmounting, and removing the scratch image")
             yield StepStarted(at_s + 0.1, step)
             await asyncio.sleep(self._event_s)
-            ended = RunEnded(at_s + 0.4, "stopped", "It was ended before it was complete; what was measured is kept.")
+            ended = RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
             self.result = kept(self.result, ended)
             yield ended
         finally:

@@ -31,6 +31,8 @@ SCROLL_LINES = (
 SCROLL_PAGES = (
     Binding("pageup", "page(-1)", "scroll", key_display="PgUp"),
     Binding("pagedown", "page(1)", "scroll", key_display="PgDn"),
+    Binding("home", "edge(-1)", "scroll", show=False),
+    Binding("end", "edge(1)", "scroll", show=False),
 )
 
 
@@ -115,6 +117,11 @@ class WizardScreen(Screen[ScreenResultType]):
         for area in self.query(VerticalScroll):
             if area.display and area.max_scroll_y > 0:
                 area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
+
+    def action_edge(self, direction: int) -> None:
+        """Scroll to the beginning or the end."""
+        for area in self.query(VerticalScroll):
+            (area.scroll_home if direction < 0 else area.scroll_end)(animate=False)
 
 
 class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
@@ -207,6 +214,10 @@ class BoxScreen(StepScreen):
     def close_box(self) -> None:
         self.query_one(self.BOX).display = False
         self.query_one(self.LIST).focus()
+        self.say_usual()
+
+    def say_usual(self) -> None:
+        """Say what the screen says of itself, in place of what was wrong with what was typed."""
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

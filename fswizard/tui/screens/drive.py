@@ -257,11 +257,13 @@ class DriveScreen(BoxScreen):
         self._fill()
         self._drives.highlight("model")
 
+    def say_usual(self) -> None:
+        self._explain(self._menu.key)
+
     def use_directory(self, place: Place) -> None:
         if self.choices.members:
             self._choose_one()
         self.wizard.choose(directory=place.directory, device="")
-        self._explain(self._menu.key)
         self._draw()
 
     # On

@@ -127,6 +127,7 @@ class ExportScreen(Window[None]):
     def _close_box(self) -> None:
         self.query_one("#file").display = False
         self.query_one(ChoiceList).focus()
+        self.say("")
 
     def action_back(self) -> None:
         if self.query_one("#file").display:

@@ -280,9 +280,8 @@ class FilesystemsScreen(BoxScreen):
             self.close_box()
             self._add(candidate.name)
 
-    def close_box(self) -> None:
-        super().close_box()
-        self._estimate()  # in place of what was wrong with what was typed
+    def say_usual(self) -> None:
+        self._estimate()
 
     def action_forward(self) -> None:
         if self._looking:

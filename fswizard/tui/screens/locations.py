@@ -117,7 +117,7 @@ class LocationsScreen(BoxScreen):
 
     def on_mount(self) -> None:
         self.query_one(".panel").border_title = "What is known of it"
-        self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
+        self.say_usual()
         self.query_one(LocationList).focus()
         self.ask(self.wizard.backend.mounted, self._show_places)
 
@@ -138,6 +138,9 @@ class LocationsScreen(BoxScreen):
         filesystem = self.wizard.machine.catalogue.get(place.filesystem)
         for canvas in self.query("#about, #below").results(Canvas):
             canvas.show(partial(explain_place, place, filesystem))
+
+    def say_usual(self) -> None:
+        self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
 
     def action_directory(self) -> None:
         self.open_box("another directory, such as /srv/data")

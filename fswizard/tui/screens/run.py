@@ -17,6 +17,7 @@ from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
+WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 SPINNER_S = 0.5
 """Without news the picture moves on so often, to show that it is not frozen."""
 
@@ -60,8 +61,8 @@ class RunScreen(StepScreen):
         self.query_one("#tail").border_title = "Programs"
         self._draw()
         self.set_interval(FRAME_S, self._draw)
-        if self._run.state.ended:
-            self.run_is_over()
+        if self._run.state.ended:  # it is returned to
+            self._say_the_end()
 
     @property
     def _run(self) -> RunMonitor:
@@ -121,21 +122,22 @@ class RunScreen(StepScreen):
         return live.doing(running.state, frame, width)
 
     def run_is_over(self) -> None:
-        """The last event has come, and everything is undone."""
+        """The last event has come, and everything is undone: on to the result, where there is one."""
+        self._say_the_end()
+        shows_result = self._run.problem is None and self._run.state.outcome in WITH_RESULT
+        if shows_result and self.wizard.result is not None:
+            self.wizard.go_on()
+
+    def _say_the_end(self) -> None:
         self._shown = None
         self._draw()
         self._ended = True
         running, state = self._run, self._run.state
         self.refresh_bindings()
-        if running.problem is not None:
-            self.query_one("#question", Static).update(text(("✗ ", "bold $error"), running.problem.message))
-            self.say(running.problem.hint or state.ending)
-        elif self.wizard.result is not None and state.outcome in ("finished", "time-up", "budget-used", "stopped"):
-            self.wizard.go_on()
-            return
-        else:
-            self.query_one("#question", Static).update(text("The run has ended"))
-            self.say(state.ending)
+        problem = running.problem
+        head = text(("✗ ", "bold $error"), problem.message) if problem else text("The run has ended")
+        self.query_one("#question", Static).update(head)
+        self.say((problem.hint if problem else "") or state.ending)
 
     # Keys
 
@@ -143,6 +145,8 @@ class RunScreen(StepScreen):
         over = self._run.state.ended
         if action in ("pause", "skip", "stop"):
             return not over and not self._run.stopping
+        if action == "back":
+            return over or not self._run.stopping
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
@@ -167,10 +171,8 @@ class RunScreen(StepScreen):
 
     def action_back(self) -> None:
         """Leaving ends the run: ask once."""
-        if self._run.stopping:
-            return
         if self._run.state.ended:
-            super().action_back()
+            self.wizard.leave_run()
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
 

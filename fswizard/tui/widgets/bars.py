@@ -27,11 +27,16 @@ class KeyBar(CachedStatic, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
-        self._keys: tuple[tuple[str, str, str], ...] = ()
+        self._keys: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
         self._changed(self.screen)
+
+    @property
+    def entries(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """The keys that are shown together, and what is said of them."""
+        return tuple((keys, words) for _, words, keys in self._keys)
 
     def on_resize(self) -> None:
         self._draw()
@@ -48,7 +53,7 @@ class KeyBar(CachedStatic, can_focus=False):
             if binding.show and enabled and binding.description:
                 by_description.setdefault(binding.description, []).append(binding)
         keys = [
-            (_joined([_display(binding) for binding in bindings]), words, bindings[0].key)
+            (_joined([_display(binding) for binding in bindings]), words, tuple(binding.key for binding in bindings))
             for words, bindings in sorted(by_description.items(), key=lambda item: _rank(item[1][0]))
         ]
         if tuple(keys) != self._keys:
@@ -61,12 +66,12 @@ class KeyBar(CachedStatic, can_focus=False):
         gap = 3 if sum(cells) + 3 * (len(cells) - 1) <= width else 2
         rows: list[list[Content]] = [[]]
         used = 0
-        for (display, words, key), wide in zip(self._keys, cells):
+        for (display, words, keys), wide in zip(self._keys, cells):
             if used and used + gap + wide > width:
                 rows.append([])
                 used = 0
             used += wide + (gap if used else 0)
-            rows[-1].append(_entry(display, words, key))
+            rows[-1].append(_entry(display, words, keys[0]))
         self.update(Content("\n").join(Content(" " * gap).join(row) for row in rows))
 
 

@@ -1,0 +1,110 @@
+"""Random keys over all screens: nothing raises, Esc leads back, and each key that is shown does something."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.widgets.bars import KeyBar
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, TWIN, FakeMachine, app
+from tests.tui.driving import STEPS, screen_text, settled, until, wizard
+
+DISKS = (ARCHIVE, SSD, BRIDGED, NEW, TWIN, OLD)
+SIZES = ((80, 24), (120, 36), (200, 50), (60, 15))
+ANY = ("enter", "escape", "up", "down", "left", "right", "space", "tab", "shift+tab", "home", "end", "pageup",
+       "pagedown", "f1", "f2", "backspace", "x", "1", "/")  # fmt: skip
+MOST_BACK = 12
+"""Windows and steps that can stand between anywhere and the first screen."""
+
+
+def shown_keys(application: FswizardApp) -> dict[str, str]:
+    """Keys that the footer shows, with its words for them."""
+    entries = application.screen.query_one(KeyBar).entries
+    return {key: words for keys, words in entries for key in keys if key not in ("ctrl+q", "ctrl+p")}
+
+
+def what_is_seen(application: FswizardApp) -> tuple[object, ...]:
+    """Changes when a key did something: the screen, the picture, the focus, or a run that was told something."""
+    running = application.running
+    run = (running.paused, running.stopping, running.run.skipped) if running else ()  # type: ignore[attr-defined]
+    scrolled = tuple(widget.scroll_offset for widget in application.screen.query("*"))
+    return (
+        application.screen, application.theme, application.screen.focused, application.clipboard, run, scrolled,
+        screen_text(application), tuple((box.value, box.cursor_position) for box in application.screen.query(Input)),
+    )  # fmt: skip
+
+
+class Monkey:
+    """Presses keys, half of them such as the footer shows."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.pressed: Counter[tuple[str, str, str]] = Counter()
+        """By screen, key, and what the footer says of it."""
+        self.effective: Counter[tuple[str, str, str]] = Counter()
+
+    async def play(self, steps: int) -> None:
+        while steps > 0:
+            lasting = self.random.random() < 0.3
+            machine = FakeMachine(drives=DISKS, event_s=0.01 if lasting else 0.0, rounds=self.random.choice((0, 4)))
+            start = self.random.choice((*STEPS, "purpose"))
+            choices = {} if start != "purpose" else {"candidates": (), "recipe": None}
+            async with app(start, machine, **choices).run_test(size=self.random.choice(SIZES)) as pilot:
+                await settled(pilot)
+                some = min(steps, self.random.randrange(20, 120))
+                steps -= some
+                for _ in range(some):
+                    await self.step(pilot)
+                    if wizard(pilot)._exit:
+                        break
+                else:
+                    await self.back(pilot)
+                wizard(pilot).leave_now()
+
+    async def step(self, pilot: Pilot[Any]) -> None:
+        application = wizard(pilot)
+        shown = shown_keys(application)
+        key = self.random.choice((*shown, *shown, self.random.choice(ANY)) if shown else ANY)
+        before, where = what_is_seen(application), type(application.screen).__name__
+        await self.press(pilot, key)
+        if key in shown and not application._exit:
+            self.pressed[where, key, shown[key]] += 1
+            self.effective[where, key, shown[key]] += what_is_seen(application) != before
+
+    async def press(self, pilot: Pilot[Any], *keys: str) -> None:
+        await pilot.press(*keys)
+        if not wizard(pilot)._exit:
+            await settled(pilot)
+            await until(pilot, lambda: True, "keys to be taken")
+
+    async def back(self, pilot: Pilot[Any]) -> None:
+        """Esc alone, to the first screen; a run is left by its question."""
+        application = wizard(pilot)
+        for _ in range(MOST_BACK):
+            if isinstance(application.screen, StepScreen) and application.step == "purpose":
+                return
+            before = application.screen, what_is_seen(application)
+            await self.press(pilot, "escape")
+            assert what_is_seen(application) != before[1], f"Esc does nothing here\n{screen_text(application)}"
+            if application.measuring and "Keep measuring" in screen_text(application):
+                await self.press(pilot, "down", "enter")
+        raise AssertionError(f"{MOST_BACK} times Esc do not lead back from here\n{screen_text(application)}")
+
+
+async def test_random_keys_break_nothing_and_escape_leads_back() -> None:
+    await Monkey(1).play(120)
+
+
+@pytest.mark.slow
+async def test_ten_thousand_random_keys_break_nothing_and_each_key_that_is_shown_does_something() -> None:
+    monkey = Monkey(7)
+    await monkey.play(10_000)
+    idle = [what for what, times in monkey.pressed.items() if times >= 5 and not monkey.effective[what]]
+    assert not idle, f"The footer shows keys that never did anything: {sorted(idle)}"
