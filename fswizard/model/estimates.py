@@ -106,6 +106,11 @@ def brought(jobs: Iterable[Job]) -> int:
     return sum({name: size for job in jobs for name, size in job.brings}.values())
 
 
+def least_image_bytes(jobs: Iterable[Job]) -> float:
+    """What a filesystem must have for the jobs of a recipe: a fifth of it stays free."""
+    return room(jobs) / 0.8
+
+
 def room(jobs: Iterable[Job]) -> int:
     """Bytes that the jobs of a recipe take together at the end."""
     return sum({name: size for job in jobs for name, size in job.leaves}.values())

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fswizard import engines
 from fswizard.errors import UsageError
-from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, room, writes_bytes
+from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
 from fswizard.model.keys import Expected, Keys, one_of, whole
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import safe
@@ -42,9 +42,10 @@ def parse(text: str, source: str) -> Recipe:
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
         if times > 1:
             raise UsageError(f"{recipe.source}: two workloads are called '{name}'.", "Give each a name of its own.")
-    needed = room(workload.job for workload in recipe.workloads)
-    if needed > recipe.image_bytes * 0.8:
-        expected = f"at least {size_text(needed / 0.8)}, for the workloads leave {size_text(needed)} behind,"
+    jobs = [workload.job for workload in recipe.workloads]
+    least = least_image_bytes(jobs)
+    if recipe.image_bytes < least:
+        expected = f"at least {size_text(least)}, for the workloads leave {size_text(room(jobs))} behind,"
         raise keys.error("image", expected)
     return recipe
 

@@ -36,6 +36,7 @@ from fswizard.targets.locations import (
     directory_candidates,
     filesystem_name,
     filesystem_type,
+    image_room_bytes,
     located_candidates,
 )
 from fswizard.targets.memory_limit import ways as memory_limit_ways
@@ -46,9 +47,9 @@ __all__ = [
     "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
     "Offer", "PreparedTarget", "Question", "TargetChoice", "can_be_bare", "checked_directory", "clean",
     "confirmed", "default_directory", "directory_candidates", "drive_under",
-    "filesystem_name", "filesystem_type", "how_to_confirm", "leftovers", "located_candidates", "made_for_zones",
-    "make_images",
-    "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images",
+    "filesystem_name", "filesystem_type", "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates",
+    "made_for_zones", "make_images", "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices",
+    "open_directories", "open_images",
     "parse_target", "plan_target", "planned_commands", "questions", "require_confirmation", "require_still_there",
     "run_probe", "worth_trying_on_zones",
 ]  # fmt: skip

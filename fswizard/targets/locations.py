@@ -91,15 +91,20 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
         raise UsageError(
             f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
         )
-    space = host.this.space(directory)
-    margin = max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE)) + brought_bytes
-    if space.free_bytes < size_bytes + margin:
+    free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
+    if most_bytes < size_bytes:
         raise UsageError(
-            f"{safe(directory)} has {size_text(space.free_bytes)} free; the image takes {size_text(size_bytes)} "
-            f"and {size_text(margin)} must stay free.",
+            f"{safe(directory)} has {size_text(free_bytes)} free; the image takes {size_text(size_bytes)} "
+            f"and {size_text(free_bytes - most_bytes)} must stay free.",
             "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
         )
     return kind
+
+
+def image_room_bytes(directory: str) -> int:
+    """How large an image in `directory` may be; below 0 where there is no room for any."""
+    space = host.this.space(directory)
+    return space.free_bytes - max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
 
 
 def require_scratch_space(brought_bytes: int) -> None:
