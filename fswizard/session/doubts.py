@@ -33,6 +33,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
             "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
         )
     yield from _discarding(plan)
+    yield from _of_different_disks(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -64,6 +65,18 @@ def _discarding(plan: Plan) -> Iterator[Doubt]:
             "discard-on-image",
             f"{', '.join(asked)}: a scratch image ignores the option discard, so what it costs or gains was not "
             "measured. Measure it on a partition or a disk.",
+        )
+
+
+def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
+    if plan.target.kind != "directory":
+        return
+    disks = sorted({disk for c in plan.candidates if (disk := _disk_under(c.directory))})
+    if len(disks) > 1:
+        yield Doubt(
+            "different-disks",
+            f"The locations are on different disks ({', '.join(disks)}), so this compares the disks along with their "
+            "filesystems.",
         )
 
 
