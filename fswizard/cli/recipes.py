@@ -74,7 +74,8 @@ def _paragraph(recipe: Recipe) -> str:
         f"the run ends after {duration_text(recipe.minutes * 60)} unless told otherwise."
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
-    lines += [f"    {w.title:<44} {w.metric.name:<20} weight {w.weight:g}" for w in recipe.workloads]
+    lines += ["  Workloads, by the names that --weights takes:"]
+    lines += [f"    {w.name:<22} {w.title:<42} weight {w.weight:g}" for w in recipe.workloads]
     return "\n".join(lines)
 
 

@@ -37,7 +37,7 @@ class _Reporting(Command):
 class Report(_Reporting):
     """Shows a result: the newest one, a file, or a part of a name that `fswizard history` lists."""
 
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "random-write=2, small=0"')
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "unpack=2, search=0"')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     identify = cli.Flag("--identify", help="with serial number, host name and paths")
 

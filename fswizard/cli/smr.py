@@ -82,7 +82,7 @@ class Smr(Command):
         if self.table:
             return _table(what)
         if not what:
-            raise UsageError("Nothing was asked about.", "Name a model, a file, a device, or - for standard input.")
+            raise UsageError("Name something to check.", "A model, a file, a device, or - for standard input.")
         failed: list[FswizardError] = []
         judged = _judge_all(what, self.wake, failed)
         if self.json:
