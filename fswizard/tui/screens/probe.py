@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
@@ -22,15 +23,15 @@ from fswizard.tui.drawing import Piece, bullet, facts, fit, lines, meter, text, 
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.graph import AXIS, chart, nice_top, resample
+from fswizard.tui.widgets.graph import AXIS, chart, nice_top
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Offer, ProbePlan, ProbeProgress, ProbeResult, ProbeTarget
 
 STAGES = {
-    "fill": ("filling", "writes the scratch file once, in order, so that it has its place on the disk"),
-    "listen": ("listening", "writes here and there, and listens for stalls that come after a fixed count of writes"),
-    "press": ("pressing", "writes here and there without a pause, until the rate falls for good or the time is up"),
+    "fill": ("filling", "writes the temporary file once, in order, so that it has its place on the disk"),
+    "listen": ("listening", "random writes, waiting for stalls at a regular count of writes"),
+    "press": ("pressing", "random writes without a pause, until the rate drops for good or the time is up"),
 }
 """A word for below the curve, and what happens."""
 CLIFF = " cliff ▲"
@@ -152,22 +153,28 @@ class ProbeScreen(Window["ProbeResult | None"]):
         elif self._stage == "ask":
             parts.append(before(target.plan, width))
         elif self._stage == "run" and not reports:
-            parts.append(text(("Preparing what is written to …", "$muted")))
+            parts.append(text(("Preparing the file …", "$muted")))
         elif self._stage == "run":
             if self._stopped.is_set():
-                parts.append(text(("Stopping: ", "bold $warning"), "the write that is under way is waited for."))
+                parts.append(text(("Stopping: ", "bold $warning"), "waiting for the current write."))
             parts.append(during(target.plan, reports, width, height - len(parts)))
         elif self._result is not None:
             words = after(self._result, width)
             parts += [words, Content("")]
             if reports:
                 left = height - words.plain.count("\n") - 2
-                parts.append(picture(target.plan, reports, width, left, self._result.evidence.code))
+                parts.append(picture(target.plan, reports, width, left, self._sign))
         return parts
+
+    @property
+    def _sign(self) -> str:
+        """Code of what was found; empty where it proves nothing."""
+        found = self._result is not None and self._result.outcome == "drive-managed"
+        return self._result.evidence.code if found and self._result is not None else ""
 
     def _question(self) -> tuple[Piece, ...]:
         if isinstance(self._place, str):
-            return (("Looking where it could write …", "$muted"),)
+            return (("Looking for a place to write …", "$muted"),)
         offer = self._place
         return (
             (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device itself. "
@@ -198,16 +205,16 @@ class ProbeScreen(Window["ProbeResult | None"]):
 
 def before(plan: ProbePlan, width: int) -> Content:
     """What the probe will do, and what it can find."""
-    where = f"a scratch file without a name in {plan.path}" if plan.fill else f"{plan.path}, on which nothing was found"
+    where = f"a temporary file in {plan.path}" if plan.fill else f"{plan.path}, on which nothing was found"
     span = size_text(max(plan.listen_bytes, plan.press_bytes))
     most = f"{size_text(plan.maximum_bytes)}, in at most {duration_text(plan.time_limit_s)}"
     pairs: list[tuple[str, Piece]] = [
         ("Writes to", where),
-        ("At most", text((most, "bold"), "; it ends at once where a sign is found, and whenever you stop it")),
-        ("How", f"pieces of 1 MiB, here and there within {span}, each on the disk before the next one"),
-        ("Looks for", "stalls that come after a fixed count of writes, and the cliff behind which a full cache crawls"),
-        ("Can say", "“drive-managed” or “inconclusive”; never that a disk is not shingled"),
-        ("You lose", ("nothing" if plan.fill else "nothing: what was looked for there was not found", "$success")),
+        ("Writes", text((f"up to {most}", "bold"), "; it ends at the first sign, and whenever you stop it")),
+        ("How", f"1 MiB at a time, at random places within {span}, each synced before the next"),
+        ("Looks for", "stalls at a regular count of writes, and the slowdown once the cache is full"),
+        ("Can say", "“drive-managed” or “inconclusive”, never “not shingled”: most disks show nothing within minutes"),
+        ("You lose", ("nothing" if plan.fill else "nothing that was found there", "$success")),
     ]
     return facts(pairs, width, gap=width >= 70)
 
@@ -225,31 +232,38 @@ def during(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
 
 def picture(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height: int, sign: str = "") -> Content:
     """The rate since the beginning, and figures; `sign` is the code of what was found."""
-    return lines((*_curve(reports, width, max(2, height - 5), sign), Content(""), *_figures(plan, reports[-1], width)))
+    return lines(
+        (*_curve(plan, reports, width, max(2, height - 5), sign), Content(""), *_figures(plan, reports[-1], width))
+    )
 
 
-def _curve(reports: Sequence[ProbeProgress], width: int, height: int, sign: str) -> list[Content]:
+def _curve(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height: int, sign: str) -> list[Content]:
+    """The whole time that the probe may take is the axis, so that nothing moves. Stalls are bright once they count."""
+    share = min(1.0, reports[-1].elapsed_s / plan.time_limit_s) if plan.time_limit_s else 1.0
     room = max(8, width - AXIS)
-    rates = [each.rate_bytes_s for each in reports]
-    top = nice_top(max(rates, default=0.0))
-    rows = chart(rates, room + AXIS, height, top=top, label=f"{size_text(top)}/s", style="$primary")
-    stalled = [0.0, *(float(later.stalls > sooner.stalls) for sooner, later in pairwise(reports))]
-    stalls = "".join("▲" if mark else " " for mark in resample(stalled, room)).rjust(room)
+    filled = max(1, round(share * room))
+    edges = [cell * len(reports) // filled for cell in range(filled + 1)]
+    moments = [reports[first : max(first + 1, last)] for first, last in pairwise(edges)]
+    rates = [statistics.fmean(each.rate_bytes_s for each in moment) for moment in moments]
+    top = nice_top(max((each.rate_bytes_s for each in reports), default=0.0))
+    rows = chart(rates, filled + AXIS, height, top=top, label=f"{size_text(top)}/s", style="$primary")
+    before = [0, *(moment[-1].stalls for moment in moments)]
+    stalls = "".join("▲" if moment[-1].stalls > count else " " for moment, count in zip(moments, before))
     if sign == "write-cliff":
         stalls = stalls[: -len(CLIFF)] + CLIFF
-    rows.append(text(fit(("stalls", "$faint"), AXIS - 2, "right"), "  ", (stalls, "bold $warning")))
-    rows.append(text(" " * AXIS, (_stages(reports, room), "$faint")))
+    style = "bold $warning" if sign else "$faint"
+    rows.append(text(fit(("stalls", "$faint"), AXIS - 2, "right"), "  ", (stalls, style)))
+    rows.append(text(" " * AXIS, (_stages(moments, room), "$faint")))
     return rows
 
 
-def _stages(reports: Sequence[ProbeProgress], room: int) -> str:
+def _stages(moments: Sequence[Sequence[ProbeProgress]], room: int) -> str:
     """Each stage's word where it began."""
-    count, line = len(reports), " " * room
-    scale = min(1.0, room / count)
-    for number, each in enumerate(reports):
-        if number == 0 or reports[number - 1].stage != each.stage:
-            at = room - int((count - number) * scale)
-            line = (line[:at] + f"┆{STAGES[each.stage][0]}").ljust(room)[:room]
+    line, before = " " * room, ""
+    for at, moment in enumerate(moments):
+        if moment[0].stage != before:
+            before = moment[0].stage
+            line = (line[:at] + f"┆{STAGES[before][0]}").ljust(room)[:room]
     return line
 
 
@@ -277,6 +291,6 @@ def after(result: ProbeResult, width: int) -> Content:
         then = f"Other disks do not {others}. The suggestions for filesystems take it into account."
     else:
         head = text(("? Inconclusive", "bold"))
-        then = "The disk may still be shingled: most show nothing within minutes. The verdict stays as it was."
+        then = "The disk may still be shingled: most show nothing within minutes. The verdict hasn't changed."
     rows = [head, bullet(("·", "$faint"), result.evidence.text, width), *wrap((then, "$muted"), width)]
     return lines(rows)
