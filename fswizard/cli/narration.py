@@ -54,6 +54,10 @@ class Narration:
             return "" if self._moves and step.stage not in ("prepare", "fill") else self._where
         return _news(event)
 
+    def say(self, text: str) -> None:
+        """A line that is no event's."""
+        self._line(text)
+
     def _line(self, text: str) -> None:
         end = "\r\x1b[K" if self._moves else ""
         self._print(f"{end}{safe_lines(text)}\n")

@@ -22,6 +22,8 @@ from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.importers.published import with_published
 from fswizard.model import plan as model
+from fswizard.model.events import RoundFinished
+from fswizard.model.outlook import Budget, expected
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, parse_size, size_text
@@ -29,7 +31,7 @@ from fswizard.recipes import find
 from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
-from fswizard.report.writes import wear_text, writes_text
+from fswizard.report.writes import budget_text, limits_text
 from fswizard.session import Choices, Session, make_plan, take_up
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
@@ -51,14 +53,14 @@ class _Choosing(Command):
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
     baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='such as "random-write=2, small-files=0"')
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='"unpack=2, search=0": see `fswizard recipes`')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
     rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (2..12)")
     budget = cli.SwitchAttr(
         "--write-budget", str, argname="SIZE", help="the run ends before it has written more: 50G, or none"
     )
-    seed = cli.SwitchAttr("--seed", int, argname="N", help="repeats the order of an earlier run")
+    seed = cli.SwitchAttr("--seed", str, argname="N", help="repeats the order of an earlier run")
     memory_limit = cli.SwitchAttr(
         "--memory-limit", str, argname="SIZE",
         help="memory that measured programs share, page cache included (a quarter of their data); or none",
@@ -83,7 +85,7 @@ class _Choosing(Command):
                 time_limit_s=_duration(self.time) if self.time else None,
                 write_budget_bytes=_budget(self.budget) if self.budget else None,
                 rounds=_rounds(self.rounds) if self.rounds else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
-                seed=self.seed,
+                seed=_seed(self.seed) if self.seed is not None else None,
                 memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit else None,
             )
         )
@@ -149,7 +151,10 @@ class Run(_Choosing):
 
 async def _carry_out(session: Session) -> Outcome:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
-    narration = Narration(sys.stderr)
+    narration, budget = Narration(sys.stderr), Budget(session.plan)
+    narration.say(budget_text(session.plan))
+    if session.plan.expected_s > session.plan.time_limit_s > 0:
+        narration.say(_too_short(session.plan))
     loop = asyncio.get_running_loop()
     terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
 
@@ -164,24 +169,21 @@ async def _carry_out(session: Session) -> Outcome:
     async with aclosing(session.events()) as events:
         async for event in events:
             narration.tell(event)
+            if budget.corrects(event) and isinstance(event, RoundFinished) and event.round == 1:
+                narration.say(f"corrected after round 1: {budget_text(session.plan, budget.outlook)}")
     return narration.outcome
 
 
 def plan_text(plan: model.Plan) -> str:
     """The plan in words and commands, for a terminal."""
     lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
-    rounds = (
-        f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}"
-    )
     lines += [
         f"Where       {_place(plan)}",
         *(f"Lost        {loss}" for loss in plan.losses),
         f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
         *(f"Layout      {text}" for text in layout_texts(plan)),
-        f"Rounds      {rounds}",
-        f"Time        about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds",
-        f"Writes      {writes_text(plan)}",
-        *([f"Wear        {wear}"] if plan.drive and (wear := wear_text(plan.drive, plan.writes_bytes)) else []),
+        f"Budget      {budget_text(plan)}",
+        f"Rounds      {plan.minimum_rounds} to {plan.maximum_rounds}; {limits_text(plan)}",
         *([f"Memory      {limit}"] if (limit := memory_text(plan)) else []),
         f"Repeat      --seed {plan.seed}",
         "",
@@ -218,12 +220,24 @@ def _place(plan: model.Plan) -> str:
 
 
 def _too_short(plan: model.Plan) -> str:
+    if expected(plan).most_s < plan.expected_s:
+        return (
+            f"{duration_text(plan.time_limit_s)} is too short for a verdict, which takes {plan.minimum_rounds} rounds: "
+            f"give --time {math.ceil(plan.expected_s / 60)}m, or choose fewer workloads or candidates."
+        )
     fitting = int((plan.time_limit_s - plan.preparation_s) / (plan.minimum_rounds * plan.seconds_per_trial))
     advice = f"about {fitting} candidates would fit" if fitting >= 2 else "fewer workloads or more time would fit"
     return (
         f"The time limit of {duration_text(plan.time_limit_s)} is short for {plan.minimum_rounds} rounds: {advice}. "
-        f"The first {plan.minimum_rounds} rounds are finished even so, up to twice the limit."
+        f"The first {plan.minimum_rounds} rounds are finished anyway, up to twice the limit."
     )
+
+
+def _seed(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise UsageError(f"The seed '{safe(text)}' isn't a whole number.", "Give one such as --seed 7.") from error
 
 
 def _duration(text: str) -> float:

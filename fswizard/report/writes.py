@@ -4,15 +4,60 @@ from __future__ import annotations
 
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
+from fswizard.model.outlook import Outlook, expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.model.units import rounds_text, size_text
+from fswizard.model.units import duration_text, size_text
+
+NEARLY = 1.25
+"""Estimates that differ by no more are told as one figure."""
 
 
-def writes_text(plan: Plan) -> str:
-    """Beforehand: what is expected, and the most."""
-    most = f", at most {size_text(plan.write_budget_bytes)} in all" if plan.write_budget_bytes else ""
-    return f"about {size_text(plan.writes_bytes)} in {rounds_text(plan.minimum_rounds)}{most}"
+def budget_text(plan: Plan, outlook: Outlook | None = None) -> str:
+    """The one line on what a run takes, the same wherever it stands: `3–4 min · writes about 12 GB, …`.
+
+    `outlook` is None before the run.
+    """
+    run = outlook or expected(plan)
+    time = _range(duration_text(run.least_s), duration_text(run.most_s))
+    least, most = _two_digits(run.least_bytes), _two_digits(run.most_bytes)
+    near = run.most_bytes <= NEARLY * run.least_bytes
+    writes = f"about {most}" if near else _range(least, most)
+    words = f"{time} · writes {writes}"
+    if plan.drive is not None and (share := _share_of_life(plan.drive, run.most_bytes)):
+        words += f", {'' if near else 'up to '}{share}"
+    return words
+
+
+def limits_text(plan: Plan) -> str:
+    """What ends a run at the latest."""
+    time = f"no new round starts after {duration_text(plan.time_limit_s)}"
+    return time + (f", or once {size_text(plan.write_budget_bytes)} is used up" if plan.write_budget_bytes else "")
+
+
+def _range(low: str, high: str) -> str:
+    """`3–4 min`, `45 s to 3 min`, `3 min`."""
+    (number, _, unit), (_, _, other) = low.partition(" "), high.partition(" ")
+    if low == high:
+        return high
+    return f"{number}–{high}" if unit == other and " " not in unit else f"{low} to {high}"
+
+
+def _two_digits(size_bytes: float) -> str:
+    """As precise as an estimate: `12 GB`, `1.2 TB`."""
+    number, _, unit = size_text(size_bytes).partition(" ")
+    value = float(f"{float(number):.2g}")
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:g} {unit}"
+
+
+def _share_of_life(drive: Drive, writes_bytes: float) -> str:
+    """`0.002 % of this SSD's rated life`; empty where the disk does not wear, or no figure is known."""
+    if drive.kind not in ("ssd", "nvme"):
+        return ""
+    life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
+    if not life_bytes:
+        return ""
+    return f"{_percent(writes_bytes / life_bytes).removeprefix('about ')} of this SSD's rated life"
 
 
 def written_text(result: Result) -> str:

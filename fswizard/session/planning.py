@@ -31,6 +31,7 @@ from fswizard.model.estimates import (
     trial_overhead_s,
 )
 from fswizard.model.filesystem import Candidate
+from fswizard.model.outlook import LEAST_SHARE
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.text import safe
@@ -55,7 +56,6 @@ DEFAULT_BASELINE = "ext4"
 _COUNTED = {"directory": 0, "device": 1, "image": 2}
 """How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
 its image counts the order to do so, and then the zeros."""
-LEAST_SHARE = 0.5
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -160,7 +160,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         raise UsageError(
             f"One round writes about {size_text(plan.writes_bytes_in(len(plan.candidates)))}, and the write budget is "
             f"{size_text(chosen_bytes)}.",
-            "Give a larger --write-budget, or choose fewer candidates or workloads.",
+            "Allow more writes, or choose fewer candidates or workloads.",
         )
     return _with_shares(replace(plan, write_budget_bytes=int(chosen_bytes)))
 

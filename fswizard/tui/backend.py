@@ -54,6 +54,8 @@ class Place:
     free_bytes: int
     drive: str = ""
     """Kernel name of the disk below, empty where it cannot be told."""
+    image_room_bytes: int = 0
+    """How large a scratch image there may be; below 0 where there is no room for any."""
     remark: str = ""
     """Why it is not where one would expect it, in a sentence."""
 
@@ -113,11 +115,11 @@ class Backend:
 
     def named_place(self, directory: str) -> Place:
         from fswizard.drives import drive_of
-        from fswizard.targets import checked_directory, filesystem_name
+        from fswizard.targets import checked_directory, filesystem_name, image_room_bytes
 
         path = checked_directory(directory)
-        below = drive_of(path)
-        return Place(path, filesystem_name(path), host.this.space(path).free_bytes, below.name if below else "")
+        below, free_bytes = drive_of(path), host.this.space(path).free_bytes
+        return Place(path, filesystem_name(path), free_bytes, below.name if below else "", image_room_bytes(path))
 
     def mounted(self) -> tuple[Place, ...]:
         """One writable directory on each filesystem that lies on a disk, the best place of each first."""
@@ -226,9 +228,9 @@ class Backend:
     def draft(self, choices: WizardChoices) -> Plan:
         """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
 
-        Quick: for every change of a choice.
+        Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
         """
-        from fswizard.session import estimated
+        from fswizard.session import estimated, within_budget
         from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
@@ -247,12 +249,11 @@ class Backend:
             first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
             target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
             candidates = tuple(self.parse_candidate(name).on(choices.across) for name in choices.candidates)
-        return estimated(
-            Plan(
-                replace(choices.recipe, workloads=tuple(workloads)), candidates, choices.against, target,
-                drive or drive_under(target, otherwise=place),
-            )
+        plan = Plan(
+            replace(choices.recipe, workloads=tuple(workloads)), candidates, choices.against, target,
+            drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s,
         )  # fmt: skip
+        return within_budget(estimated(plan), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""
@@ -262,8 +263,9 @@ class Backend:
         if choices.recipe is None:
             raise UsageError("No recipe was chosen.", "Go back and choose one.")
         given = partial(
-            Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s
-        )
+            Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s,
+            write_budget_bytes=choices.write_budget_bytes,
+        )  # fmt: skip
         if choices.comparing:
             return make_plan(given(target=TargetChoice("directory", ",".join(choices.places))))
         kind = "device" if choices.devices else "image"
@@ -302,6 +304,12 @@ class Backend:
         from fswizard.targets import privilege
 
         return privilege.state(needed)
+
+    def image_rights(self) -> State:
+        """How root can be had for making and mounting filesystems."""
+        from fswizard.targets import privilege
+
+        return self.privilege(privilege.IMAGES)
 
     def authorise(self, needed: Purpose) -> None:
         from fswizard.targets import privilege

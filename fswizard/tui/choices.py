@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.model.drive import Drive
+from fswizard.model.estimates import least_image_bytes
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 
 Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
 
+WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
+GIB = 1 << 30
+IMAGE_STEP_BYTES = 256 << 20
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
@@ -21,6 +26,14 @@ def next_value(values: tuple[float, ...], value: float, direction: int) -> float
     if direction > 0:
         return next((other for other in values if other > value), values[-1])
     return next((other for other in reversed(values) if other < value), values[0])
+
+
+def image_sizes(recipe: Recipe, usual_bytes: int) -> tuple[int, ...]:
+    """Sizes in bytes to choose from for a scratch image: from the least that the recipe needs on, and its usual one."""
+    jobs = (workload.job for workload in recipe.workloads)
+    least = max(GIB, math.ceil(least_image_bytes(jobs) / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
+    doubled = (GIB << power for power in range(10))
+    return tuple(sorted({least, max(least, usual_bytes), *(size for size in doubled if size > least)}))
 
 
 def toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:
@@ -44,8 +57,8 @@ class WizardChoices:
     """Number of scratch images; more than one for candidates that are spread over them."""
     member_bytes: int = 0
     """Size of the smallest of several devices or images."""
-    elsewhere: bool = False
-    """The image goes onto another disk than the one chosen, as nothing on that can be written."""
+    elsewhere: str = ""
+    """Kernel name of the disk that the image goes onto, where that is another than the chosen one."""
     places: tuple[str, ...] = ()
     """For comparing what is there: mounted directories, in the order chosen."""
     recipe: Recipe | None = None
@@ -58,6 +71,8 @@ class WizardChoices:
     """Weights that differ from the recipe's."""
     time_limit_s: float | None = None
     """None: the recipe's own."""
+    write_budget_bytes: float | None = None
+    """What the run may write; None for what is usual for the disk, infinite for no limit."""
     plan: Plan | None = None
     """Made for the review from everything above."""
 
@@ -87,7 +102,7 @@ class WizardChoices:
     @property
     def written_drive(self) -> Drive | None:
         """The disk that the run writes to, where that is known before there is a plan."""
-        elsewhere = not self.device and (bool(self.directory) or self.elsewhere)
+        elsewhere = not self.device and bool(self.directory or self.elsewhere)
         other = self.comparing or bool(self.members) or elsewhere
         return None if other else self.drive
 

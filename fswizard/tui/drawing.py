@@ -109,7 +109,7 @@ def smr_badge(drive: Drive) -> Content:
     """How a disk records, or what kind it is: glyph, word, colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
         names = {"nvme": "NVMe", "ssd": "SSD", "flash-card": "flash card", "virtual": "virtual", "array": "array"}
-        return text(("● ", "$success"), names.get(drive.kind, "no hard disk"))
+        return text(("● ", "$success"), names.get(drive.kind, "not a hard disk"))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
@@ -121,8 +121,8 @@ def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
         "host-aware": ("◆", aware, "$warning"),
         "drive-managed": ("◆", "SMR, drive-managed", "$warning"),
         "cmr": ("●", "CMR", "$success"),
-        "unknown": ("?", "not known", "$muted"),
-        "not-a-hard-disk": ("●", "no hard disk", "$success"),
+        "unknown": ("?", "unknown", "$muted"),
+        "not-a-hard-disk": ("●", "not a hard disk", "$success"),
     }[smr.kind]
     return text((glyph + " ", style), (words, style if glyph != "●" else ""))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.style import Style
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive, Evidence, Partition
+from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import (
     Piece,
+    arrow,
     bullet,
     columns,
     cursor,
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Offer
 
 PARTITION_COLOURS = ("$primary", "$secondary", "$success", "$accent")
+LONG_MODEL = 44
+"""Cells for a model's name: no more, so that a row can be read across."""
 CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
 Where = Place | FswizardError | None
 """Where a scratch image for a disk goes, or why nowhere; None as long as that is not known."""
@@ -55,7 +60,7 @@ def _widths(width: int) -> tuple[int, int, int, int, int]:
     model = width - name - size - kind - health - 2 * (4 if health else 3)
     if model < 8:
         return (name, max(6, width - name - 10), 8, 0, 0)
-    return (name, model, size, kind, health)
+    return (name, min(model, LONG_MODEL), size, kind, health)
 
 
 def drive_header(width: int, on: bool) -> Content:
@@ -87,7 +92,7 @@ def explain(drive: Drive, width: int) -> Content:
     verdict = drive.smr
     head = text(verdict_badge(verdict, flash=drive.flash))
     if verdict.kind in ("unknown", "not-a-hard-disk"):
-        note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling does not concern it"
+        note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
         head += text((f"   {note}", "$muted"))
     else:
         head += text((f"   {CONFIDENCE[verdict.confidence]}", "$muted"))
@@ -114,7 +119,7 @@ def _partition_map(drive: Drive, width: int, *, most: int = 6) -> Content:
     """A bar in proportion, then the partitions by name; what is in no partition is dotted."""
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
-        return lines([text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")), text(("nothing is on it", "$muted"))])
+        return lines([text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")), text(("empty: no partitions", "$muted"))])
     shown = partitions[:most]
     rows = [_partition_bar(drive, partitions, width)]
     colours = cycle(PARTITION_COLOURS)
@@ -132,18 +137,19 @@ def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Con
         cells = min(max(1, round(partition.size_bytes / total * room)), room - used)
         if cells <= 0:
             break
-        full = round(cells * _share_used(partition))
+        full, free = _cells(partition, cells)
         style = PARTITION_COLOURS[number % len(PARTITION_COLOURS)]
-        pieces.append(text(("█" * full, style), ("░" * (cells - full), style)))
+        pieces.append(text(("█" * full, style), (free * (cells - full), style)))
         used += cells
     pieces.append(text(("·" * (room - used), "$faint"), ("▏", "$faint")))
     return Content("").join(pieces)
 
 
-def _share_used(partition: Partition) -> float:
-    if partition.used_bytes is None or not partition.size_bytes:
-        return 0.0
-    return min(1.0, partition.used_bytes / partition.size_bytes)
+def _cells(partition: Partition, cells: int) -> tuple[int, str]:
+    """How many cells are not free, and what the others are drawn as: hatched where nobody knows."""
+    if partition.free_bytes is None or not partition.size_bytes:
+        return 0, "▒"
+    return round(cells * (1 - min(1.0, partition.free_bytes / partition.size_bytes))), "░"
 
 
 def _partition_line(partition: Partition, style: str, width: int) -> Content:
@@ -169,7 +175,17 @@ def _partition_line(partition: Partition, style: str, width: int) -> Content:
 def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
     for_it = evidence.says == drive.smr.kind and evidence.says != "unknown"
     mark = ("✓", "$success") if for_it else ("·", "$faint") if evidence.says == "unknown" else ("✗", "$warning")
-    return bullet(mark, evidence.text, width)
+    words, address = _linked(evidence.text)
+    if not address:
+        return bullet(mark, words, width)
+    label = text(("↗ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
+    return bullet(mark, text(words, " ", label), width)
+
+
+def _linked(words: str) -> tuple[str, str]:
+    """A sentence without the address at its end, and that address; a click on its host opens it."""
+    sentence, _, last = words.rpartition(" ")
+    return (sentence, last) if last.startswith(("https://", "http://")) else (words, "")
 
 
 def _facts(drive: Drive) -> str:
@@ -193,32 +209,25 @@ def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
     return max(drives, key=lambda d: (d.kind in ("ssd", "nvme"), d.kind == "nvme", d.size_bytes))
 
 
-def image_row(recipe: Recipe | None, place: Where, chosen: bool, width: int, on: bool) -> Content:
-    """The scratch image on the disk itself, or where it would go instead."""
-    mark = text(cursor(on), radio(chosen), " ")
-    if place is None:
-        return fit(text(mark, ("looking for room …", "$muted")), width)
-    if isinstance(place, FswizardError):
-        return fit(text(mark, ("✗ ", "$error"), place.message), width)
-    words = f"a scratch image of {size_text(recipe.image_bytes) if recipe else ''} in "
-    room = width - 5 - len(words) - 19
-    if room >= len(place.directory):
-        rows = [text(mark, words, (cut_left(place.directory, max(8, room)), "bold"), ("  nothing is lost", "$success"))]
-    else:
-        rows = [text(mark, words.removesuffix(" in "), ("  nothing is lost", "$success"))]
-        rows.append(text("     in ", (cut_left(place.directory, width - 8), "bold")))
-    if place.remark:
-        rows += _below(("! on another disk: nothing on this one is mounted and writable", "$warning"), width)
-    if recipe and place.free_bytes < recipe.image_bytes:
-        words = f"✗ too large: {size_text(place.free_bytes)} are free there. Name another directory: d"
-        rows += _below((words, "$error"), width)
-    return lines(fit(row, width) for row in rows)
+def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
+    """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
+    if images * recipe.image_bytes <= _most_bytes(recipe, place):
+        return ""
+    return f"Too large: there is room for {size_text(max(0, _most_bytes(recipe, place)))} in {place.directory}."
 
 
-def directory_row(directory: str, chosen: bool, width: int, on: bool) -> Content:
-    """Another directory for the image."""
-    words = f"in {cut_left(directory, width - 12)}" if directory else "in another directory, which you name (d)"
-    return fit(text(cursor(on), radio(chosen), " ", words), width)
+def largest_that_fits(recipe: Recipe, place: Place, sizes: Sequence[int]) -> int:
+    """The largest of `sizes` in bytes that fits into a place; 0 for none."""
+    return max((size for size in sizes if size <= _most_bytes(recipe, place)), default=0)
+
+
+def _most_bytes(recipe: Recipe, place: Place) -> int:
+    return place.image_room_bytes - brought(workload.job for workload in recipe.workloads)
+
+
+def directory_row(chosen: bool, width: int, on: bool) -> Content:
+    """Another directory for the image, as long as none is named."""
+    return fit(text(cursor(on), radio(chosen), " ", "a scratch image in another directory (d)"), width)
 
 
 def _below(words: Piece, width: int) -> list[Content]:
@@ -235,14 +244,27 @@ def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> C
     return fit(text(cursor(on), radio(chosen), " ", words, meaning), width)
 
 
+def disk_words(choices: WizardChoices) -> Content:
+    """The disk that was chosen, in a few words for the header."""
+    drive = choices.drive
+    if choices.comparing or (drive is None and choices.across == 1):
+        return Content("")
+    if choices.across > 1:
+        return text((several_words(choices), "$muted"))
+    assert drive is not None
+    part = next((p.name for p in drive.partitions if choices.device and p.stable_name == choices.device), "")
+    words = text((part or drive.name, "bold"), (f" {cut(drive.model, 18)}", "$muted"))
+    return words + text((f" ! image on {choices.elsewhere}", "$warning") if choices.elsewhere else "")
+
+
 def several_meaning(choices: WizardChoices) -> tuple[Piece, ...]:
     """What choosing it means."""
     if choices.members:
-        loss = f"{several_words(choices)} are formatted for the measurement and left wiped; "
-        return ("▲ ", "bold $error"), loss + "you confirm each on the review."
+        loss = f"{several_words(choices)} are formatted for the test and left empty; "
+        return ("▲ ", "bold $error"), loss + "you confirm each in the review."
     if choices.images > 1:
-        return (f"{several_words(choices)}, so that layouts can be tried: nothing is lost.",)
-    return ("RAID, mirrors and raidz are compared over several disks, or over scratch images without losing anything.",)
+        return (f"{several_words(choices)}, to try layouts: nothing is lost.",)
+    return ("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything.",)
 
 
 def several_words(choices: WizardChoices) -> str:
@@ -282,10 +304,10 @@ def device_words(offer: Offer) -> tuple[Piece, ...]:
     """What choosing it means, or why it cannot be chosen."""
     if offer.refused is not None:
         return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint}"
-    then = "It is formatted for the measurement and left wiped; you confirm that on the review."
+    then = "It is formatted for the test and left empty; you confirm that in the review."
     if offer.empty:
         return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
-    return ("▲ Would be lost: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+    return ("▲ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
 
 
 def empty_words(offer: Offer) -> tuple[Piece, ...]:
@@ -305,6 +327,8 @@ class TargetMenu:
     drive: Drive | None
     place: Where = None
     offers: tuple[Offer, ...] = ()
+    named: Place | None = None
+    """The directory that was named for the image."""
 
     def device(self, path: str) -> Offer | None:
         """The partition or disk of that name, where it can be had."""
@@ -326,6 +350,17 @@ class TargetMenu:
         return self.place if isinstance(self.place, Place) else None
 
     @property
+    def image_place(self) -> Place | None:
+        """Where the scratch image goes as chosen; None without one, or as long as that is not known."""
+        return {"default": self.usable_place, "named": self.named}.get(self.key)
+
+    @property
+    def elsewhere(self) -> str:
+        """Kernel name of the disk that the image goes onto, where that is not the highlighted one."""
+        place, drive = self.image_place, self.drive.name if self.drive else ""
+        return place.drive or place.directory if place and (place.drive != drive or place.remark) else ""
+
+    @property
     def key(self) -> str:
         """Key of the target that is chosen."""
         if self.choices.across > 1:
@@ -341,11 +376,41 @@ class TargetMenu:
         choices, key = self.choices, self.key
         return (
             headline("where", "Measure on"),
-            ListRow("default", partial(image_row, choices.recipe, self.place, key == "default")),
-            ListRow("named", partial(directory_row, choices.directory, key == "named")),
+            ListRow("default", partial(self._image_row, self.place, key == "default")),
+            ListRow("named", self._named_row(key == "named")),
             ListRow("several", partial(several_row, choices, key == "several")),
             *(ListRow(DEVICE + o.path, partial(device_row, o, key == DEVICE + o.path)) for o in self.offers),
         )
+
+    def _image_row(self, place: Where, chosen: bool, width: int, on: bool) -> Content:
+        """The scratch image with its size, and in amber where it goes onto another disk."""
+        recipe, drive = self.choices.recipe, self.drive.name if self.drive else ""
+        mark = text(cursor(on), radio(chosen), " ")
+        if place is None:
+            return fit(text(mark, ("looking for free space …", "$muted")), width)
+        if isinstance(place, FswizardError):
+            return fit(text(mark, ("✗ ", "$error"), place.message), width)
+        size = size_text(recipe.image_bytes) if recipe else ""
+        head = text(mark, "a scratch image of ", arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
+        loss = (": nothing is lost", "$success")
+        rows = [text(head, " in ", (place.directory, "bold"), loss)]
+        if rows[0].cell_length > width:
+            rows = [head, text("     in ", (cut_left(place.directory, width - 8 - len(loss[0])), "bold"), loss)]
+        if place.remark:
+            words = f"! It goes onto {place.drive or 'another disk'}: nothing on {drive} is mounted and writable"
+            rows += _below((words, "$warning"), width)
+        elif place.drive and place.drive != drive:
+            rows += _below(
+                (f"! It goes onto {place.drive}, so {place.drive} is tested, not {drive}", "$warning"), width
+            )
+        if recipe and (short := too_large(recipe, place)):
+            rows += _below((f"✗ {short}", "$error"), width)
+        return lines(fit(row, width) for row in rows)
+
+    def _named_row(self, chosen: bool) -> Callable[[int, bool], Content]:
+        if self.named is None:
+            return partial(directory_row, chosen)
+        return partial(self._image_row, self.named, chosen)
 
     def meaning(self, key: str) -> tuple[Piece, ...]:
         """What choosing a target means."""
@@ -356,9 +421,9 @@ class TargetMenu:
             return several_meaning(self.choices)
         if key == "named":
             where = self.choices.directory or "a directory that you name"
-            return (f"The scratch image goes into {where} and is removed afterwards: nothing is lost.",)
+            return (f"A scratch image in {where}, removed afterwards: nothing is lost.",)
         if self.usable_place is not None and self.usable_place.remark:
             return empty_words(self.empty) if self.empty is not None else (self.usable_place.remark,)
         if self.choices.purpose == "smr" or (self.drive is not None and not self.drive.name):
-            return ("The verdict rests on evidence; without any it is “not known”, never “CMR”.",)
-        return ("A scratch image is made on it and removed afterwards: nothing is lost.",)
+            return ("Without evidence we say “unknown”, never “CMR”.",)
+        return ("A scratch image on this disk, removed afterwards: nothing is lost.",)

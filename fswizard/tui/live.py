@@ -63,22 +63,23 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
 
 def left_text(state: RunState, elapsed_s: float) -> str:
     """Time gone and time left, in words."""
-    gone = f"{duration_text(elapsed_s)} gone"
-    return f"{gone} · about {duration_text(state.left_s)} left" if state.left_s is not None else gone
+    gone = f"{duration_text(elapsed_s)} elapsed"
+    return f"{gone} · about {duration_text(state.left_s)} remaining" if state.left_s is not None else gone
 
 
-def progress(state: RunState, elapsed_s: float, width: int) -> Content:
-    """The whole run as a bar, and below it whose turn it is in this round."""
+def progress(state: RunState, elapsed_s: float, width: int, budget: str = "") -> Content:
+    """The whole run as a bar, what it takes in all, and below it whose turn it is in this round."""
     words = left_text(state, elapsed_s)
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
     line = text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))
-    return lines((line, _turns(state, width)))
+    takes = [text((cut(f"Takes {budget}", width), "$muted"))] if budget else []
+    return lines((line, *takes, _turns(state, width)))
 
 
 def _turns(state: RunState, width: int) -> Content:
     if not state.tried:
-        return text(("the rounds have not begun", "$faint"))
+        return text(("preparing", "$faint"))
     pieces = []
     waiting = [c.name for c in state.plan.candidates if c.name not in state.tried]
     for name in state.tried[:-1]:

@@ -13,10 +13,10 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Backend, Place
-from fswizard.tui.choices import Purpose, WizardChoices
+from fswizard.tui.choices import Purpose, WizardChoices, image_sizes
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, ProbeResult
+    from fswizard.tui.backend import Availability, Offer, ProbeResult, State
 
 THREAD_NAME = "wizard"
 """How the names of threads begin that nobody waits for."""
@@ -46,6 +46,10 @@ class MachineCache:
         """By kernel name and serial number: what smartctl said."""
         self.places: dict[str, Place | FswizardError] = {}
         """By kernel name of the disk: where a scratch image for it goes."""
+        self.named: dict[str, Place] = {}
+        """Directories that were named for a scratch image."""
+        self.rights: State | None = None
+        """How root can be had for making filesystems; None as long as that is not known."""
         self.offers: dict[str, tuple[Offer, ...]] = {}
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.probed: dict[tuple[str, str], ProbeResult] = {}
@@ -83,6 +87,11 @@ class MachineCache:
         names = (candidate.filesystem.name, *((candidate.array.layout.name,) if candidate.array else ()))
         states = (self.available[name] for name in names if name in self.available)
         return next((state for state in states if not state.usable), None)
+
+    def image_sizes(self, recipe: Recipe) -> tuple[int, ...]:
+        """Sizes in bytes that a scratch image may have for `recipe`, whatever size it has now."""
+        usual = next((known for known in self.recipes if known.name == recipe.name), recipe)
+        return image_sizes(recipe, usual.image_bytes)
 
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
         """A candidate can be measured here, on what the user has chosen to measure on."""

@@ -28,6 +28,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.outlook import Budget
 from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Outcome
 from fswizard.system import clock
@@ -45,7 +46,7 @@ STAGES: dict[Stage, str] = {
     "wait": "waiting",
     "format": "formatting",
     "mount": "mounting",
-    "fill": "laying out files",
+    "fill": "preparing test files",
     "workload": "measuring",
     "check": "checking",
     "clean": "cleaning up",
@@ -252,6 +253,8 @@ class RunMonitor:
     def __init__(self, run: RunHandle, plan: Plan, clock: Callable[[], float]) -> None:
         self.run = run
         self.state = RunState(plan)
+        self.budget = Budget(plan)
+        """What the run takes in all, corrected by each round."""
         self.paused = False
         self.stopping = False
         self.problem: FswizardError | None = None
@@ -271,6 +274,7 @@ class RunMonitor:
             async with aclosing(cast(Any, self.run.events())) as events:
                 async for event in events:
                     self.state = advance(self.state, event)
+                    self.budget.corrects(event)
                     if clock.monotonic() - yielded_s > YIELD_EVERY_S:
                         await asyncio.sleep(0)
                         yielded_s = clock.monotonic()
@@ -279,7 +283,7 @@ class RunMonitor:
         finally:
             self.problem = self.problem or self.run.error
             if not self.state.ended:
-                words = self.problem.message if self.problem else "It broke off."
+                words = self.problem.message if self.problem else "It stopped unexpectedly."
                 self.state = replace(self.state, outcome="failed", ending=words)
 
     def toggle_pause(self) -> None:

@@ -146,7 +146,7 @@ async def _probe(point: Path, case: Case) -> None:
         places = wizard(pilot).machine.places
         await until(pilot, lambda: any(place.directory == str(point) for place in places.values()), "a place on it")
         await pilot.press("p")
-        await shows(pilot, "At most", timeout_s=TIMEOUT_S)
+        await shows(pilot, "up to", timeout_s=TIMEOUT_S)
         assert list(point.iterdir()) == [point / "lost+found"]
         await pilot.press("enter")
         await shows(pilot, "longest write", timeout_s=TIMEOUT_S)

@@ -69,7 +69,7 @@ async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_seri
         rows = pilot.app.screen.query_one("#targets", ChoiceList)
         await until(pilot, lambda: rows.has_focus, "the targets")
         await press("end")
-        await shows(pilot, "nothing is lost. It is formatted for the measurement")
+        await shows(pilot, "nothing is lost. It is formatted for the test")
         await press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
@@ -128,7 +128,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
     machine = FakeMachine(drives=(OLD, SSD))
     async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, DEVICE + PARTITION)
-        await shows(pilot, '▲ Would be lost: sdf1: ext4 "photos", 4.00 TB')
+        await shows(pilot, '▲ You would lose: sdf1: ext4 "photos", 4.00 TB')
         await pilot.press("space")
         await until(pilot, lambda: wizard(pilot).choices.device == PARTITION, "the partition")
         await pilot.press("enter")
@@ -227,7 +227,7 @@ async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_
     for drive, words in told.items():
         machine = FakeMachine(drives=(drive,))
         async with app("workloads", machine, drive=drive).run_test(size=SIZE) as pilot:
-            await shows(pilot, "for 2 rounds")
+            await shows(pilot, " · writes ")
             assert ("Wear: about " in screen_text(pilot.app)) == bool(words), screen_text(pilot.app)
             assert words in screen_text(pilot.app)
             await pilot.press("enter")
@@ -235,7 +235,7 @@ async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_
             await shows(pilot, "starts the run")
             await until(pilot, lambda w=words: ("Wear " in screen_text(pilot.app)) == bool(w), "the wear on the review")
     async with app("workloads", FakeMachine(drives=(worn,)), drive=worn, elsewhere=True).run_test(size=SIZE) as pilot:
-        await shows(pilot, "for 2 rounds")
+        await shows(pilot, " · writes ")
         assert "Wear" not in screen_text(pilot.app), "another disk is written to"
 
 

@@ -10,7 +10,8 @@ import pytest
 from fswizard.errors import Refused
 from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Place
-from fswizard.tui.drives import image_row
+from fswizard.tui.choices import WizardChoices
+from fswizard.tui.drives import TargetMenu
 from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -49,7 +50,7 @@ async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so
         await at_step(pilot, "filesystems")
         pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs:noatime")
         await pilot.press("b")
-        await shows(pilot, "xfs:noatime is not among the candidates")
+        await shows(pilot, "xfs:noatime isn't ticked yet")
         assert wizard(pilot).choices.against == "ext4"
 
 
@@ -65,7 +66,7 @@ async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
 
 async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks() -> None:
     async with app("places", OnePlace(), purpose="compare").run_test(size=SIZE) as pilot:
-        await shows(pilot, "Only one mounted filesystem")
+        await shows(pilot, "There is only one mounted filesystem")
 
 
 async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
@@ -105,7 +106,7 @@ async def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
 
 async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does() -> None:
     async with app("purpose", FakeMachine(earlier=False)).run_test(size=SIZE) as pilot:
-        await shows(pilot, "root once")
+        await shows(pilot, "administrator rights")
         await pilot.press("down", "down")
         await shows(pilot, "no root; nothing is formatted")
 
@@ -123,14 +124,15 @@ async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
         await shows(pilot, "Earlier results")
         await until(pilot, lambda: "Measures" not in screen_text(pilot.app), "the facts to go")
         await pilot.resize_terminal(80, 40)
-        await shows(pilot, "root once")
+        await shows(pilot, "administrator rights")
 
 
 @pytest.mark.parametrize(("free_bytes", "fits"), [(10**9, False), (10**12, True)])
 def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free_bytes: int, fits: bool) -> None:
-    place = Place("/home/ada", "ext2", free_bytes, "vda")
-    drawn = image_row(RECIPES[0], place, True, 60, False).plain
-    assert ("too large: 1.00 GB are free there" in drawn) is not fits
+    place = Place("/home/ada", "ext2", free_bytes, "sdb", free_bytes - 10**8)
+    menu = TargetMenu(WizardChoices(recipe=RECIPES[0]), ARCHIVE, place)
+    drawn = menu.rows()[1].draw(70, False).plain
+    assert ("Too large: there is room for 900 MB in /home/ada" in drawn) is not fits
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.tui.backend import Place
+from fswizard.tui.drives import below
 from fswizard.tui.preferences import NEED, PreferenceList
+from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.export import ExportScreen
-from tests.fakes.wizard import FakeMachine, app
+from fswizard.tui.screens.locations import on_one_disk
+from fswizard.tui.screens.members import MembersScreen
+from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
@@ -95,3 +102,165 @@ async def test_a_short_notice_covers_no_key() -> None:
         rows = screen_text(pilot.app).splitlines()
         notice = max(number for number, row in enumerate(rows) if "clipboard" in row)
         assert notice < min(number for number, row in enumerate(rows) if "⏎" in row)
+
+
+async def test_an_image_that_does_not_fit_is_refused_where_it_is_chosen_and_a_key_shrinks_it() -> None:
+    machine = FakeMachine()
+    async with app("drive", machine).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        known = wizard(pilot).machine
+        known.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=5 << 30)
+        await pilot.press("tab", *["right"] * 3, "enter")
+        await shows(pilot, "Too large: there is room for 5.37 GB")
+        await at_step(pilot, "drive")
+        assert "s shrink image" in footer(pilot.app)
+        await pilot.press("s")
+        assert "shrink" not in footer(pilot.app)
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.recipe.image_bytes == 5 << 30
+
+
+async def test_the_size_of_the_image_is_chosen_with_left_and_right_and_goes_into_the_plan() -> None:
+    machine = FakeMachine()
+    async with app("drive", machine).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("tab", "right")
+        await shows(pilot, "8.59 GB")
+        for step in ("filesystems", "workloads", "review"):
+            await pilot.press("enter")
+            await at_step(pilot, step)
+            await settled(pilot)
+        assert machine.plans[-1].target.size_bytes == 8 << 30
+
+
+async def test_without_root_nothing_is_chosen_that_needs_it_and_a_key_leads_to_what_does_not() -> None:
+    async with app("drive", FakeMachine(privilege="none")).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("enter")
+        await shows(pilot, "administrator rights")
+        await at_step(pilot, "drive")
+        await pilot.press("c")
+        await at_step(pilot, "places")
+
+
+async def test_the_chosen_disk_stands_beside_every_question_after_it_and_in_the_review() -> None:
+    for step in ("filesystems", "workloads", "review"):
+        async with app(step).run_test(size=SIZE) as pilot:
+            await settled(pilot)
+            assert "sdb ST8000AS0002" in screen_text(pilot.app).splitlines()[3]
+            if step == "review":
+                assert "sdb · ST8000AS0002-1NA17Z · 8.00 TB" in screen_text(pilot.app)
+
+
+async def test_an_image_on_another_disk_is_told_in_amber_wherever_the_disk_stands() -> None:
+    machine = FakeMachine(drives=(BRIDGED, SSD))
+    async with app("drive", machine, drive=BRIDGED).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await shows(pilot, "! It goes onto sdb: nothing on sdc is")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        await shows(pilot, "! image on sdb")
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        await pilot.press("enter")
+        await shows(pilot, "This tests")
+
+
+async def test_a_named_directory_on_another_disk_is_told_in_amber() -> None:
+    async with app("drive").run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("d", *"/home/ada", "enter")
+        await shows(pilot, "! It goes onto nvme0n1, so nvme0n1 is")
+
+
+async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unasked() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("tab", "end")
+        assert pilot.app.screen.query_one("#targets", ChoiceList).key.startswith("device:")
+        wizard(pilot).machine.offers["sde"] = ()
+        pilot.app.screen._draw()
+        await shows(pilot, "can't be used any more")
+        await at_step(pilot, "drive")
+
+
+async def test_enter_on_the_highlighted_whole_disk_takes_it() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("tab", "end", "enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.device == NEW.stable_name
+
+
+async def test_more_writes_than_allowed_are_refused_where_the_cap_is_chosen() -> None:
+    async with app("workloads", drive=SSD).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("down", "down", *["left"] * 9)
+        await shows(pilot, "One round writes about")
+        assert "--" not in question(pilot.app) + str(pilot.app.screen.query_one("#remark").render())
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        await pilot.press(*["right"] * 9, "enter")
+        await at_step(pilot, "review")
+
+
+async def test_more_images_than_fit_are_refused_in_the_window() -> None:
+    machine = FakeMachine()
+    async with app("drive", machine).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        wizard(pilot).machine.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=12 << 30)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
+        await shows(pilot, "Take fewer")
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, MembersScreen)
+        await pilot.press("left", "left", "enter")
+        await at_step(pilot, "drive")
+        assert wizard(pilot).choices.images == 2
+
+
+def test_a_comparison_begins_with_locations_on_one_disk() -> None:
+    places = tuple(Place(path, "ext4", 1, drive) for path, drive in (("/a", "sda"), ("/b", "sdb"), ("/c", "sdb")))
+    assert on_one_disk(places) == ("/b", "/c")
+    assert on_one_disk(places[:2]) == ("/a", "/b")
+
+
+async def test_locations_on_different_disks_are_told_in_amber() -> None:
+    async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert "different disks" not in screen_text(pilot.app)
+        await pilot.press("end", "space")
+        await shows(pilot, "! On different disks (nvme0n1, sdb)")
+
+
+def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() -> None:
+    full = replace(ARCHIVE.partitions[0], size_bytes=100, used_bytes=10, free_bytes=26)
+    assert below(replace(ARCHIVE, size_bytes=100, partitions=(full,)), 42, evidence=False).plain.count("░") == 10
+    unknown = replace(full, used_bytes=None, free_bytes=None)
+    assert below(replace(ARCHIVE, size_bytes=100, partitions=(unknown,)), 42, evidence=False).plain.count("▒") == 40
+
+
+async def test_the_facts_on_a_purpose_are_whole_or_can_be_scrolled() -> None:
+    async with app().run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        panel = pilot.app.screen.query_one(".panel")
+        assert panel.max_scroll_y == 0 or "PgDn" in footer(pilot.app)
+        assert "Writes" in screen_text(pilot.app) or "PgDn" in footer(pilot.app)
+
+
+async def test_a_screen_has_the_layout_of_its_terminal_before_it_is_drawn() -> None:
+    async with app().run_test(size=(120, 36)) as pilot:
+        step = StepScreen(wizard(pilot).steps[0])
+        with pilot.app.batch_update():
+            await pilot.app.push_screen(step)
+            assert step.has_class("-wide", "-tall")
+
+
+async def test_a_model_is_judged_while_its_name_is_typed() -> None:
+    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("m", *"ST8000AS0002")
+        await until(pilot, lambda: pilot.app.screen.query_one("#drives", ChoiceList).key == "model", "the model")
+        await shows(pilot, "strong evidence")
+        assert pilot.app.screen.query_one("#directory", Input).has_focus

@@ -31,7 +31,7 @@ async def opened(pilot: Pilot[Any]) -> ProbeScreen:
 
 
 async def begun(pilot: Pilot[Any], machine: FakeMachine) -> None:
-    await shows(pilot, "At most")
+    await shows(pilot, "up to")
     await pilot.press("enter")
     await until(pilot, lambda: bool(machine.probes), "the probe to begin")
 
@@ -50,7 +50,7 @@ async def test_it_says_how_much_and_how_long_before_anything_is_written() -> Non
 async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
     machine = FakeMachine(drives=(UNKNOWN, SSD))
     async with app("drive", machine, drive=UNKNOWN).run_test(size=SIZE) as pilot:
-        await shows(pilot, "? not known")
+        await shows(pilot, "? unknown")
         await opened(pilot)
         await begun(pilot, machine)
         await shows(pilot, "◆ Shingled, drive-managed")
@@ -112,7 +112,7 @@ async def test_the_mouse_alone_begins_stops_and_closes() -> None:
         row = next(number for number, line in enumerate(lines) if "p probe" in line)
         await pilot.click(offset=(lines[row].index("p probe"), row))
         await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
-        await shows(pilot, "At most")
+        await shows(pilot, "up to")
         for words in ("esc stop", "⏎ close"):
             await pilot.click(KeyBar, offset=(4, 0))
             await until(pilot, lambda w=words: w in footer(app_), words)
@@ -129,7 +129,7 @@ async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None
 
     async with app("drive", Failing(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await shows(pilot, "At most")
+        await shows(pilot, "up to")
         await pilot.press("enter")
         await shows(pilot, "✗ sdb failed while it was written to")
         await pilot.press("escape")

@@ -136,7 +136,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
             rows.highlight(other)
             await pilot.press("space")
         await pilot.press("enter", "enter")
-        await shows(pilot, "is not needed")
+        await shows(pilot, "not needed")
         await pilot.press("enter")
         await at_step(pilot, "result")
     assert not left_behind(tmp_path)

@@ -84,7 +84,7 @@ STATES: dict[str, State] = {
     "review-old": at(
         "review", *"WD-1234", "enter", machine=disks(OLD, SSD), drive=OLD, device=OLD.partitions[0].stable_name
     ),
-    "probe-asks": at("drive", "p", words="At most", machine=PROBED, drive=ARCHIVE),
+    "probe-asks": at("drive", "p", words="up to", machine=PROBED, drive=ARCHIVE),
     "probe-runs": at(
         "drive", "p", "enter", words="3.65 GB of", machine=pressing, drive=ARCHIVE
     ),

@@ -154,7 +154,7 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
         await pilot.press("n", "space")
         assert wizard(pilot).choices.needs == ("checksums",)
-        await shows(pilot, "2 without what you need")
+        await shows(pilot, "2 without what you must have")
 
 
 async def test_options_that_exclude_each_other_untick_each_other() -> None:
@@ -208,9 +208,9 @@ async def test_weights_time_and_recipe_change_with_left_and_right() -> None:
         await at_step(pilot, "workloads")
         await pilot.press("down", "right")
         assert wizard(pilot).choices.budget_s == 1200.0
-        await pilot.press("down", "left", "left", "left")
+        await pilot.press("down", "down", "left", "left", "left")
         assert wizard(pilot).choices.weights == {"large-files": 0.0}
-        await shows(pilot, "left out")
+        await shows(pilot, "skipped")
         await pilot.press("home", "right")
         recipe = wizard(pilot).choices.recipe
         assert recipe is not None
@@ -266,13 +266,13 @@ async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems
         await at_step(pilot, "places")
         await shows(pilot, "/home/ada")
         assert "Filesystems" not in screen_text(pilot.app).splitlines()[1]
-        await pilot.press("space", "enter")
+        await pilot.press("enter")
         await at_step(pilot, "workloads")
         await pilot.press("enter")
-        await shows(pilot, "is not needed")
+        await shows(pilot, "not needed")
         await pilot.press("enter")
         await at_step(pilot, "run")
-        assert [c.directory for c in machine.plans[0].candidates] == ["/var/tmp", "/mnt/archive"]
+        assert [c.directory for c in machine.plans[0].candidates] == ["/home/ada", "/var/tmp"]
         assert machine.plans[0].target.kind == "directory"
 
 
@@ -280,7 +280,7 @@ async def test_fewer_than_two_places_cannot_be_compared() -> None:
     async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "/home/ada")
         await pilot.press("space", "down", "space", "enter")
-        await shows(pilot, "at least two places")
+        await shows(pilot, "at least two locations")
 
 
 async def test_another_directory_can_be_named() -> None:
@@ -296,7 +296,7 @@ async def test_another_directory_can_be_named() -> None:
 
 async def test_a_disk_without_a_writable_place_says_that_another_would_be_measured() -> None:
     async with app("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED).run_test(size=SIZE) as pilot:
-        await shows(pilot, "! on another disk")
+        await shows(pilot, "! It goes onto")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.elsewhere
@@ -310,7 +310,7 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
         await until(pilot, lambda: pilot.app.screen.query_one("#drives", ChoiceList).key == "model", "the model")
         assert "SMR" in screen_text(pilot.app)
         await pilot.press("enter")
-        await shows(pilot, "Nothing can be measured on a model's name")
+        await shows(pilot, "A model name can't be tested")
 
 
 async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
@@ -397,7 +397,7 @@ async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -
         await to_the_run(pilot)
         wizard(pilot).visit("review")
         await at_step(pilot, "review")
-        await shows(pilot, "The run goes on")
+        await shows(pilot, "A run with this plan")
         before = len(wizard(pilot).running.state.log)
         await until(pilot, lambda: len(wizard(pilot).running.state.log) > before, "the run to go on")
         await pilot.press("enter")
@@ -498,18 +498,18 @@ async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_
 async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "Go on with a run")
+        await shows(pilot, "Resume an unfinished run")
         pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
         await pilot.press("enter")
         await at_step(pilot, "review")
-        await shows(pilot, "goes on where it ended")
+        await shows(pilot, "resumes an earlier run")
         await pilot.press("escape")
         await at_step(pilot, "purpose")
         assert wizard(pilot).taken_up is None
-        await shows(pilot, "Go on with a run")
+        await shows(pilot, "Resume an unfinished run")
         pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
         await pilot.press("enter")
-        await shows(pilot, "goes on where it ended")
+        await shows(pilot, "resumes an earlier run")
         await pilot.press("enter")
         await at_step(pilot, "run")
         assert wizard(pilot).running.run is machine.sessions[-1]
@@ -532,7 +532,7 @@ async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
         app_.result_path = Path("/results/old.jsonl")
         await pilot.press("g")
         await at_step(pilot, "review")
-        await shows(pilot, "goes on where it ended")
+        await shows(pilot, "resumes an earlier run")
 
 
 async def test_the_mouse_changes_weights() -> None:

@@ -105,6 +105,18 @@ def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
     assert "cpupower frequency-set -g performance" in slow["governor"]
 
 
+def test_locations_on_different_disks_are_a_comparison_of_disks(monkeypatch: pytest.MonkeyPatch) -> None:
+    disks = {"/a": "sda", "/b": "sdb", "/c": "sdb"}
+    monkeypatch.setattr(doubts, "_disk_under", disks.get)
+    (first, *_), told = parse_candidates("ext4"), {}
+    for paths in (("/a", "/b"), ("/b", "/c")):
+        candidates = tuple(replace(first, name=path, directory=path) for path in paths)
+        made = replace(plan(), target=Target("directory", ""), candidates=candidates)
+        told[paths] = [doubt.text for doubt in doubts.before(made) if doubt.code == "different-disks"]
+    assert "different disks (sda, sdb)" in told["/a", "/b"][0]
+    assert not told["/b", "/c"]
+
+
 def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
     busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
     assert "(`updatedb` reads 40 MB/s). Close them" in busy
@@ -118,9 +130,9 @@ def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit(
         plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
         for limit_s in (20, 100, 200)
     )
-    assert "is short for 2 rounds: about 4 candidates would fit." in short
-    assert "The first 2 rounds are finished even so, up to twice the limit." in short
-    assert "fewer workloads or more time would fit" in little
+    assert "is short for 3 rounds: about 3 candidates would fit." in short
+    assert "The first 3 rounds are finished anyway, up to twice the limit." in short
+    assert "20 s is too short for a verdict, which takes 3 rounds: give --time 3m" in little
     assert "is short for" not in enough
 
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
@@ -18,12 +19,15 @@ from fswizard.errors import FswizardError
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, text
+from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
 from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
+SHOWS_DISK = ("filesystems", "workloads", "review", "run")
+"""Steps after the choice of a disk. The result tells the disk that it was measured on."""
 SCROLL_LINES = (
     Binding("up", "line(-1)", "scroll", key_display="↑"),
     Binding("down", "line(1)", "scroll", key_display="↓"),
@@ -159,10 +163,15 @@ class StepScreen(Cached, WizardScreen[None]):
         self.step = step
 
     def compose(self) -> ComposeResult:
+        app, size = self.app, self.app.size  # Textual chooses the layout only after the first picture
+        self.add_class(*self._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or []))
+        self.add_class(*self._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
         with CachedVertical(id="page"):
             yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
             with CachedVertical(id="heading"):
-                yield CachedStatic(self.question(), id="question", markup=False)
+                with Horizontal(id="title"):
+                    yield CachedStatic(self.question(), id="question", markup=False)
+                    yield CachedStatic(self.disk(), id="disk", markup=False)
                 yield CachedStatic("", id="remark", markup=False)
             with CachedVertical(id="body"):
                 yield from self.body()
@@ -171,6 +180,10 @@ class StepScreen(Cached, WizardScreen[None]):
     def question(self) -> str:
         """What this screen asks."""
         return self.QUESTION
+
+    def disk(self) -> Content:
+        """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
+        return disk_words(self.choices) if self.step.name in SHOWS_DISK else Content("")
 
     def body(self) -> ComposeResult:
         """The widgets between the question and the keys."""

@@ -39,7 +39,7 @@ class HelpScreen(Window[None]):
 class LeaveScreen(Window[None]):
     """Go on, or stop and clean up."""
 
-    TITLE = "The run goes on"
+    TITLE = "A run is under way"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "choose this"),
         Binding("escape", "dismiss", "keep measuring"),
@@ -51,11 +51,10 @@ class LeaveScreen(Window[None]):
 
     def body(self) -> ComposeResult:
         yield Static(
-            "Stopping takes a few seconds: everything that the run made is removed. "
-            "What was measured so far is kept and can be looked at later.",
+            "Stopping takes a few seconds: everything that the run made is removed. The results so far are kept.",
             markup=False,
         )
-        words = {"continue": "Keep measuring", "stop": "Stop and show what there is so far"}
+        words = {"continue": "Keep measuring", "stop": "Stop and show the results so far"}
         words |= {"quit": "Stop, clean up and quit"} if self._quitting else {}
         yield ChoiceList([ListRow(key, partial(_row, text)) for key, text in words.items()])
 

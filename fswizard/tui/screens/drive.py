@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,12 +10,25 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
-from fswizard.tui.backend import Place
+from fswizard.model.units import size_text
+from fswizard.tui.backend import NO_WAY, Place
+from fswizard.tui.choices import WizardChoices, next_value
 from fswizard.tui.drawing import Piece
-from fswizard.tui.drives import DEVICE, TargetMenu, below, best_for, drive_header, drive_row, explain
+from fswizard.tui.drives import (
+    DEVICE,
+    TargetMenu,
+    below,
+    best_for,
+    drive_header,
+    drive_row,
+    explain,
+    largest_that_fits,
+    too_large,
+)
 from fswizard.tui.machine import DiskWatcher
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.members import Members, MembersScreen
@@ -23,8 +37,10 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import ProbeResult
+    from fswizard.tui.backend import ProbeResult, State
 
+NAME_BEGINS = 4
+"""Letters of a model's name from which on it is looked up."""
 WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
@@ -33,18 +49,18 @@ class DriveScreen(BoxScreen):
 
     LIST = "#drives"
     HELP = (
-        "The list shows every disk with its way of recording. SMR (shingled) disks write slowly once their cache "
-        "is full; the evidence for the verdict stands beside it, so that you can check it.\n\n"
-        "p probes a disk: it writes to a scratch file on it for some minutes and looks for what only shingled disks "
-        "do. How much it will write is said before it begins.\n\n"
-        "The measurement runs in a scratch image: a large file on a filesystem of that disk. It is removed "
-        "afterwards and nothing is lost. Where nothing on the disk is mounted and writable, mount something, or "
-        "name another directory; figures then belong to the disk which that directory is on.\n\n"
-        "A partition or the whole disk can be measured on itself, which is the better measurement and erases it: "
-        "tab goes to the list of what can be used, and space chooses. What is in use is refused with its reason. "
-        "Nothing is erased before you typed the disk's serial number on the review.\n\n"
-        "a compares arrays: RAID, mirrors and raidz over several disks that are erased, or, to try them out, over "
-        "several scratch images."
+        "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
+        "full. The evidence stands beside the verdict, so you can check it.\n\n"
+        "p probes a disk: it writes to a temporary file for some minutes and looks for what only shingled disks do. "
+        "You see how much it will write before it begins.\n\n"
+        "The test runs in a scratch image: a large file on a filesystem of that disk, removed afterwards. Nothing is "
+        "lost. Left and right change its size. If nothing on the disk is mounted and writable, mount something, or "
+        "name a directory (d); if that is on another disk, you test that one, and an amber line says so.\n\n"
+        "You can also test a partition or the whole disk, which is more exact and erases it: tab goes to that list, "
+        "space chooses. What is in use can't be chosen; the reason stands below it. Nothing is erased before you "
+        "type the disk's serial number in the review.\n\n"
+        "a compares arrays: RAID, mirrors and raidz over several disks, which are erased, or over several scratch "
+        "images for a trial."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", "measure on"),
@@ -53,17 +69,19 @@ class DriveScreen(BoxScreen):
         Binding("m", "model", "model"),
         Binding("p", "probe", "probe"),
         Binding("a", "several", "arrays"),
+        Binding("s", "shrink", "shrink image"),
+        Binding("c", "compare", "compare what I have"),
     ]
 
     def question(self) -> str:
-        return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk is it about?"
+        return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk do you want to test?"
 
     def body(self) -> ComposeResult:
         yield ChoiceList(id="drives", keeps_highlight=True)
         with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield TextBox(id="directory")
-                targets, below = ChoiceList(id="targets", ticks=True), Canvas(id="below")
+                targets, below = ChoiceList(id="targets", ticks=True, changes=True), Canvas(id="below")
                 below.set_class(self.choices.purpose == "smr", "first")
                 yield from (below, targets) if below.has_class("first") else (targets, below)
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
@@ -73,6 +91,8 @@ class DriveScreen(BoxScreen):
         self._targets = self.query_one("#targets", ChoiceList)
         self._model: Drive | None = None
         self._watcher = DiskWatcher(self.wizard.backend, self.wizard.machine, partial(self.call_in_app, self._changed))
+        self._names_model = False
+        """The box is for a model's name, not for a directory."""
         self._listed = False
         self._about: str | None = None
         """Name of the disk that is explained."""
@@ -83,12 +103,20 @@ class DriveScreen(BoxScreen):
         self._names_model = False
         self._pending_drive = ""
         """The disk that was chosen before it was known whether there is room on it."""
-        self.query_one(".panel").border_title = "What is known of it"
+        self.query_one(".panel").border_title = "About this disk"
         if self.wizard.machine.drives is None:
             self.say("Looking for disks …")
+        self._given_drive = self.choices.drive.name if self.choices.drive and self.choices.device else ""
+        """The disk that the chosen partition or whole disk belongs to."""
         self._changed()
         self._watcher.start()
+        if self.wizard.machine.rights is None:
+            self.ask(self.wizard.backend.image_rights, self._know_rights, group="rights")
         self._drives.focus()
+
+    def _know_rights(self, rights: State) -> None:
+        self.wizard.machine.rights = rights
+        self.refresh_bindings()
 
     # Disks
 
@@ -108,7 +136,7 @@ class DriveScreen(BoxScreen):
         if not self._listed:
             self._listed = True
             if not machine.drives:
-                self.say("No disk was found. ", ("d", "bold $primary"), " names a directory to measure in.")
+                self.say("No disks found. ", ("d", "bold $primary"), " names a directory to measure in.")
             if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
                 self._drives.highlight(chosen.name)
             self._draw()
@@ -117,7 +145,7 @@ class DriveScreen(BoxScreen):
             and self._drive.name == self._pending_drive
             and self._pending_drive in machine.places
         )
-        if waits and self.is_current and not isinstance(self.focused, TextBox):  # nothing else is done meanwhile
+        if waits and self.is_current and self._drives.has_focus:  # nothing else is done meanwhile
             self.action_forward()
 
     def _fill(self) -> None:
@@ -139,8 +167,13 @@ class DriveScreen(BoxScreen):
             return
         self.query_one("#about", Canvas).show(partial(explain, drive))
         self.query_one("#below", Canvas).show(lambda width: below(drive, width, evidence=self.has_class("-narrow")))
+        highlighted = self._targets.key
         self._targets.rows = menu.rows()
         self.refresh_bindings()
+        if self._targets.has_focus and highlighted.startswith(DEVICE) and highlighted != self._targets.key:
+            self._drives.focus()
+            self._say_lost()
+            return
         if drive.name != self._about:
             self._about = drive.name
             self._explain(menu.key)
@@ -154,7 +187,8 @@ class DriveScreen(BoxScreen):
     def _menu(self) -> TargetMenu:
         drive, machine = self._drive, self.wizard.machine
         name = drive.name if drive else ""
-        return TargetMenu(self.choices, drive, machine.places.get(name), machine.offers.get(name, ()))
+        named = machine.named.get(self.choices.directory)
+        return TargetMenu(self.choices, drive, machine.places.get(name), machine.offers.get(name, ()), named)
 
     def _explain(self, key: str) -> None:
         """Below the question: what a target means."""
@@ -182,9 +216,41 @@ class DriveScreen(BoxScreen):
         self._explain(key)
         if key != "default" and device is None:
             return False
+        self._given_drive = self._drive.name if self._drive and device else ""
         self._choose_one(directory="", device=device.path if device else "")
         self._draw()
         return True
+
+    @on(ChoiceList.Changed, "#targets")
+    def _resize(self, event: ChoiceList.Changed) -> None:
+        """Another size for the scratch image."""
+        recipe = self.choices.recipe
+        if recipe is not None and event.key in ("default", "named"):
+            sizes = tuple(map(float, self.wizard.machine.image_sizes(recipe)))
+            self._use_size(int(next_value(sizes, recipe.image_bytes, event.direction)))
+
+    def _use_size(self, size_bytes: int) -> None:
+        assert self.choices.recipe is not None
+        self.wizard.choose(recipe=replace(self.choices.recipe, image_bytes=size_bytes))
+        self._explain(self._menu.key)
+        self._draw()
+
+    @property
+    def _fitting_bytes(self) -> int:
+        """The size to which the image must shrink to fit; 0 where it fits, or where none does."""
+        recipe, place = self.choices.recipe, self._menu.image_place
+        if recipe is None or place is None or not too_large(recipe, place):
+            return 0
+        return largest_that_fits(recipe, place, self.wizard.machine.image_sizes(recipe))
+
+    def action_shrink(self) -> None:
+        """To a size for which there is room."""
+        self._use_size(self._fitting_bytes)
+
+    def action_compare(self) -> None:
+        """What can be had without root."""
+        self.wizard.choices = WizardChoices(purpose="compare", recipe=self.wizard.machine.recipe_for("compare"))
+        self.wizard.visit("places")
 
     def _choose_one(self, **changes: Any) -> None:
         """One target from now on; what suits several is no choice for one."""
@@ -219,17 +285,17 @@ class DriveScreen(BoxScreen):
         """Find out by writing whether the highlighted disk is shingled."""
         drive, menu, machine = self._drive, self._menu, self.wizard.machine
         if drive is None or self.wizard.measuring:
-            self.say(("✗ ", "bold $error"), "A run goes on: a probe would disturb it, and it the probe.")
+            self.say(("✗ ", "bold $error"), "A test is running; wait for it before probing.")
             return
         place = menu.usable_place
         target = place.directory if place is not None and not place.remark else menu.empty
         if target is not None:
             self.wizard.push_screen(ProbeScreen(drive, target), partial(self._probed, drive))
         elif drive.name not in machine.places.keys() & machine.offers.keys():
-            self.say("Looking for room on it … press ", ("p", "bold $primary"), " again in a moment.")
+            self.say("Looking for free space … press ", ("p", "bold $primary"), " again in a moment.")
         else:
-            self.say(("✗ ", "bold $error"), "The probe writes a scratch file, and nothing on this disk is mounted "
-                     "and writable. Mount something on it first.")  # fmt: skip
+            self.say(("✗ ", "bold $error"), "The probe needs a mounted, writable filesystem on this disk. "
+                     "Mount one first.")  # fmt: skip
 
     def _probed(self, drive: Drive, result: ProbeResult | None) -> None:
         if result is not None:
@@ -243,7 +309,7 @@ class DriveScreen(BoxScreen):
 
     def action_model(self) -> None:
         self._names_model = True
-        self.open_box("model name of a disk, such as ST8000AS0002")
+        self.open_box("model name, such as ST8000AS0002: the verdict follows as you type")
 
     def handle_text(self, typed: str) -> None:
         if self._names_model:
@@ -252,10 +318,21 @@ class DriveScreen(BoxScreen):
             super().handle_text(typed)
 
     def _judged(self, model: Drive) -> None:
-        self._model = model
+        self._show_model(model)
         self.close_box()
+
+    @on(Input.Changed, "#directory")
+    def _search(self, event: Input.Changed) -> None:
+        """The verdict on a model, while its name is typed."""
+        typed = event.value.strip()
+        if self._names_model and event.input.has_focus and len(typed) >= NAME_BEGINS:
+            self.ask(lambda: self.wizard.backend.judge_model(typed), self._show_model, group="search")
+
+    def _show_model(self, model: Drive) -> None:
+        self._model = model
         self._fill()
         self._drives.highlight("model")
+        self._draw()
 
     def say_usual(self) -> None:
         self._explain(self._menu.key)
@@ -263,6 +340,8 @@ class DriveScreen(BoxScreen):
     def use_directory(self, place: Place) -> None:
         if self.choices.members:
             self._choose_one()
+        self.wizard.machine.named[place.directory] = place
+        self._given_drive = ""
         self.wizard.choose(directory=place.directory, device="")
         self._draw()
 
@@ -272,6 +351,10 @@ class DriveScreen(BoxScreen):
         if action == "probe":
             drive = self._drive if self.is_mounted else None
             return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
+        if action == "shrink":
+            return self.is_mounted and self._fitting_bytes > 0
+        if action == "compare":
+            return self.wizard.machine.rights in NO_WAY
         return super().check_action(action, parameters)
 
     def action_forward(self) -> None:
@@ -282,23 +365,49 @@ class DriveScreen(BoxScreen):
             return
         drive, menu, choices = self._drive, self._menu, self.choices
         given_up = menu.chosen is not None or choices.members
+        if self._refuses(drive, menu):
+            return
         if drive is None or not drive.name:
             if choices.directory:
                 self.wizard.go_on()
             elif drive is not None:
-                self.say(("✗ ", "bold $error"), "Nothing can be measured on a model's name: choose one of the disks, "
-                         "or name a directory: ", ("d", "bold $primary"), ".")  # fmt: skip
+                self.say(("✗ ", "bold $error"), "A model name can't be tested: choose one of the disks, or name a "
+                         "directory: ", ("d", "bold $primary"), ".")  # fmt: skip
         elif isinstance(menu.place, FswizardError) and not choices.directory and not given_up:
             self.show_error(menu.place)
         elif menu.place is None and not choices.directory and not given_up:
             self._pending_drive = drive.name
-            self.say("Looking for room on it … ", ("d", "bold $primary"), " names a directory instead.")
+            self.say("Looking for free space … ", ("d", "bold $primary"), " names a directory instead.")
         else:
             self._go_on(choices.drive if choices.members and choices.drive else drive, menu)
+
+    def _refuses(self, drive: Drive | None, menu: TargetMenu) -> bool:
+        """Say what stands against the choice, and which key mends it."""
+        recipe, place = self.choices.recipe, menu.image_place
+        if self.wizard.machine.rights in NO_WAY:
+            self.say(("✗ ", "bold $error"), "Making filesystems needs administrator rights, which you can't get here. ",
+                     ("c", "bold $primary"), " compares filesystems you already use, which needs none.")  # fmt: skip
+        elif drive is not None and self._given_drive == drive.name != "" and menu.chosen is None:
+            self._say_lost()
+        elif recipe is not None and place is not None and (short := too_large(recipe, place)):
+            fitting = self._fitting_bytes
+            mend = f" shrinks the image to {size_text(fitting)}, " if fitting else ""
+            self.say(("✗ ", "bold $error"), short, " ", ("s" if fitting else "", "bold $primary"), mend,
+                     ("d", "bold $primary"), " names another directory.")  # fmt: skip
+        else:
+            return False
+        return True
+
+    def _say_lost(self) -> None:
+        """The partition or disk that was chosen or highlighted can't be had any more: no image takes its place."""
+        self.wizard.choose(device="")
+        self._given_drive = ""
+        self.say(("✗ ", "bold $error"), "That partition or disk can't be used any more. Choose again: ",
+                 ("⏎", "bold $primary"), " takes the scratch image, ", ("r", "bold $primary"), " rescans.")  # fmt: skip
 
     def _go_on(self, drive: Drive, menu: TargetMenu) -> None:
         if self.choices.drive is None or drive.name != self.choices.drive.name:
             self.wizard.choose(candidates=())  # what suits another disk is chosen anew
-        elsewhere = menu.usable_place is not None and bool(menu.usable_place.remark)
-        self.wizard.choose(drive=drive, device=menu.chosen.path if menu.chosen else "", elsewhere=elsewhere)
+        device = menu.chosen.path if menu.chosen else ""
+        self.wizard.choose(drive=drive, device=device, elsewhere=menu.elsewhere)
         self.wizard.go_on()

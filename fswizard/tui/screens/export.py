@@ -95,7 +95,7 @@ class ExportScreen(Window[None]):
     def action_copy(self) -> None:
         if self._format in self._texts:
             self.wizard.copy_to_clipboard(self._texts[self._format])
-            self.say(("✓ ", "bold $success"), "In the clipboard, where the terminal allows that.")
+            self.say(("✓ ", "bold $success"), "Copied, if your terminal allows it.")
 
     def action_save(self) -> None:
         box = self.query_one("#file", Input)

@@ -14,7 +14,7 @@ from textual.content import Content
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Need
-from fswizard.model.units import duration_text, rounds_text, size_text
+from fswizard.report.writes import budget_text
 from fswizard.tui.candidates import (
     best_first,
     candidate_row,
@@ -38,15 +38,14 @@ class FilesystemsScreen(BoxScreen):
     """Candidates to tick, explained as they are highlighted."""
 
     BOX, LIST = "#own", "#candidates"
-    QUESTION = "Which filesystems are to be compared?"
+    QUESTION = "Choose filesystems to compare"
     HELP = (
-        "Tick what you would consider. Two to four candidates are a good number: each one more takes its share of "
-        "the time.\n\n"
+        "Tick what you would consider. Two to four are a good number: each one more takes its share of the time.\n\n"
         "A candidate is a filesystem with options; ext4 against ext4:noatime is a comparison like any other. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
         "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
-        "Ratios are made against the baseline; b makes the highlighted candidate the baseline.\n\n"
-        "What you cannot do without is at the end of the list (n). Candidates that lack it are left out."
+        "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
+        "n jumps to what you must have. Candidates without it are skipped."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "options", "options"),
@@ -78,7 +77,7 @@ class FilesystemsScreen(BoxScreen):
         self._offered = self._first_offered()
         self._proposed = not self.choices.candidates
         self._propose()
-        self.query_one(".panel").border_title = "About it"
+        self.query_one(".panel").border_title = "About this filesystem"
         self._redraw()
         self._list.focus()
         if self._looking:
@@ -134,10 +133,10 @@ class FilesystemsScreen(BoxScreen):
         rows = [headline("compare", "Compare")]
         rows += [ListRow("head", layout_header, False)] if self._across > 1 else []
         rows += [self._row(name) for name in first if self._possible(name)]
-        alone = "On the first of them alone" if self._across > 1 else "Others that can be made here"
+        alone = "On the first of them alone" if self._across > 1 else "Also available"
         rows += [gap("before-others"), headline("others", alone)]
         rows += [self._row(name) for name in rest if self._possible(name)]
-        rows += [gap("before-needs"), headline("needs", "I cannot do without")]
+        rows += [gap("before-needs"), headline("needs", "Must have")]
         needs = self.choices.needs
         rows += [ListRow(NEED + need.name, partial(_need_row, need, need.name in needs)) for need in self._needs]
         impossible = [name for name in (*first, *rest) if not self._possible(name)]
@@ -192,7 +191,7 @@ class FilesystemsScreen(BoxScreen):
         available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
         reason = self._reasons.get(key, "")
         if self.choices.zoned and not self._possible(key):
-            reason = "Cannot be made on a disk whose zones must be written in order: it writes where it likes."
+            reason = "Needs random writes, and this disk's zones must be written in order."
 
         def about(width: int, brief: bool = False) -> Content:
             words = explain_candidate(candidate, available, reason, width, brief=brief)
@@ -217,18 +216,21 @@ class FilesystemsScreen(BoxScreen):
     def _estimate(self) -> None:
         count = len(self.choices.candidates)
         if count == 0:
-            self.say("Tick at least one. ", ("space", "bold $primary"), " ticks.")
+            self.say("Tick at least one: ", ("space", "bold $primary"), ".")
             return
-        draft = self.wizard.backend.draft(self.choices)
+        try:
+            budget = budget_text(self.wizard.backend.draft(self.choices))
+        except FswizardError as error:
+            self.show_error(error)
+            return
         lacking = sum(
             any(not _has(candidate, need) for need in self.choices.needs)
             for candidate in self.wizard.machine.candidates(self.choices)
         )
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · about {duration_text(draft.expected_s)} for {rounds_text(draft.minimum_rounds)} · writes about "
-            f"{size_text(draft.writes_bytes)}",
-            (f" · {lacking} without what you need" if lacking else "", "$warning"),
+            f" · {budget}",
+            (f" · {lacking} without what you must have" if lacking else "", "$warning"),
         )
 
     # Keys
@@ -257,7 +259,7 @@ class FilesystemsScreen(BoxScreen):
         if candidate is None:
             return
         if candidate.name not in self.choices.candidates:
-            self.say(("✗ ", "bold $error"), f"{candidate.name} is not among the candidates: ",
+            self.say(("✗ ", "bold $error"), f"{candidate.name} isn't ticked yet: ",
                      ("space", "bold $primary"), " ticks it.")  # fmt: skip
             return
         self.wizard.choose(baseline=candidate.name)
@@ -286,7 +288,7 @@ class FilesystemsScreen(BoxScreen):
     def action_forward(self) -> None:
         if self._looking:
             self._forward_pending = True
-            self.say("Looking which of them can be made here …")
+            self.say("Checking what is available …")
         elif self.choices.candidates:
             self.wizard.go_on()
         else:

@@ -64,7 +64,6 @@ class LocationList(ChoiceList):
 
     @on(ChoiceList.Ticked)
     def _tick(self, event: ChoiceList.Ticked) -> None:
-        event.stop()
         self.chosen = toggled(self.chosen, event.key)
         self.redraw()
 
@@ -83,6 +82,15 @@ def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Co
     return lines(rows)
 
 
+def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
+    """The directories to begin with: those on one disk, of the first that has two, as disks are not compared then."""
+    by_disk: dict[str, list[str]] = {}
+    for place in places:
+        by_disk.setdefault(place.drive, []).append(place.directory)
+    several = (directories for directories in by_disk.values() if len(directories) > 1)
+    return tuple(next(several, [place.directory for place in places]))
+
+
 def _widths(width: int) -> tuple[int, ...]:
     disk = 9 if width >= 64 else 0
     directory = width - 5 - 6 - disk - 8 - 8 - 2 * (5 if disk else 4)
@@ -97,13 +105,13 @@ def _header(width: int, on: bool) -> Content:
 class LocationsScreen(BoxScreen):
     """Mounted filesystems to tick, one directory on each."""
 
-    QUESTION = "Which places are to be compared?"
+    QUESTION = "Which locations do you want to compare?"
     LIST = "#places"
     HELP = (
-        "The list shows one directory on each filesystem that is mounted and that you can write to. The workloads run "
-        "in a directory of their own there, which is removed afterwards; nothing is formatted, no root is needed.\n\n"
-        "Tick what is to be compared; the first one ticked is what the others are compared with. d names another "
-        "directory. Where places lie on different disks, these are compared along with the filesystems."
+        "The list shows one directory on each mounted filesystem that you can write to. The workloads run in a "
+        "directory of their own there, which is removed afterwards. Nothing is formatted, and you don't need root.\n\n"
+        "Tick what you want to compare; the others are compared with the first one that you tick. d names another "
+        "directory. If the locations are on different disks, you compare the disks along with the filesystems."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "directory", "directory")]
 
@@ -116,18 +124,18 @@ class LocationsScreen(BoxScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        self.query_one(".panel").border_title = "What is known of it"
+        self.query_one(".panel").border_title = "About this location"
         self.say_usual()
         self.query_one(LocationList).focus()
         self.ask(self.wizard.backend.mounted, self._show_places)
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
-        chosen = self.choices.places or tuple(place.directory for place in places)
-        self.query_one(LocationList).offer(places, chosen)
+        self.query_one(LocationList).offer(places, self.choices.places or on_one_disk(places))
+        self.say_usual()
         if len(places) < 2:
-            few = "Only one mounted filesystem" if places else "No mounted filesystem"
-            self.say(("! ", "bold $warning"), f"{few} that you can write to was found, and two are needed: mount "
-                     "another and come back, or name a directory on it: ", ("d", "bold $primary"), ".")  # fmt: skip
+            few = "There is only one mounted filesystem" if places else "There is no mounted filesystem"
+            self.say(("! ", "bold $warning"), f"{few} that you can write to. You need two: mount another and come "
+                     "back, or name a directory: ", ("d", "bold $primary"), ".")  # fmt: skip
 
     @on(ChoiceList.Chosen, "#places")
     def _explain_place(self) -> None:
@@ -140,18 +148,29 @@ class LocationsScreen(BoxScreen):
             canvas.show(partial(explain_place, place, filesystem))
 
     def say_usual(self) -> None:
-        self.say("Each place stands for the filesystem that it lies on. Nothing is formatted, no root is needed.")
+        rows = self.query_one(LocationList)
+        disks = sorted({place.drive for place in rows.places if place.directory in rows.chosen})
+        if len(disks) > 1:
+            self.say(("! ", "bold $warning"), (f"On different disks ({', '.join(disks)}): ", "$warning"),
+                     "this compares the disks along with their filesystems.")  # fmt: skip
+        else:
+            self.say("Each location stands for its filesystem. Nothing is formatted, and you don't need root.")
+
+    @on(ChoiceList.Ticked, "#places")
+    def _ticked(self) -> None:
+        self.say_usual()
 
     def action_directory(self) -> None:
         self.open_box("another directory, such as /srv/data")
 
     def use_directory(self, place: Place) -> None:
         self.query_one(LocationList).add(place)
+        self.say_usual()
 
     def action_forward(self) -> None:
         chosen = self.query_one(LocationList).chosen
         if len(chosen) < 2:
-            self.say(("✗ ", "bold $error"), "Tick at least two places: ", ("space", "bold $primary"), " ticks, ",
+            self.say(("✗ ", "bold $error"), "Tick at least two locations: ", ("space", "bold $primary"), " ticks, ",
                      ("d", "bold $primary"), " names another directory.")  # fmt: skip
             return
         self.wizard.choose(places=chosen)

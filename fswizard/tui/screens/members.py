@@ -19,7 +19,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.drawing import Piece, arrow, cursor, cut, fit, lines, paragraphs, radio, text, tick
-from fswizard.tui.drives import first_sentences, losing
+from fswizard.tui.drives import first_sentences, losing, too_large
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.canvas import Canvas
@@ -94,7 +94,7 @@ class MembersScreen(Window[Members | None]):
 
     def _fill(self) -> None:
         rows = [headline("nothing", "Nothing is lost"), ListRow(IMAGES, self._images_row)]
-        rows += [gap("gap"), headline("erased", "Erased, for the better measurement")]
+        rows += [gap("gap"), headline("erased", "Erased, for more exact results")]
         for drive in self._drives:
             rows += self._rows_of(drive)
         self.query_one(ChoiceList).rows = tuple(rows)
@@ -150,10 +150,14 @@ class MembersScreen(Window[Members | None]):
 
     def _room(self) -> tuple[Piece, ...]:
         needed = size_text(self._images * self._recipe.image_bytes)
-        if self._place is not None and self._images * self._recipe.image_bytes > self._place.free_bytes:
-            free = size_text(self._place.free_bytes)
-            return ("✗ ", "bold $error"), f"{needed} of room is needed, and {free} is free: take fewer images."
-        return "To try layouts out without giving up a disk; ", (f"{needed} of room", "bold"), " is needed."
+        if short := self._too_large:
+            words = f"The images take {needed}. {short} Take fewer: "
+            return ("✗ ", "bold $error"), words, ("←", "bold $primary")
+        return "For a trial without giving up a disk; needs ", (f"{needed} free", "bold"), "."
+
+    @property
+    def _too_large(self) -> str:
+        return too_large(self._recipe, self._place, self._images) if self._place is not None else ""
 
     def _losses(self) -> str:
         usable = self._usable()
@@ -173,11 +177,11 @@ class MembersScreen(Window[Members | None]):
         usable = self._usable()
         paths = tuple(path for path in self._paths if path in usable)
         if len(paths) == 1:
-            self.say(("✗ ", "bold $error"), "One disk is no array: tick another, or untick it.")
+            self.say(("✗ ", "bold $error"), "An array needs two disks: tick another, or untick this one.")
         elif paths:
             smallest = min(usable[path][1].size_bytes for path in paths)
             self.dismiss(Members(paths, 1, smallest, usable[paths[0]][0]))
-        else:
+        elif not self._too_large:
             self.dismiss(Members((), self._images, self._recipe.image_bytes))
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
     "desktop-ssd": ("◉", "Desktop SSD", "System and home on one fast disk"),
-    "compare": ("⇄", "Compare what I have", "What is mounted, as it is: no formatting, no root"),
+    "compare": ("⇄", "Compare what I have", "Filesystems you already use: no formatting, no root"),
     "smr": ("◆", "Is this disk SMR?", "Before or after buying, with the evidence"),
     "own": ("✎", "My own choice", "Any disk, any filesystems and options, any recipe"),
 }
@@ -38,6 +38,8 @@ WORDMARK = (
 Facts = tuple[tuple[str, str], ...]
 BESIDE = ("For", "Writes")
 """Facts for which there is room only beside the list, not below it."""
+AIRY = 40
+"""Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
 
@@ -49,8 +51,7 @@ class PurposeScreen(StepScreen):
     HELP = (
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
         "by measuring on that disk.\n\n"
-        "Choose what it is about and press Enter. Pressing Enter on every screen takes the choices that are "
-        "made for you and gets from here to a recommendation.\n\n"
+        "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation.\n\n"
         "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
         "Making and mounting them needs root; comparing what is mounted does not."
@@ -62,7 +63,7 @@ class PurposeScreen(StepScreen):
             with Vertical(classes="left"):
                 yield ChoiceList(id="purposes", keeps_highlight=True)
                 yield Canvas(id="below", classes="narrow-only")
-            yield Canvas(id="about", classes="panel")
+            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
         self._entries: tuple[Entry, ...] = ()
@@ -70,7 +71,7 @@ class PurposeScreen(StepScreen):
         self._resumable: tuple[Entry, ...] = ()
         self._brief: Drawing = nothing
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
-        self.query_one("#about").border_title = "What this does"
+        self.query_one(".panel").border_title = "What this does"
         wordmark = lines(text((line, "bold $primary")) for line in WORDMARK)
         self.mount(Static(wordmark, id="wordmark", markup=False), before="#heading")
         self._fill()
@@ -103,8 +104,8 @@ class PurposeScreen(StepScreen):
             rows.append(headline("left", "Left behind by a run that was killed"))
             rows += [ListRow(f"left-{i}", partial(_leftover, item)) for i, item in enumerate(self._leftovers)]
         if self._resumable:
-            rows.append(headline("resumable", "Go on with a run that was ended early"))
-            rows += [ListRow(f"resume-{i}", partial(_entry, item, "↻ go on")) for i, item in enumerate(self._resumable)]
+            rows.append(headline("resumable", "Resume an unfinished run"))
+            rows += [ListRow(f"resume-{i}", partial(_entry, it, "↻ resume")) for i, it in enumerate(self._resumable)]
         if self._entries:
             rows.append(headline("earlier", "Earlier results"))
             rows += [
@@ -115,13 +116,15 @@ class PurposeScreen(StepScreen):
     @on(ChoiceList.Chosen, "#purposes")
     def _explain(self, event: ChoiceList.Chosen) -> None:
         kind, number = self._kind(event.key)
+        airy = self.size.height >= AIRY
         if event.key in PURPOSES:
             pairs = self._about(event.key)
         elif kind in ("result", "resume"):
             pairs = _about_entry((self._entries if kind == "result" else self._resumable)[number])
         else:
-            pairs = (("Enter", "removes what the run left on the disk. Its figures so far stay in the history."),)
-        self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11))
+            pairs = (("Enter", "removes what the run left on the disk. Its results so far stay in the history."),)
+        self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
+        self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
         brief = [pair for pair in pairs if pair[0] not in BESIDE]
         self._brief = lambda width: facts(brief, width, label=11, gap=False)
         self.query_one("#below", Canvas).show(self._below)
@@ -173,11 +176,11 @@ class PurposeScreen(StepScreen):
     def _about(self, purpose: Purpose) -> Facts:
         if purpose == "smr":
             return (
-                ("Looks at", "what the kernel, smartctl and a table of models say about each disk"),
-                ("Tells", "the verdict, how sure it is, and the evidence, for you to check"),
-                ("Also", "type a model name that you think of buying"),
-                ("Afterwards", "Enter goes on to choosing a filesystem for it"),
-                ("Time", "seconds; the disk is only read from"),
+                ("Asks", "the kernel, smartctl and a table of models about each disk"),
+                ("Shows", "the verdict, how sure it is, and the evidence, so you can check it"),
+                ("Also", "look up a model you're thinking of buying"),
+                ("Then", "Enter helps you choose a filesystem for it"),
+                ("Time", "seconds; nothing is written"),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
         names = ", ".join(workload.title.lower() for workload in recipe.workloads)
@@ -185,18 +188,18 @@ class PurposeScreen(StepScreen):
         pairs = [("For", recipe.why), ("Measures", names)]
         if purpose == "compare":
             pairs += [
-                ("Compares", "directories on filesystems that are mounted, as they are"),
+                ("Compares", "directories on mounted filesystems, as they are"),
                 ("Needs", "no root; nothing is formatted"),
             ]
         else:
             pairs += [
-                ("Compares", ", ".join(recipe.candidates) + ", or what you choose"),
-                ("Needs", f"root once, and {size_text(recipe.image_bytes)} of room for the scratch image"),
+                ("Compares", ", ".join(recipe.candidates) + ", or your choice"),
+                ("Needs", f"administrator rights, once, and {size_text(recipe.image_bytes)} free for a scratch image"),
             ]
         pairs += [
-            ("You lose", "nothing: what is made is removed afterwards"),
-            ("Time", f"up to {duration_text(recipe.minutes * 60)}, less when it is settled before"),
-            ("Writes", f"about {size_text(writes)} for each candidate in each round"),
+            ("You lose", "nothing; all test files are deleted"),
+            ("Time", f"up to {duration_text(recipe.minutes * 60)}; stops early once the result is clear"),
+            ("Writes", f"about {size_text(writes)} per filesystem and round"),
         ]
         return tuple(pairs)
 
@@ -220,9 +223,12 @@ def _about_entry(entry: Entry) -> Facts:
     return (
         ("When", entry.when),
         ("Recipe", head.recipe),
-        ("Disk", head.drive or "not known"),
+        ("Disk", head.drive or "unknown"),
         ("Candidates", ", ".join(head.candidates)),
-        ("Ended", f"{ending.text} {ending.rounds} rounds." if ending else "It was cut off; what was measured is kept."),
+        (
+            "Ended",
+            f"{ending.text} {ending.rounds} rounds." if ending else "Cut off; the results so far are kept.",
+        ),
         ("Result", entry.verdict),
     )
 

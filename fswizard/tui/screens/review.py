@@ -15,16 +15,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Refused
+from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan
-from fswizard.model.units import duration_text, size_text
+from fswizard.model.units import size_text
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
-from fswizard.report.writes import wear_text, writes_text
+from fswizard.report.writes import budget_text, limits_text
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import bullet, facts, lines, text, wrap
+from fswizard.tui.drawing import Piece, bullet, facts, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     Planned = tuple[Plan, tuple[Question, ...], State]
 
 ROOT = {
-    "root": "The program runs as root; the workloads themselves run without special rights.",
+    "root": "fswizard runs as root; the workloads themselves run without root.",
     "sudo": "sudo is used once, for formatting and mounting; everything else runs as you.",
     "sudo-asks": "sudo asks for your password once, before the run begins; it is used for formatting and mounting.",
     "pkexec": "pkexec asks for your password in a window, as sudo is not installed; everything else runs as you.",
-    "sudo-refuses": "Root is needed for formatting and mounting, and sudo is not allowed to give it to you.",
-    "unknown-caller": "The program runs as root for somebody else. Start it as yourself; it calls sudo where needed.",
-    "none": "Root is needed for formatting and mounting, and sudo is not installed.",
+    "sudo-refuses": "Formatting and mounting need root, and sudo won't give it to you.",
+    "unknown-caller": "fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed.",
+    "none": "Formatting and mounting need root, and sudo is not installed.",
 }
 CONFIRMED = (
     "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
@@ -48,7 +49,7 @@ CONFIRMED = (
 )
 NO_ROOT = (
     "have sudo installed and allowed for you or log in as root, or go back to the first step and choose “Compare what "
-    "I have”: filesystems that are mounted already need no root."
+    "I have”: comparing mounted filesystems needs no root."
 )
 
 
@@ -75,13 +76,13 @@ class ReviewScreen(StepScreen):
 
     QUESTION = "Ready to measure"
     HELP = (
-        "These are the exact commands of the run. Words in capitals, such as DEVICE and MOUNT, stand for names that "
-        "are known only then; commands marked # run as root, those marked $ as you.\n\n"
-        "Formatting happens on the scratch image. The image, its loop device and its mount are removed at the end, "
-        "whatever happens: also when the program is killed. Enter starts the run.\n\n"
-        "Only where you chose a partition or a whole disk is that formatted, again and again, and left wiped. What "
-        "would be lost stands in the first line, and Enter starts the run only after you typed the serial number "
-        "of that disk. Then everything is checked once more, and the run does not begin where anything has changed."
+        "These are the exact commands of the run. DEVICE, MOUNT and the like stand for names chosen when it starts; "
+        "commands marked # run as root, those marked $ as you.\n\n"
+        "Only the scratch image is formatted. The image, its loop device and its mount are removed at the end, even "
+        "if fswizard is killed. Enter starts the run.\n\n"
+        "If you chose a partition or a whole disk, that is formatted, again and again, and left empty. The first line "
+        "says what you lose, and Enter starts the run only after you type the serial number of that disk. Then "
+        "everything is checked once more, and the run doesn't start if anything has changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", "start"), *SCROLL_LINES]
 
@@ -116,7 +117,8 @@ class ReviewScreen(StepScreen):
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
-        self.say("This cannot be carried out as chosen. ", ("esc", "bold $primary"), " goes back and changes it.")
+        self.query_one("#question", Static).update("This can't run yet")
+        self.say(("esc", "bold $primary"), " goes back to change it.")
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
@@ -125,16 +127,17 @@ class ReviewScreen(StepScreen):
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
         if self.wizard.measuring:
-            self.say("The run goes on with this plan. ", ("⏎", "bold $primary"), " returns to it.")
+            self.say("A run with this plan is under way. ", ("⏎", "bold $primary"), " returns to it.")
         elif plan.target.kind != "directory" and rights in NO_WAY:
-            self.say(("! ", "bold $warning"), "This needs root, which cannot be had here.")
+            self.say(("! ", "bold $warning"), "This needs root, which you can't get here.")
         elif self.wizard.taken_up is not None:
-            self.say("An earlier run with this plan goes on where it ended. ", ("⏎", "bold $primary"), " starts it.")
+            self.say("This resumes an earlier run where it ended. ", ("⏎", "bold $primary"), " starts it.")
         elif questions:
             self._ask()
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
-        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, questions))
+        chosen = None if self.wizard.taken_up is not None or self.choices.comparing else self.choices.drive
+        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, questions, chosen))
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
             lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
@@ -216,33 +219,42 @@ class ReviewScreen(StepScreen):
             self.show_error(error)
 
 
-def plan_words(plan: Plan, rights: State, width: int, questions: Sequence[Question] = ()) -> Content:
-    """What will happen, what will be lost, where files go, how long it takes."""
+def plan_words(
+    plan: Plan, rights: State, width: int, questions: Sequence[Question] = (), chosen: Drive | None = None
+) -> Content:
+    """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
+    where the plan may be about another."""
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
-        ("Where", _where(plan)),
+        *([("Disk", _disk(plan.drive))] if plan.drive else []),
+        ("Where", text(_where(plan), *_elsewhere(plan, chosen))),
         ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
         *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
         ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
-        (
-            "Time",
-            f"about {duration_text(plan.expected_s)} for {plan.minimum_rounds} rounds; up to "
-            f"{plan.maximum_rounds} rounds, none begun after {duration_text(plan.time_limit_s)}",
-        ),
-        ("Writes", writes_text(plan)),
+        ("Takes", budget_text(plan)),
+        ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
     ]
-    if plan.drive is not None and (wear := wear_text(plan.drive, plan.writes_bytes)):
-        pairs.append(("Wear", wear))
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
-    pairs.append(("Root", _root(plan, rights) if root else "is not needed"))
+    pairs.append(("Root", _root(plan, rights) if root else "not needed"))
     if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
     return facts(pairs, width, label=11)
+
+
+def _disk(drive: Drive) -> str:
+    return " · ".join(filter(None, (drive.name, drive.model, size_text(drive.size_bytes) if drive.size_bytes else "")))
+
+
+def _elsewhere(plan: Plan, chosen: Drive | None) -> tuple[Piece, ...]:
+    """In amber: the image lies on another disk than the one that was chosen."""
+    if plan.target.kind != "image" or chosen is None or plan.drive is None or plan.drive.name == chosen.name:
+        return ()
+    return ((f". This tests {plan.drive.name}, not {chosen.name}, which you chose", "$warning"),)
 
 
 def _root(plan: Plan, rights: State) -> str:
@@ -253,7 +265,7 @@ def _root(plan: Plan, rights: State) -> str:
 
 def _losses(plan: Plan, questions: Sequence[Question]) -> Content:
     if not plan.losses:
-        return text(("nothing", "bold $success"), ": no disk or partition of yours is formatted")
+        return text(("nothing", "bold $success"), ": none of your disks or partitions is formatted")
     if questions and all(question.empty for question in questions):
         return text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
     return text(("; ".join(plan.losses), "bold $error"))
@@ -265,9 +277,9 @@ def _where(plan: Plan) -> str:
         return "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
     if target.kind == "device" and target.others:
         paths = ", ".join(member.path for member in target.members)
-        return f"the devices {paths}; left wiped, without a filesystem"
+        return f"the devices {paths}; left empty, without a filesystem"
     if target.kind == "device":
-        return f"the device {target.path} of {size_text(target.size_bytes)}; left wiped, without a filesystem"
+        return f"the device {target.path} of {size_text(target.size_bytes)}; left empty, without a filesystem"
     host = target.host_filesystem or "filesystem not known"
     images = f"{len(target.members)} scratch images" if target.others else "a scratch image"
     return f"{images} of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"

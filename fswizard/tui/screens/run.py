@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.report.writes import budget_text
 from fswizard.tui import live
 from fswizard.tui.drawing import text
 from fswizard.tui.runstate import RunMonitor, RunState
@@ -18,6 +19,8 @@ from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
+SMALL = 22
+"""Lines of a terminal below which only what moves is shown."""
 SPINNER_S = 0.5
 """Without news the picture moves on so often, to show that it is not frozen."""
 
@@ -26,14 +29,13 @@ class RunScreen(StepScreen):
     """Draws the newest snapshot up to ten times a second, and only what changed."""
 
     HELP = (
-        "Every candidate is made afresh and measured once in each round, in an order in which each follows each one "
-        "equally often. The bars show how much better or worse than the baseline it did so far; the whisker is the "
-        "interval in which the true ratio lies. It narrows with every round. A candidate that is proven slower is "
-        "dropped, and the run ends when nothing is open any more or the time is up.\n\n"
-        "space pauses before the next candidate, as a measurement cannot be halted. s leaves the candidate that is "
-        "being measured out of the rest. x stops and keeps what was measured. l shows every program that ran, with "
-        "its whole output.\n\n"
-        "A click on an earlier step, or the command palette, looks around while the run goes on."
+        "Each round formats every filesystem anew and tests it once, in a changing order, which is fair to all. "
+        "The bars show how much better or worse than the baseline each did so far; the whisker is the interval (the "
+        "range in which the true ratio lies), which narrows with every round. A filesystem that is proven slower is "
+        "dropped, and the run ends once the result is clear or the time is up.\n\n"
+        "space pauses before the next filesystem, as a running test can't be halted. s skips the current filesystem "
+        "from now on. x stops and keeps the results so far. l shows every program that ran, with its output.\n\n"
+        "Click an earlier step to look around while the run continues."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "result"),
@@ -83,13 +85,14 @@ class RunScreen(StepScreen):
         self._drawn_s = now_s
         if not self._ended:
             width = max(20, self.query_one("#remark").content_size.width)
-            self._show_line("#question", live.title(state), width)
+            self._show_line("#question", live.title(state), max(20, self.query_one("#question").content_size.width))
             self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
         elapsed_s = monitor.elapsed_s
-        progress = (state.step, int(elapsed_s), round(state.run_fraction * 100))
+        budget = budget_text(state.plan, monitor.budget.outlook) if self.size.height >= SMALL else ""
+        progress = (state.step, int(elapsed_s), round(state.run_fraction * 100), budget)
         if before is None or progress != self._progress:
             self._progress = progress
-            self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width))
+            self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width, budget))
         if state is not before:
             self._draw_figures(state, before)
 
@@ -115,10 +118,10 @@ class RunScreen(StepScreen):
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
             words = running.state.step.title if running.state.step else ""
-            return text(("Stopping: ", "bold $warning"), "everything that the run made is removed. ", (words, "$muted"))
+            return text(("Stopping: ", "bold $warning"), "removing everything the run made. ", (words, "$muted"))
         if running.paused:
-            words = "before the next candidate; the one that runs is finished first. "
-            return text(("Paused ", "bold $warning"), words, ("space", "bold $primary"), " goes on.")
+            words = "before the next filesystem; the current one finishes first. "
+            return text(("Paused ", "bold $warning"), words, ("space", "bold $primary"), " resumes.")
         return live.doing(running.state, frame, width)
 
     def run_is_over(self) -> None:
@@ -158,7 +161,7 @@ class RunScreen(StepScreen):
     def action_skip(self) -> None:
         step = self._run.state.step
         if step is not None and step.candidate:
-            self.notify(f"{step.candidate} is left out of the rest.", markup=False)
+            self.notify(f"{step.candidate} will be skipped from now on.", markup=False)
         self._run.skip()
 
     def action_stop(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,28 +11,29 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 
+from fswizard.errors import FswizardError
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import duration_text, rounds_text, size_text
-from fswizard.report.writes import wear_text
-from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, next_value
+from fswizard.report.writes import budget_text
+from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
-MEANING = {0.0: "left out", 0.5: "half", 1.0: "once", 2.0: "twice", 3.0: "three times", 5.0: "five times"}
+MEANING = {0.0: "skipped", 0.5: "×½", 1.0: "×1", 2.0: "×2", 3.0: "×3", 5.0: "×5"}
 
 
 class WorkloadsScreen(StepScreen):
     """Recipe, time, and the weight of each workload: left and right change them."""
 
-    QUESTION = "What do you do with it?"
+    QUESTION = "What do you use it for?"
     HELP = (
-        "A recipe is a set of workloads that stands for a way of using a disk. Left and right change the highlighted "
-        "line: another recipe, more or less time, how much a workload counts.\n\n"
-        "A workload of weight 2 counts twice in the overall ratio; one of weight 0 is left out and takes no time. "
-        "Weights can be changed again beside the result: what was measured is ranked anew.\n\n"
-        "The run ends before its time when everything is settled. No round begins after it."
+        "A recipe is a set of tests that represents a way of using a disk. Left and right change the highlighted "
+        "line: the recipe, the time, the cap on writes, how much a test counts.\n\n"
+        "A test of weight 2 counts twice in the overall result; one of weight 0 is skipped and takes no time. "
+        "You can change weights again beside the result, without measuring again.\n\n"
+        "The run stops early once the result is clear. No new round starts after its time."
     )
 
     def body(self) -> ComposeResult:
@@ -43,9 +45,10 @@ class WorkloadsScreen(StepScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
+        self._problem: FswizardError | None = None
         if self.choices.recipe is None:
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
-        self.query_one(".panel").border_title = "What it stands for"
+        self.query_one(".panel").border_title = "About this test"
         self._fill()
         self.query_one("#weights", ChoiceList).focus()
 
@@ -55,12 +58,14 @@ class WorkloadsScreen(StepScreen):
         return self.choices.recipe
 
     def _fill(self) -> None:
-        recipe = self._recipe
+        recipe, time = self._recipe, f"up to {duration_text(self.choices.budget_s)}"
+        cap = "no cap" if math.isinf(self._cap_bytes) else f"at most {size_text(self._cap_bytes)}"
         rows = [
             ListRow("recipe", partial(_dial, "Recipe", recipe.title)),
-            ListRow("time", partial(_dial, "Time", f"up to {duration_text(self.choices.budget_s)}")),
+            ListRow("time", partial(_limit, "Time", TIME_BUDGETS_S, (self.choices.budget_s, time))),
+            ListRow("writes", partial(_limit, "Writes", WRITE_BUDGETS_BYTES, (self._cap_bytes, cap))),
             gap("gap"),
-            headline("workloads", "Workloads and how much each one counts"),
+            headline("workloads", "Tests and how much each one counts"),
         ]
         weight = self.choices.weight
         rows += [ListRow(f"w:{w.name}", partial(_weight_row, w, weight(w.name))) for w in recipe.workloads]
@@ -71,17 +76,32 @@ class WorkloadsScreen(StepScreen):
         self._explain()
 
     def _estimate(self) -> None:
-        draft = self.wizard.backend.draft(self.choices)
+        try:
+            draft = self.wizard.backend.draft(self.choices)
+        except FswizardError as error:
+            self._problem = error
+            self.show_error(error)
+            return
+        self._problem = None
         budget_s = self.choices.budget_s
         count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
-        wear = wear_text(draft.drive, draft.writes_bytes) if draft.drive else ""
-        warning = f" · {duration_text(budget_s)} is short for that" if draft.expected_s > budget_s else ""
-        self.say(
-            f"{count} candidates · about {duration_text(draft.expected_s)} for {rounds_text(draft.minimum_rounds)} · "
-            f"writes about {size_text(draft.writes_bytes)}",
-            (warning, "$warning"),
-            f"\nWear: {wear}." if wear else "",
-        )
+        short = f"\n! {duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}: more time gives a clearer result"
+        warning = (short if draft.expected_s > budget_s else "", "$warning")
+        self.say((f"{count} candidates", "bold"), f" · {budget_text(draft)}", warning)
+
+    @property
+    def _cap_bytes(self) -> float:
+        """What the run may write, in bytes; infinite for no limit."""
+        chosen = self.choices.write_budget_bytes
+        if chosen is not None:
+            return chosen
+        return self.wizard.backend.draft(self.choices).write_budget_bytes or math.inf
+
+    def action_forward(self) -> None:
+        if self._problem is None:
+            super().action_forward()
+        else:
+            self.show_error(self._problem)
 
     @on(ChoiceList.Chosen, "#weights")
     def _explain(self) -> None:
@@ -92,8 +112,8 @@ class WorkloadsScreen(StepScreen):
             if key.startswith("w:"):
                 workload = recipe.workload(key.removeprefix("w:"))
                 canvas.show(partial(_workload_words, workload, self.choices.weight(workload.name), brief))
-            elif key == "time":
-                canvas.show(lambda width: lines(wrap(TIME_WORDS, width)))
+            elif key in LIMIT_WORDS:
+                canvas.show(lambda width: lines(wrap(LIMIT_WORDS[key], width)))
             else:
                 canvas.show(partial(_recipe_words, recipe, brief, self.choices.comparing))
 
@@ -103,8 +123,11 @@ class WorkloadsScreen(StepScreen):
             self._turn_recipe(event.direction)
         elif event.key == "time":
             self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
-        else:
-            self._turn_weight(event.key.removeprefix("w:"), event.direction)
+        elif event.key == "writes":
+            cap_bytes = next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, event.direction)
+            self.wizard.choose(write_budget_bytes=cap_bytes)
+        elif not self._turn_weight(event.key.removeprefix("w:"), event.direction):
+            return
         self._fill()
 
     def _turn_recipe(self, direction: int) -> None:
@@ -112,24 +135,37 @@ class WorkloadsScreen(StepScreen):
         number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
         self.wizard.choose(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
 
-    def _turn_weight(self, name: str, direction: int) -> None:
+    def _turn_weight(self, name: str, direction: int) -> bool:
+        """False where nothing would be measured any more."""
         weight = next_value(WEIGHTS, self.choices.weight(name), direction)
         weights = {**self.choices.weights, name: weight}
         if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
-            self.notify("One workload must count for something.")
-            return
+            self.say(("✗ ", "bold $error"), "At least one workload must count.")
+            return False
         self.wizard.choose(weights=weights)
+        return True
 
 
-TIME_WORDS = (
-    "Rounds are added until every verdict is settled or this time is up; then the round that runs is finished. "
-    "More time makes smaller differences visible. Three rounds are the least that allow a verdict."
-)
+LIMIT_WORDS = {
+    "time": "The run adds rounds until the result is clear or this time is up, and finishes the round it is in. "
+    "More time shows smaller differences. A verdict takes two rounds or more.",
+    "writes": "The run ends before it has written more than this. By default SSDs get 50 GB, cards and sticks less, "
+    "and hard disks no cap, as they do not wear.",
+}
 
 
 def _dial(name: str, value: str, width: int, on: bool) -> Content:
     shown = (f" {cut(value, width - 15)} ", "bold")
     return fit(text(cursor(on, 2), fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on)), width)
+
+
+def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width: int, on: bool) -> Content:
+    """A slider at the place of a limit, and the limit in words."""
+    value, words = limit
+    places = tuple(map(float, range(len(values))))
+    place = min(sum(other < value for other in values), len(values) - 1)
+    knob = slider(places, place, active=on)
+    return fit(text(cursor(on, 2), fit((name, "$muted"), 8), knob, (f"  {words}", "bold")), width)
 
 
 def _weight_row(workload: Workload, weight: float, width: int, on: bool) -> Content:
@@ -149,7 +185,7 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
     """Where the time of one candidate in one round goes."""
     longest = max((workload.seconds for workload in workloads), default=1.0) or 1.0
     title = min(34, width // 2)
-    rows = [heading("Where the time of a candidate goes, in each round", width)]
+    rows = [heading("Time per filesystem and round", width)]
     for workload in workloads:
         cells = width - 2 - title - 10
         filled = max(1, round(workload.seconds / longest * cells))
@@ -161,7 +197,7 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
 
 def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> Content:
     pairs = [
-        ("Room", size_text(recipe.image_bytes)) if comparing else ("Image", f"{size_text(recipe.image_bytes)} of room"),
+        ("Free space", size_text(recipe.image_bytes)) if comparing else ("Image", size_text(recipe.image_bytes)),
         ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
         *([] if comparing else [("Candidates", ", ".join(recipe.candidates))]),
         ("From", recipe.source),
@@ -174,10 +210,10 @@ def _workload_words(workload: Workload, weight: float, brief: bool, width: int) 
     better = "higher is better" if workload.metric.better == "higher" else "lower is better"
     pairs = [
         ("Does", workload.job.words),
-        ("Figure", f"{workload.metric.name.replace('_', ' ')}, {better}"),
-        ("Takes", f"about {duration_text(workload.seconds)} for each candidate in each round"),
+        ("Measures", f"{workload.metric.name.replace('_', ' ')}, {better}"),
+        ("Takes", f"about {duration_text(workload.seconds)} per filesystem and round"),
         ("Writes", f"about {size_text(workload.writes_bytes)}"),
-        ("Counts", MEANING.get(weight, f"{weight:g} times") + (": it is not run" if weight == 0 else "")),
+        ("Counts", MEANING.get(weight, f"{weight:g} times") + (": it doesn't run" if weight == 0 else "")),
     ]
     rows = [text((workload.title, "bold")), *wrap(workload.why, width)]
     if brief:

@@ -1,0 +1,110 @@
+"""What a run will take: time and bytes written, expected beforehand and corrected by each round that is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fswizard.model.estimates import BARE_SHARE
+from fswizard.model.events import Event, RoundFinished, SampleTaken, StepStarted
+from fswizard.model.metrics import TRIAL_WRITTEN
+from fswizard.model.plan import Plan
+
+LEAST_SHARE = 0.5
+"""Of what a trial is expected to write, so much is left to it by the smallest write budget."""
+
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The whole run, from what is sure to come to what its limits allow."""
+
+    least_s: float
+    most_s: float
+    least_bytes: float
+    most_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """How far a run is, and what a trial takes as it looks now."""
+
+    rounds: int
+    candidates: int
+    """Still in the run."""
+    elapsed_s: float
+    written_bytes: float
+    trial_s: float
+    trial_bytes: float
+
+
+def expected(plan: Plan) -> Outlook:
+    """Before the run. Where the write budget is small, workloads end at their share of it."""
+    candidates, filled_bytes = len(plan.candidates), plan.target.filled_bytes
+    trial_bytes: float = plan.writes_bytes_per_trial
+    if plan.write_budget_bytes is not None and candidates:
+        share_bytes = (plan.write_budget_bytes - filled_bytes) / (plan.minimum_rounds * candidates)
+        trial_bytes = min(trial_bytes, max(LEAST_SHARE * trial_bytes, share_bytes))
+    return outlook(plan, Spent(0, candidates, plan.preparation_s, filled_bytes, plan.seconds_per_trial, trial_bytes))
+
+
+def outlook(plan: Plan, spent: Spent) -> Outlook:
+    """A run ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget."""
+    round_s, round_bytes = spent.candidates * spent.trial_s, spent.candidates * spent.trial_bytes
+    most = 0
+    while _begins(plan, spent.rounds + most, spent.elapsed_s + most * round_s, round_s):
+        most += 1
+    if plan.write_budget_bytes is not None and round_bytes:
+        most = min(most, max(0, int((plan.write_budget_bytes - spent.written_bytes) / round_bytes + ROUNDING)))
+    least = min(most, max(0, plan.minimum_rounds - spent.rounds))
+    return Outlook(
+        spent.elapsed_s + least * round_s,
+        spent.elapsed_s + most * round_s,
+        spent.written_bytes + least * round_bytes,
+        spent.written_bytes + most * round_bytes,
+    )
+
+
+def _begins(plan: Plan, rounds: int, now_s: float, round_s: float) -> bool:
+    """A further round begins, by the rule of `session.another_round_fits`."""
+    if rounds >= plan.maximum_rounds:
+        return False
+    if not plan.time_limit_s:
+        return rounds < plan.minimum_rounds
+    if rounds < plan.minimum_rounds:
+        return now_s < 2 * plan.time_limit_s
+    return now_s + (1 + BARE_SHARE) * round_s <= plan.time_limit_s
+
+
+class Budget:
+    """Follows the events of a run; `outlook` is what it takes in all, as it looks now."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._rounds_began_s: float | None = None
+        self._trials = 0
+        self._trial = (0, "")
+        self._written: list[float] = []
+        self.outlook = expected(plan)
+
+    def corrects(self, event: Event) -> bool:
+        """Whether the outlook is another one after `event`."""
+        if isinstance(event, SampleTaken) and event.sample.metric == TRIAL_WRITTEN.name:
+            self._written.append(event.sample.value)
+        elif isinstance(event, StepStarted) and event.step.round and event.step.candidate:
+            if self._rounds_began_s is None:
+                self._rounds_began_s = event.at_s
+            trial = (event.step.round, event.step.candidate)
+            self._trials, self._trial = self._trials + (trial != self._trial), trial
+        elif isinstance(event, RoundFinished) and self._rounds_began_s is not None:
+            self.outlook = outlook(self._plan, self._spent(event, self._rounds_began_s))
+            return True
+        return False
+
+    def _spent(self, event: RoundFinished, began_s: float) -> Spent:
+        trial_s = (event.at_s - began_s) / self._trials
+        uncounted = self._plan.writes_bytes_per_trial
+        trial_bytes = sum(self._written) / len(self._written) if self._written else uncounted
+        written_bytes = self._plan.target.filled_bytes + self._trials * trial_bytes
+        return Spent(event.round, len(event.survivors), event.at_s, written_bytes, trial_s, trial_bytes)

@@ -1,0 +1,80 @@
+"""One line tells what a run takes: in the wizard, in `plan`, and in `run`, where each round corrects it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fswizard.cli.run import plan_text
+from fswizard.model.events import RoundFinished, SampleTaken, Step, StepStarted
+from fswizard.model.outlook import Budget, Spent, expected, outlook
+from fswizard.model.plan import Plan
+from fswizard.model.result import Sample
+from fswizard.report.writes import budget_text, limits_text
+from fswizard.session.session import another_round_fits
+from tests.fakes.desktop import at_the_desktop
+from tests.fakes.wizard import ARCHIVE, SSD, FakeMachine, chosen
+
+GB = 10**9
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Three candidates on an SSD of 2 TB, each trial 10 s and 1 GB; an image of 4 GB takes 10 s."""
+    with at_the_desktop():
+        made = FakeMachine().make_plan(chosen(drive=SSD, candidates=("ext4", "xfs", "btrfs")))
+    target = replace(made.target, kind="directory", others=())
+    drive = replace(SSD, written_bytes=None, life_used_percent=None)
+    return replace(
+        made, target=target, drive=drive, time_limit_s=180.0, preparation_s=10.0, seconds_per_trial=10.0,
+        writes_bytes_per_trial=GB, write_budget_bytes=None,
+    )  # fmt: skip
+
+
+def test_the_line_spans_what_is_sure_to_come_and_what_the_limits_allow(plan: Plan) -> None:
+    assert budget_text(plan) == "2–3 min · writes 9–15 GB, up to 0.004 % of this SSD's rated life"
+    assert limits_text(plan) == "no new round starts after 3 min"
+
+
+def test_where_both_are_near_one_figure_is_told(plan: Plan) -> None:
+    exact = replace(plan, maximum_rounds=3)
+    assert budget_text(exact) == "2 min · writes about 9 GB, 0.002 % of this SSD's rated life"
+    assert budget_text(replace(exact, drive=ARCHIVE)) == "2 min · writes about 9 GB"
+
+
+@pytest.mark.parametrize("time_limit_s", (20.0, 50.0, 100.0, 180.0, 400.0))
+def test_as_many_rounds_are_expected_as_the_session_would_begin(plan: Plan, time_limit_s: float) -> None:
+    limited = replace(plan, time_limit_s=time_limit_s)
+    rounds, now_s = 0, limited.preparation_s
+    while another_round_fits(limited, rounds, now_s, 1.1 * 30):
+        rounds, now_s = rounds + 1, now_s + 30
+    assert expected(limited).most_s == now_s
+
+
+def test_the_write_budget_ends_it_too(plan: Plan) -> None:
+    assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
+    assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
+    assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB is used up")
+
+
+def test_a_round_corrects_it(plan: Plan) -> None:
+    budget = Budget(plan)
+    assert not budget.corrects(StepStarted(10.0, Step(1, "prepare", "")))
+    for number, name in enumerate(("ext4", "xfs", "btrfs")):
+        budget.corrects(StepStarted(20.0 + number * 20, Step(number, "workload", "", 1, name)))
+        budget.corrects(SampleTaken(30.0, Sample(1, name, "", "trial_written", 2.0 * GB, "B", "lower")))
+    assert budget.corrects(RoundFinished(80.0, 1, ("ext4", "xfs")))
+    assert budget.outlook == outlook(plan, Spent(1, 2, 80.0, 6 * GB, 20.0, 2 * GB))
+    assert budget.outlook.least_s == 80 + 2 * 2 * 20
+
+
+@pytest.mark.parametrize("changes", [{}, {"time_limit_s": 120.0}, {"write_budget_bytes": 100e9}, {"drive": ARCHIVE}])
+def test_wizard_plan_and_run_tell_the_same_line(changes: dict[str, Any]) -> None:
+    with at_the_desktop():
+        machine, choices = FakeMachine(), chosen(**{"drive": SSD, **changes})
+        made = machine.make_plan(choices)
+        before = budget_text(machine.draft(choices))
+    assert before == budget_text(made) == budget_text(made, Budget(made).outlook)
+    assert f"Budget      {before}\n" in plan_text(made)
