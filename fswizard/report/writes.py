@@ -57,7 +57,8 @@ def _share_of_life(drive: Drive, writes_bytes: float) -> str:
     life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
     if not life_bytes:
         return ""
-    return f"{_percent(writes_bytes / life_bytes).removeprefix('about ')} of this SSD's rated life"
+    life = "life" if drive.endurance_bytes else "rated life"
+    return f"{_percent(writes_bytes / life_bytes).removeprefix('about ')} of this SSD's {life}"
 
 
 def written_text(result: Result) -> str:

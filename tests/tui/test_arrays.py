@@ -109,7 +109,7 @@ async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> Non
         assert not [key for key in keys_of(pilot.app, "#members") if "sdb" in key and not key.startswith("no:")]
         rows.highlight(PAIR[0])
         await pilot.press("space", "enter")
-        await shows(pilot, "One disk is no array")
+        await shows(pilot, "An array needs two disks")
         await pilot.press("space", "escape")
         await at_step(pilot, "drive")
         assert wizard(pilot).choices.across == 1
@@ -127,7 +127,7 @@ async def test_the_mouse_ticks_disks_and_turns_the_number_of_images() -> None:
         await shows(pilot, "1 disk: nothing was found there")
         rows.highlight(IMAGES)
         await pilot.press("space")
-        await shows(pilot, "of room is needed")
+        await shows(pilot, "For a trial")
 
 
 async def test_another_target_puts_the_array_away_and_what_was_ticked_for_it() -> None:

@@ -175,7 +175,7 @@ async def test_the_key_is_offered_only_where_there_are_platters_and_nothing_else
         known = wizard(pilot).machine
         await until(pilot, lambda: BRIDGED.name in known.places.keys() & known.offers.keys(), "what is on it")
         await pilot.press("p")
-        await shows(pilot, "nothing on this disk is mounted")
+        await shows(pilot, "needs a mounted, writable")
         await at_step(pilot, "drive")
     async with app("places", FakeMachine(), purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "/home/ada")
