@@ -146,7 +146,7 @@ async def test_without_root_nothing_is_chosen_that_needs_it_and_a_key_leads_to_w
 
 async def test_the_chosen_disk_stands_beside_every_question_after_it_and_in_the_review() -> None:
     for step in ("filesystems", "workloads", "review"):
-        async with app(step).run_test(size=SIZE) as pilot:
+        async with app(step).run_test(size=(160, 36)) as pilot:
             await settled(pilot)
             assert "sdb ST8000AS0002" in screen_text(pilot.app).splitlines()[3]
             if step == "review":
