@@ -85,7 +85,8 @@ class WorkloadsScreen(StepScreen):
         self._problem = None
         budget_s = self.choices.budget_s
         count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
-        short = f"\n! {duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}: more time gives a clearer result"
+        too_short = f"{duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}"
+        short = f"\n! {too_short}: more time gives a clearer result"
         warning = (short if draft.expected_s > budget_s else "", "$warning")
         self.say((f"{count} candidates", "bold"), f" · {budget_text(draft)}", warning)
 
