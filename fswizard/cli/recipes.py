@@ -75,7 +75,7 @@ def _paragraph(recipe: Recipe) -> str:
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
     lines += ["  Workloads, by the names that --weights takes:"]
-    lines += [f"    {w.name:<22} {w.title:<42} weight {w.weight:g}" for w in recipe.workloads]
+    lines += [f"    {w.name:<18} {w.title:<46} weight {w.weight:g}" for w in recipe.workloads]
     return "\n".join(lines)
 
 

@@ -58,7 +58,7 @@ WRONG = [
     (("run", "quick", "--weights", "speed=1"), "no workload 'speed'"),
     (("run", "quick", "--need", "magic"), "magic"),
     (("run", "quick", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
-    (("smr",), "Name a model"),
+    (("smr",), "Name something to check"),
     ((), "fswizard run quick"),
 ]
 

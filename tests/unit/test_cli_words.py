@@ -43,4 +43,4 @@ def test_what_cannot_be_meant_gets_a_sentence(arguments: tuple[str, ...], senten
 
 def test_a_time_too_short_for_a_verdict_is_told_with_one_that_suffices() -> None:
     told = fswizard("plan", "quick", "--time", "1s").stdout
-    assert "1.0 s is too short for a verdict, which takes 3 rounds: give --time" in told.replace("\n", " ")
+    assert "1.0 s is too short for a verdict, which takes 2 rounds: give --time" in told.replace("\n", " ")

