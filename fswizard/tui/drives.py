@@ -178,7 +178,7 @@ def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
     words, address = _linked(evidence.text)
     if not address:
         return bullet(mark, words, width)
-    label = text(("↗ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
+    label = text(("→ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
     return bullet(mark, text(words, " ", label), width)
 
 

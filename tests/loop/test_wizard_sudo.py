@@ -54,7 +54,7 @@ def to_the_review(terminal: Tmux) -> None:
     terminal.shows("What would you like to know?", timeout_s=TIMEOUT_S)
     terminal.press("End", "Enter")
     terminal.shows("a scratch image of", timeout_s=TIMEOUT_S)
-    for words in ("Which filesystems", "What do you do with it?", "sudo asks for your password"):
+    for words in ("Choose filesystems to compare", "What do you use it for?", "sudo asks for your password"):
         terminal.press("Enter")
         terminal.shows(words, timeout_s=TIMEOUT_S)
 
@@ -77,7 +77,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
         shown = terminal.shows("sudo gave no rights", full_screen=True, timeout_s=TIMEOUT_S)
         assert "Ready to measure" in shown
         terminal.press("Escape")
-        terminal.shows("What do you do with it?", timeout_s=TIMEOUT_S)
+        terminal.shows("What do you use it for?", timeout_s=TIMEOUT_S)
         terminal.press("Enter")
         terminal.shows("Nothing has happened yet", timeout_s=TIMEOUT_S)
     answer(terminal, 3, PASSWORD, "Enter")

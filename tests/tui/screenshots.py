@@ -72,7 +72,7 @@ async def _take_all() -> None:
 async def _animate() -> None:
     """The recorded run from its beginning to the recommendation, as one picture that moves."""
     events = list(recorded(RUN))
-    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.latency_s]
+    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
     shown = [lively[number * (len(lively) - 1) // (FRAMES - 1)] for number in range(FRAMES)]
     wizard = running()
     held = wizard.running
@@ -123,7 +123,7 @@ def draw(picture: Path) -> None:
 def running() -> FswizardApp:
     """The wizard in the middle of the recorded run."""
     events = list(recorded(RUN))
-    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.latency_s]
+    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
     shown = events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]
     plan = _started().plan
     running = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)

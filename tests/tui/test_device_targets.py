@@ -139,7 +139,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
         await at_step(pilot, "review")
         await shows(pilot, "it is erased")
         await shows(pilot, 'You lose   sdf1: ext4 "photos", 4.00 TB')
-        assert "no disk or partition of yours is formatted" not in screen_text(pilot.app)
+        assert "none of your disks or partitions is formatted" not in screen_text(pilot.app)
         assert "⏎ erase and start" in footer(pilot.app)
 
 

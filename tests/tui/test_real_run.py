@@ -93,6 +93,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         assert result.outcome == "finished"
         assert {s.candidate for s in result.samples if s.primary and s.round} == {"ext4", "btrfs:raid1"}
         await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
+        await pilot.press("d")
         report = pilot.app.screen.query_one("#report", Canvas).render().plain
         size = result.plan.target.size_bytes
     told = f"btrfs:raid1: {size_text(size)} of {size_text(2 * size)}, any 1 disk may fail"

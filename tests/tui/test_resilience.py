@@ -18,7 +18,7 @@ from fswizard.model.events import Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
-from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.runstate import LogCommand, RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.canvas import LiveCanvas
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -56,8 +56,9 @@ async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
     async with app("run").run_test(size=(120, 36)) as pilot:
         running = wizard(pilot).running
         assert running is not None
-        entry = replace(running.state.log[-1], output="\x1b]52;c;aGk=\x07 [/b] \u202egpj\tend")  # type: ignore[call-arg]
-        running.state = replace(running.state, log=(*running.state.log[:-1], entry))
+        program = next(entry for entry in reversed(running.state.log) if isinstance(entry, LogCommand))
+        entry = replace(program, output="\x1b]52;c;aGk=\x07 [/b] \u202egpj\tend")
+        running.state = replace(running.state, log=(*running.state.log, entry))
         await pilot.press("l")
         await shows(pilot, "\\x1b]52;c;aGk=\\x07 [/b] \\u202egpj")
 
@@ -148,7 +149,7 @@ async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> N
     async with app("filesystems", machine, candidates=("ext4", "xfs")).run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("enter")
-        await shows(pilot, "Looking which of them can be made here")
+        await shows(pilot, "Checking what is available")
         machine.let_go.set()
         await at_step(pilot, "workloads")
         assert wizard(pilot).choices.candidates == ("ext4",)
@@ -164,7 +165,7 @@ async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room(
 
     machine = Looking()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "looking for room")
+        await shows(pilot, "ooking for free space")
         await pilot.press("enter")
         await shows(pilot, "names a directory instead")
         machine.let_go.set()
