@@ -40,7 +40,7 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
 
     UsageError where `named` has what is no candidate.
     """
-    # without what stores everything more than twice for want of a better use of the disks
+    # without layouts that store everything more than twice although there are disks for more room
     useful = [layout for layout in layouts().values() if layout.copies or members == 2]
     usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in useful]
     fitting = []

@@ -30,11 +30,11 @@ class Forecast:
     """What happens if the run goes on. Rounds to come are counted from 1."""
 
     settled: tuple[float, ...]
-    """The chance that a winner or a tie is proven after so many more rounds at most."""
+    """Chance that a winner or a tie is proven, by number of further rounds."""
     changed: tuple[float, ...]
-    """The chance that the answer after so many more rounds is another one than now."""
+    """Chance that the answer differs from the present one, by number of further rounds."""
     trials: tuple[float, ...]
-    """The trials that so many more rounds take, on average; less than all, as candidates drop out and runs end."""
+    """Average trials, by number of further rounds; fewer than all, as candidates drop out and runs end."""
     close: tuple[Close, ...] = ()
     """Best estimates first."""
     trial_s: float = 0.0
@@ -47,7 +47,7 @@ class Forecast:
         return round(self.trials[rounds - 1])
 
     def seconds(self, rounds: int) -> float:
-        """What so many more rounds take, on average."""
+        """Average time that this number of further rounds takes."""
         return self.trials[rounds - 1] * self.trial_s
 
     @property

@@ -81,7 +81,7 @@ class _Game:
         return max(self.squares / self.freedom, LEAST_DEVIATION**2 / 2)
 
     def halves(self, rounds: int) -> Mapping[tuple[str, str], float]:
-        """Half of each open pair's interval after so many rounds, if the noise is what it looks like now."""
+        """Half of each open pair's interval after this number of rounds, if the noise is what it looks like now."""
         if rounds not in self._halves:
             self._halves[rounds] = {
                 (pair.candidate, pair.baseline): math.log(pair.high / pair.low) / 2 * self._narrower(pair, rounds)

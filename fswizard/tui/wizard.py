@@ -51,7 +51,7 @@ class Wizard(App[int]):
         self.taken_up: RunHandle | None = None
         """An earlier run that the review is about, instead of a new one."""
         self.resumed = False
-        """The run on show goes on with an earlier one."""
+        """The run that is shown resumes an earlier one."""
         self.machine = MachineCache(backend)
         self.step = start
         """Name of the step that is shown, maybe below a window."""

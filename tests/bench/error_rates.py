@@ -69,7 +69,7 @@ RACES: tuple[tuple[str, tuple[float, ...], Noise, float, float], ...] = (
 
 
 def many(truth: tuple[float, ...], noise: Noise, runs: int, *, to_the_end: bool = False) -> Outcome:
-    """So many runs, in chunks that fit into memory."""
+    """This number of runs, in chunks that fit into memory."""
     chunks = [play(truth, noise, min(CHUNK, runs - n), n, to_the_end=to_the_end) for n in range(0, runs, CHUNK)]
     fields = ("answer", "missed", "cells", "told", "half_width", "rounds")
     return Outcome(*(np.concatenate([getattr(chunk, field) for chunk in chunks]) for field in fields))

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Shape = tuple[int, int, int]
 Noise = Callable[[np.random.Generator, Shape], Floats]
-"""Errors of logarithms of so many runs, rounds and candidates."""
+"""Errors of logarithms: an array of runs by rounds by candidates."""
 
 
 def normal(deviation: float, *, shared: float = 0.0) -> Noise:
@@ -41,7 +41,7 @@ def unequal(lowest: float, highest: float) -> Noise:
 
 
 def one_noisy(deviation: float, times: float) -> Noise:
-    """The first candidate's noise is so many times as large as the others'."""
+    """How many times as large the first candidate's noise is as that of the others."""
     return lambda rng, shape: rng.standard_normal(shape) * deviation * np.r_[times, np.ones(shape[2] - 1)]
 
 

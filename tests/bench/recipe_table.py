@@ -47,7 +47,7 @@ TWICE = "-twice"
 SMALLER = {"cache-overflow": 60}
 """Recipes that take over a quarter of an hour or write over 50 GB, and the part of them that is measured here."""
 SPARE = 1.3
-"""The image is so many times as large as what lies on it at the end."""
+"""Size of the image over that of what lies on it at the end."""
 
 
 def longer(job: Job, times: float) -> Job:
