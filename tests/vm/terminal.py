@@ -114,7 +114,7 @@ def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
 def started(terminal: Terminal) -> None:
     """The wizard stands at its first question."""
     terminal.shows(PROMPT)
-    terminal.enter("clear; fswizard")
+    terminal.enter("clear; PYTHONFAULTHANDLER=1 fswizard")
     terminal.shows("What would you like to know?")
 
 
