@@ -100,8 +100,8 @@ class ResultScreen(StepScreen):
 
     def _head(self) -> None:
         if self._view is not None and self.display:
-            width = max(20, self.query_one("#heading").content_size.width)
-            self.query_one("#question", Static).update(outcome.headline(self._view, width))
+            question = self.query_one("#question", Static)
+            question.update(outcome.headline(self._view, max(20, question.content_size.width)))
             self.query_one("#remark", Static).display = False
 
     def on_resize(self) -> None:
