@@ -13,13 +13,13 @@ NEARLY = 1.25
 """Estimates that differ by no more are told as one figure."""
 
 
-def budget_text(plan: Plan, outlook: Outlook | None = None) -> str:
+def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float = 0.0) -> str:
     """The one line on what a run takes, the same wherever it stands: `3–4 min · writes about 12 GB, …`.
 
-    `outlook` is None before the run.
+    `outlook` is None before the run. No time is named that has passed: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
-    time = _range(duration_text(run.least_s), duration_text(run.most_s))
+    time = _time_text(run, elapsed_s)
     least, most = _two_digits(run.least_bytes), _two_digits(run.most_bytes)
     near = run.most_bytes <= NEARLY * run.least_bytes
     writes = f"about {most}" if near else _range(least, most)
@@ -33,6 +33,13 @@ def limits_text(plan: Plan) -> str:
     """What ends a run at the latest."""
     time = f"no new round starts after {duration_text(plan.time_limit_s)}"
     return time + (f", or once {size_text(plan.write_budget_bytes)} is used up" if plan.write_budget_bytes else "")
+
+
+def _time_text(run: Outlook, elapsed_s: float) -> str:
+    most = duration_text(run.most_s)
+    if elapsed_s <= run.least_s:
+        return _range(duration_text(run.least_s), most)
+    return f"up to {most}" if elapsed_s <= run.most_s else "longer than planned"
 
 
 def _range(low: str, high: str) -> str:

@@ -267,14 +267,18 @@ class RunMonitor:
         """Time since the start, also while no event comes."""
         return self.state.at_s if self.state.ended else max(self.state.at_s, self._clock() - self._began_s)
 
+    def take(self, event: Event) -> None:
+        """What an event changes."""
+        self.state = advance(self.state, event)
+        self.budget.corrects(event)
+
     async def follow(self) -> None:
         """Follow the run to its end; cancelling this undoes everything first."""
         yielded_s = clock.monotonic()
         try:
             async with aclosing(cast(Any, self.run.events())) as events:
                 async for event in events:
-                    self.state = advance(self.state, event)
-                    self.budget.corrects(event)
+                    self.take(event)
                     if clock.monotonic() - yielded_s > YIELD_EVERY_S:
                         await asyncio.sleep(0)
                         yielded_s = clock.monotonic()

@@ -56,7 +56,7 @@ from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.runstate import RunMonitor, advance
+from fswizard.tui.runstate import RunMonitor
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
 from tests.simulated.disks import PlainDisk, as_published
@@ -515,7 +515,7 @@ def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) 
     running = RunMonitor(FakeSession(plan, machine.rounds, 0.0), plan, lambda: 0.0)
     events = list(script(plan, machine.rounds))
     for event in events[: max(1, int(len(events) * fraction))]:
-        running.state = advance(running.state, event)
+        running.take(event)
     return running
 
 

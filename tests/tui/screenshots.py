@@ -22,7 +22,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.runstate import RunMonitor, RunState, advance
+from fswizard.tui.runstate import RunMonitor, RunState
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
@@ -81,7 +81,7 @@ async def _animate() -> None:
     pictures = []
     async with wizard.run_test(size=SIZE) as pilot:
         for number, event in enumerate(events):
-            held.state = advance(held.state, event)
+            held.take(event)
             if number in shown:
                 await pilot.pause(0.5)
                 pictures.append(wizard.export_screenshot(title="fswizard"))
@@ -128,7 +128,7 @@ def running() -> FswizardApp:
     plan = _started().plan
     running = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
     for event in shown:
-        running.state = advance(running.state, event)
+        running.take(event)
     return FswizardApp(FakeMachine(), start="run", running=running, clock=lambda: 0.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -390,6 +391,16 @@ async def test_pause_skip_and_log_reach_the_run() -> None:
         await at_step(pilot, "run")
         wizard(pilot).running.stop()
         await until(pilot, lambda: session.undone, "clean-up")
+
+
+async def test_a_run_names_no_time_that_has_passed() -> None:
+    async with app("run").run_test(size=(120, 36)) as pilot:
+        monitor = wizard(pilot).running
+        assert monitor is not None
+        run = monitor.budget.outlook
+        for elapsed_s, words in ((run.least_s + 1, "Takes up to "), (run.most_s + 1, "Takes longer than planned · ")):
+            monitor.state = replace(monitor.state, at_s=elapsed_s)
+            await shows(pilot, words)
 
 
 async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -> None:

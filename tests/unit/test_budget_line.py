@@ -44,6 +44,14 @@ def test_where_both_are_near_one_figure_is_told(plan: Plan) -> None:
     assert budget_text(replace(exact, drive=ARCHIVE)) == "2 min · writes about 9 GB"
 
 
+@pytest.mark.parametrize(
+    ("elapsed_s", "time"),
+    [(100.0, "2–3 min"), (101.0, "up to 3 min"), (160.0, "up to 3 min"), (161.0, "longer than planned")],
+)
+def test_a_time_that_has_passed_is_not_named(plan: Plan, elapsed_s: float, time: str) -> None:
+    assert budget_text(plan, elapsed_s=elapsed_s).startswith(f"{time} · writes 9–15 GB")
+
+
 @pytest.mark.parametrize("time_limit_s", (20.0, 50.0, 100.0, 180.0, 400.0))
 def test_as_many_rounds_are_expected_as_the_session_would_begin(plan: Plan, time_limit_s: float) -> None:
     limited = replace(plan, time_limit_s=time_limit_s)

@@ -88,7 +88,8 @@ class RunScreen(StepScreen):
             self._show_line("#question", live.title(state), max(20, self.query_one("#question").content_size.width))
             self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
         elapsed_s = monitor.elapsed_s
-        budget = budget_text(state.plan, monitor.budget.outlook) if self.size.height >= SMALL else ""
+        tells_budget = self.size.height >= SMALL and not state.ended
+        budget = budget_text(state.plan, monitor.budget.outlook, elapsed_s=elapsed_s) if tells_budget else ""
         progress = (state.step, int(elapsed_s), round(state.run_fraction * 100), budget)
         if before is None or progress != self._progress:
             self._progress = progress
