@@ -12,6 +12,9 @@ UNLIKELY = 0.05
 LIKELY = 0.8
 """What is said to be likely comes true in four of five cases."""
 
+HALF = 0.5
+"""Of a round, by which a time limit exceeds the rounds that it is meant for, as no two take equally long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Close:
@@ -53,14 +56,35 @@ class Forecast:
     @property
     def text(self) -> str:
         """`Another 5 min would settle it with a chance of 83 %.`, or whom another 30 min would not separate."""
-        rounds = self.enough or len(self.settled)
-        seconds = self.seconds(rounds)
-        more = f"Another {duration_text(seconds) if seconds else rounds_text(rounds)} would"
         if self.enough is None and self.close:
             close = self.close[0]
             apart = max(1, math.ceil(close.within * 100))
-            return f"{more} not separate {close.one} from {close.other} (probably under {apart} % apart)."
-        return f"{more} settle it with a chance of {self.settled[rounds - 1] * 100:.0f} %."
+            return f"{self._more} would not separate {close.one} from {close.other} (probably under {apart} % apart)."
+        return f"{self._more} would settle it with a chance of {self._chance}."
+
+    @property
+    def offer(self) -> str:
+        """`Another 5 min: 83 % chance of a clear result`."""
+        return f"{self._more}: {self._chance} chance of a clear result"
+
+    @property
+    def limit_s(self) -> float:
+        """Time that is enough for the rounds of `text`, if no candidate drops out; another round does not fit."""
+        return (self.rounds + HALF) * self.trials[0] * self.trial_s
+
+    @property
+    def rounds(self) -> int:
+        """As many as are likely to settle it, or all that are left."""
+        return self.enough or len(self.settled)
+
+    @property
+    def _more(self) -> str:
+        seconds = self.seconds(self.rounds)
+        return f"Another {duration_text(seconds) if seconds else rounds_text(self.rounds)}"
+
+    @property
+    def _chance(self) -> str:
+        return f"{self.settled[self.rounds - 1] * 100:.0f} %"
 
     @property
     def enough(self) -> int | None:

@@ -17,6 +17,7 @@ from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Findings, Need
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
@@ -328,12 +329,27 @@ class Backend:
 
         return resumable()
 
-    def take_up(self, path: Path) -> RunHandle:
-        """The run in a result file, ready to go on; FswizardError where it cannot."""
+    def can_resume(self, path: Path) -> bool:
+        from fswizard.session import take_up
+
+        try:
+            take_up(path)
+        except FswizardError:
+            return False
+        return True
+
+    def take_up(self, path: Path, forecast: Forecast | None = None) -> RunHandle:
+        """The run in a result file, ready to go on; FswizardError where it cannot.
+
+        It has as long as it was given before, or time for the rounds of a forecast.
+        """
         from fswizard.session import Session, take_up
 
         run = take_up(path)
-        return Session(run.plan, run.path, earlier=run.earlier)
+        plan = run.plan
+        if forecast is not None and forecast.limit_s:
+            plan = replace(plan, time_limit_s=plan.preparation_s + forecast.limit_s)
+        return Session(plan, run.path, earlier=run.earlier)
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.advice import conclude

@@ -46,8 +46,8 @@ CARD_WIDTH = 100
 """Wider lines are hard to read."""
 
 
-def headline(view: Presentation, width: int) -> Content:
-    """The verdict, and how sure it is."""
+def headline(view: Presentation, width: int, more: str = "") -> Content:
+    """The verdict, and how sure it is; `more` is what resuming the run would bring."""
     card = view.card
     mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
     filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
@@ -61,7 +61,8 @@ def headline(view: Presentation, width: int) -> Content:
         head = lines((bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width), text("  ", sure)))
     below = [bullet(" ", (line, ""), width) for line in card.lines]
     ended = [bullet(DOUBT, (view.ended, "$muted"), width)] if view.ended else []
-    return lines((head, *below, *ended))
+    offer = [bullet(("g", "bold $primary"), (more, ""), width)] if more else []
+    return lines((head, *below, *ended, *offer))
 
 
 def figures(view: Presentation, width: int, height: int) -> Content:

@@ -39,6 +39,7 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.model.filesystem import Candidate
+from fswizard.model.forecast import Forecast
 from fswizard.model.plan import FORMAT, Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
@@ -259,8 +260,11 @@ class FakeMachine(Backend):
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
 
-    def take_up(self, path: Path) -> FakeSession:
-        if path.name != "old.jsonl":
+    def can_resume(self, path: Path) -> bool:
+        return path.name != "new.jsonl"
+
+    def take_up(self, path: Path, forecast: Forecast | None = None) -> FakeSession:
+        if not self.can_resume(path):
             raise UsageError("This run is complete: more rounds would not settle more.")
         session = self.open_session(plan_for(self, chosen()))
         session.path = path

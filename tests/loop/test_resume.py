@@ -23,12 +23,14 @@ from fswizard.model.events import (
     StepFailed,
     StepStarted,
 )
+from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Target
 from fswizard.model.result import Result
 from fswizard.results import write_result
 from fswizard.session import resuming
 from fswizard.session.resuming import Resumption
 from fswizard.session.session import Session
+from fswizard.tui.backend import Backend
 from tests.loop.machine_state import assert_nothing_lives, names_in
 from tests.loop.runs import COPIES, result_of, short_session, watch
 from tests.loop.tiny_run import fswizard, killed
@@ -166,8 +168,12 @@ async def test_the_bare_device_is_not_measured_twice(tmp_path: Path) -> None:
 
 async def test_the_time_limit_starts_anew_or_is_given(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, measured_in(1))
-    assert resuming.take_up(path).plan.time_limit_s == 3600
+    plan = resuming.take_up(path).plan
+    assert plan.time_limit_s == 3600
     assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
+    assert Backend().can_resume(path)
+    forecast = Forecast((0.4, 0.8), (0.4, 0.4), (2, 4), trial_s=10)
+    assert Backend().take_up(path, forecast).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
     refused = fswizard("run", "--resume", str(path), "--seed", "3", code=2)
     assert "--seed does not go with --resume" in refused.stderr
     fswizard("run", "--resume", str(path), "--time", "0s", code=2)

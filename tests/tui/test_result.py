@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from tests.tui.driving import screen_text, settled
+from pathlib import Path
+
+from fswizard.advice import conclude
+from fswizard.model.result import Result
+from fswizard.tui.app import FswizardApp
+from tests.fakes.wizard import Clock, FakeMachine
+from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished
+from tests.tui.test_same_answer import early
 
 WIDTHS = (60, 64, 71, 72, 76, 79, 80, 81, 90, 99, 100, 120, 160, 200)
 
@@ -14,3 +21,31 @@ async def test_the_dots_and_their_word_stand_side_by_side_at_every_width() -> No
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
             assert "●●●● high" in screen_text(pilot.app), width
+
+
+def opened(result: Result, file: str) -> FswizardApp:
+    """A result that was read from a file."""
+    application = FswizardApp(FakeMachine(), start="result", result=result, clock=Clock())
+    application.result_path = Path("/results") / file
+    return application
+
+
+async def test_a_run_that_ended_early_says_what_resuming_brings_and_a_key_resumes_it() -> None:
+    forecast = conclude(early()).forecast
+    assert forecast is not None
+    async with opened(early(), "early.jsonl").run_test(size=(80, 24)) as pilot:
+        await shows(pilot, f"g {forecast.offer}")
+        assert "g resume" in footer(pilot.app)
+        await pilot.press("w", "right")
+        await until(pilot, lambda: forecast.offer not in screen_text(pilot.app), "weights that nobody ran with")
+        await pilot.press("escape", "g")
+        await at_step(pilot, "review")
+        await shows(pilot, "resumes an earlier run")
+        assert wizard(pilot).taken_up is not None
+
+
+async def test_what_cannot_be_resumed_is_not_offered() -> None:
+    async with opened(early(), "new.jsonl").run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "resume" not in footer(pilot.app)
+        assert "chance of a clear result" not in screen_text(pilot.app)

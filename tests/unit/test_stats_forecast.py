@@ -91,6 +91,16 @@ def test_it_is_said_in_a_sentence(made: Forecast, text: str) -> None:
     assert made.text == text
 
 
+def test_what_resuming_would_bring_is_offered_in_a_few_words() -> None:
+    made = Forecast((0.2, 0.83), (0.5, 0.9), (2, 4), trial_s=75)
+    assert made.offer == "Another 5 min: 83 % chance of a clear result"
+
+
+def test_the_time_for_likely_rounds_holds_them_though_nobody_drops_out_and_no_more() -> None:
+    made = Forecast((0.2, 0.83, 0.9), (0.5, 0.9, 0.9), (4, 6, 7), trial_s=75)
+    assert 2 * 4 * 75 < made.limit_s < 3 * 4 * 75
+
+
 @pytest.mark.parametrize(("low", "high", "near"), [(0.92, 1.09, True), (0.9, 1.05, False), (0.95, 1.11, False)])
 def test_near_are_those_whose_interval_lies_within_ten_percent(low: float, high: float, near: bool) -> None:
     judgement = Judgement(pairs=(Ratio("xfs", "ext4", "", 1.0, low, high, 5),))

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
+from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
@@ -21,8 +22,6 @@ from fswizard.tui.preferences import NEED, WEIGHT, PreferenceList
 from fswizard.tui.screens.base import SCROLL_LINES, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
-
-UNFINISHED = ("time-up", "stopped", "cancelled", "failed", "killed")
 
 
 class ResultScreen(StepScreen):
@@ -36,6 +35,7 @@ class ResultScreen(StepScreen):
         "by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
         "w changes how much each workload counts, n what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
+        "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
         "c copies the commands. Enter exports the report: as text, Markdown, BBCode for a forum, a web page, a "
         "picture, a table, or JSON."
     )
@@ -46,7 +46,7 @@ class ResultScreen(StepScreen):
         Binding("w", f"prefer('{WEIGHT}')", "weights"),
         Binding("n", f"prefer('{NEED}')", "must have"),
         Binding("c", "copy", "copy"),
-        Binding("g", "go_on", "go on measuring"),
+        Binding("g", "go_on", "resume"),
         Binding("l", "log", "log"),
         Binding("h", "app.history", "history"),
     ]
@@ -55,6 +55,7 @@ class ResultScreen(StepScreen):
     """None until they are worked out: keys are looked at before."""
     _view: Presentation | None = None
     _detailed = False
+    _resumable = False
 
     def body(self) -> ComposeResult:
         with Horizontal(id="outcome"):
@@ -69,6 +70,9 @@ class ResultScreen(StepScreen):
         preferences.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
         self.query_one("#question", Static).update("Working out the answer …")
         self._conclude()
+        if (path := self.wizard.result_path) is not None:
+            can_resume = self.wizard.backend.can_resume
+            self.ask(lambda: can_resume(path), self._offer_more, group="resume")
 
     @property
     def _result(self) -> Result:
@@ -89,6 +93,17 @@ class ResultScreen(StepScreen):
         self._draw(view)
         self.refresh_bindings()
 
+    def _offer_more(self, resumable: bool) -> None:
+        self._resumable = resumable
+        self._head()
+        self.refresh_bindings()
+
+    @property
+    def _forecast(self) -> Forecast | None:
+        """What resuming would bring; with other weights or needs than those of the run nobody knows."""
+        same = self._findings is not None and self._findings.result.plan == self._result.plan
+        return self._findings.forecast if self._findings is not None and same and self._resumable else None
+
     def _draw(self, view: Presentation) -> None:
         def draw(width: int) -> Content:
             spaced = self.size.height >= 44
@@ -101,7 +116,8 @@ class ResultScreen(StepScreen):
     def _head(self) -> None:
         if self._view is not None and self.display:
             question = self.query_one("#question", Static)
-            question.update(outcome.headline(self._view, max(20, question.content_size.width)))
+            width, forecast = max(20, question.content_size.width), self._forecast
+            question.update(outcome.headline(self._view, width, forecast.offer if forecast else ""))
             self.query_one("#remark", Static).display = False
 
     def on_resize(self) -> None:
@@ -113,7 +129,7 @@ class ResultScreen(StepScreen):
         if action == "log":
             return self._has_run
         if action == "go_on":
-            return self._result.outcome in UNFINISHED and self.wizard.result_path is not None
+            return self._resumable
         if action == "copy":
             return self._findings is not None and bool(self._findings.advice.card.commands)
         return super().check_action(action, parameters)
@@ -153,8 +169,8 @@ class ResultScreen(StepScreen):
 
     def action_go_on(self) -> None:
         if (path := self.wizard.result_path) is not None:
-            take_up = self.wizard.backend.take_up
-            self.ask(lambda: take_up(path), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
+            take_up, forecast = self.wizard.backend.take_up, self._forecast
+            self.ask(lambda: take_up(path, forecast), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
 
     def _cannot_go_on(self, error: FswizardError) -> None:
         self.notify(f"{error.message} {error.hint}", severity="warning", markup=False)
