@@ -38,7 +38,7 @@ async def test_the_footer_offers_options_and_baseline_for_filesystems_alone() ->
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: "options" in footer(pilot.app) and "baseline" in footer(pilot.app), "its keys")
-        await pilot.press("n")
+        await pilot.press("m")
         await until(pilot, lambda: "options" not in footer(pilot.app), "the footer of a need")
         assert "baseline" not in footer(pilot.app)
         await pilot.press("o")

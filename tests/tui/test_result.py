@@ -49,3 +49,27 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
         await settled(pilot)
         assert "resume" not in footer(pilot.app)
         assert "chance of a clear result" not in screen_text(pilot.app)
+
+
+async def test_the_keys_find_room_on_one_line_of_120_columns_and_do_what_they_say() -> None:
+    async with opened(early(), "early.jsonl").run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "g resume" in footer(pilot.app), "all keys")
+        keys = "⏎ export  ↑↓ scroll  d details  w weights  m must have  s share  c copy  g resume"
+        assert footer(pilot.app) == f"{keys}  F1 help  esc back  ^q quit"
+        for key, words in (("w", "←→ change"), ("m", "⏎/space tick")):
+            await pilot.press(key)
+            await until(pilot, lambda words=words: words in footer(pilot.app), words)
+            assert len(footer(pilot.app).splitlines()) == 1
+            assert "share" not in footer(pilot.app), "of the report, which has lost the focus"
+            await pilot.press("escape")
+
+
+async def test_share_opens_with_the_text_for_a_forum() -> None:
+    async with finished().run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
+        await pilot.press("s")
+        await shows(pilot, "Export: BBCode, for forums")
+        await pilot.press("enter")
+        assert pilot.app.clipboard.startswith("[")
+        await pilot.press("escape", "enter")
+        await shows(pilot, "Export: Plain text, 80 columns")

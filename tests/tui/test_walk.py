@@ -153,7 +153,7 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         )
         await pilot.press("b")
         assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
-        await pilot.press("n", "space")
+        await pilot.press("m", "space")
         assert wizard(pilot).choices.needs == ("checksums",)
         await shows(pilot, "2 without what you must have")
 
@@ -441,7 +441,7 @@ async def test_weights_and_needs_rank_the_same_figures_anew() -> None:
         assert tuning.has_focus
         for _ in range(5):
             await pilot.press(*["left"] * 6, "down")
-        await pilot.press("n")
+        await pilot.press("m")
         tuning.highlight("n:checksums")
         await pilot.press("space")
         await until(pilot, lambda: "Use Btrfs" in question(pilot.app), "another recommendation")

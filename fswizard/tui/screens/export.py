@@ -39,8 +39,10 @@ class ExportScreen(Window[None]):
         Binding("escape", "back", "back"),
     ]
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, format_name: str = "") -> None:
+        """It opens with that format, or with the first one."""
         super().__init__()
+        self._opened_with = format_name
         self._findings = findings
         self._texts: dict[str, str] = {}
 
@@ -57,6 +59,7 @@ class ExportScreen(Window[None]):
         self._formats = self.wizard.backend.formats()
         rows = (ListRow(name, partial(_row, name, kind)) for name, kind in self._formats.items())
         self.query_one(ChoiceList).rows = tuple(rows)
+        self.query_one(ChoiceList).highlight(self._opened_with)
         self.query_one(ChoiceList).focus()
 
     @property

@@ -45,13 +45,13 @@ class FilesystemsScreen(BoxScreen):
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
         "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
-        "n jumps to what you must have. Candidates without it are skipped."
+        "m jumps to what you must have. Candidates without it are skipped."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "options", "options"),
         Binding("a", "type", "add"),
         Binding("b", "baseline", "baseline"),
-        Binding("n", "needs", "needs"),
+        Binding("m", "needs", "must have"),
     ]
 
     def body(self) -> ComposeResult:

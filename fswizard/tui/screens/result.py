@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import on
@@ -19,9 +20,12 @@ from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome
 from fswizard.tui.preferences import NEED, WEIGHT, PreferenceList
-from fswizard.tui.screens.base import SCROLL_LINES, StepScreen
+from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
+
+FORUM = "bbcode"
+"""The format that is shared."""
 
 
 class ResultScreen(StepScreen):
@@ -33,22 +37,26 @@ class ResultScreen(StepScreen):
         "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. The "
         "whisker is the interval in which the true ratio lies with 95 % certainty. Within 5 % two are level, so choose "
         "by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
-        "w changes how much each workload counts, n what you must have: the same figures are ranked again at once, "
+        "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
         "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
-        "c copies the commands. Enter exports the report: as text, Markdown, BBCode for a forum, a web page, a "
-        "picture, a table, or JSON."
+        "c copies the commands. s shows the text for a forum, to copy it. Enter exports the report: as text, "
+        "Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
+        "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "export"),
         *SCROLL_LINES,
+        *(replace(binding, show=False) for binding in SCROLL_PAGES),
         Binding("d", "details", "details"),
         Binding("w", f"prefer('{WEIGHT}')", "weights"),
-        Binding("n", f"prefer('{NEED}')", "must have"),
+        Binding("m", f"prefer('{NEED}')", "must have"),
+        Binding("s", f"export('{FORUM}')", "share"),
         Binding("c", "copy", "copy"),
         Binding("g", "go_on", "resume"),
-        Binding("l", "log", "log"),
-        Binding("h", "app.history", "history"),
+        Binding("l", "log", "log", show=False),
+        Binding("h", "app.history", "history", show=False),
+        Binding("f2", "app.toggle_dark", "theme", show=False),
     ]
 
     _findings: Findings | None = None
@@ -126,10 +134,14 @@ class ResultScreen(StepScreen):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("export", "copy", "go_on") and self.focused is self.query_one(PreferenceList):
+            return False
         if action == "log":
             return self._has_run
         if action == "go_on":
             return self._resumable
+        if action == "export":
+            return self._findings is not None
         if action == "copy":
             return self._findings is not None and bool(self._findings.advice.card.commands)
         return super().check_action(action, parameters)
@@ -182,10 +194,14 @@ class ResultScreen(StepScreen):
             self.wizard.push_screen(LogScreen(self.wizard.running))
 
     def action_forward(self) -> None:
+        self.action_export()
+
+    def action_export(self, format_name: str = "") -> None:
+        """All formats; that one first."""
         from fswizard.tui.screens.export import ExportScreen
 
         if self._findings is not None:
-            self.wizard.push_screen(ExportScreen(self._findings))
+            self.wizard.push_screen(ExportScreen(self._findings, format_name))
 
 
 def _needs(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:

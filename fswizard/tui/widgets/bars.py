@@ -21,7 +21,7 @@ NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": 
 
 
 class KeyBar(CachedStatic, can_focus=False):
-    """Every key that works right now, on as many lines as that takes; a click does what the key does."""
+    """Keys that work right now, on as many lines as that takes; a click does what the key does."""
 
     ALLOW_SELECT = False
 
