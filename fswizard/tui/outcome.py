@@ -9,7 +9,10 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.model.judgement import CERTAINTY, SIGNS, Ratio
-from fswizard.model.units import ratio_text, rounds_text
+from fswizard.model.metrics import is_stall
+from fswizard.model.result import Sample
+from fswizard.model.units import ratio_text, rounds_text, seconds_text
+from fswizard.report.colours import kind_of
 from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Bar, Presentation, Row, published_on
 from fswizard.tui.drawing import (
     COLOURS,
@@ -25,6 +28,7 @@ from fswizard.tui.drawing import (
     text,
     wrap,
 )
+from fswizard.tui.widgets.graph import BARS
 from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 
 REASONS = {
@@ -253,6 +257,38 @@ def rounds(view: Presentation, width: int) -> Content:
     return lines(rows)
 
 
+def stalls_by_round(view: Presentation, width: int) -> Content | None:
+    """The longest single wait of each candidate in each round, all on one scale; None where there is but one round."""
+    result = view.findings.result
+    worst: dict[str, dict[int, Sample]] = {}
+    for s in result.samples:
+        if is_stall(s.metric) and s.status == "ok" and s.round and s.round not in result.discarded_rounds:
+            waits = worst.setdefault(s.candidate, {})
+            waits[s.round] = max(s, waits.get(s.round, s), key=lambda sample: sample.value)
+    shown = [name for name in view.measured_candidates if name in worst]
+    numbers = sorted({number for name in shown for number in worst[name]})
+    top = max((s.value for name in shown for s in worst[name].values()), default=0.0)
+    if len(numbers) < 2 or top <= 0:
+        return None
+    name = min(max(map(cell_len, shown)), max(8, width // 4))
+    wide = max(1, min(3, (width - name) // 2 // len(numbers)))
+    rows = [heading(f"Worst stall in each round; the highest bar is {seconds_text(top)}", width)]
+    for candidate in shown:
+        waits = worst[candidate]
+        drawn = "".join((_wait(waits.get(number), top) * max(1, wide - 1)).ljust(wide) for number in numbers)
+        longest = max(waits.values(), key=lambda sample: sample.value)
+        work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
+        words = f"{seconds_text(longest.value)} in round {longest.round}{work}"
+        style = f"$fs-{kind_of(result.plan, candidate)}"
+        room = width - name - len(drawn) - 4
+        rows.append(text(fit(cut(candidate, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted")))
+    return lines(rows)
+
+
+def _wait(sample: Sample | None, top: float) -> str:
+    return BARS[max(1, round(sample.value / top * 8))] if sample else "–"
+
+
 def also(view: Presentation, width: int) -> Content:
     """Figures that no ratio is made of, such as write amplification."""
     table = view.also_measured
@@ -298,6 +334,7 @@ def details(view: Presentation, width: int, *, spaced: bool) -> Content:
         also(view, width) if view.extras else None,
         each_workload(view, width) if compared else None,
         rounds(view, width) if compared else None,
+        stalls_by_round(view, width),
         lines((heading("How it was measured", width), facts(view.facts, width, gap=False))),
     )
     return Content("\n\n").join(part for part in parts if part is not None)

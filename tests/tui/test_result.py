@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from rich.cells import cell_len
+
 from fswizard.advice import conclude
+from fswizard.model.metrics import is_stall
 from fswizard.model.result import Result
+from fswizard.report.presentation import present
+from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished
+from tests.tui.screenshots import result as recorded_result
 from tests.tui.test_same_answer import early
 
 WIDTHS = (60, 64, 71, 72, 76, 79, 80, 81, 90, 99, 100, 120, 160, 200)
@@ -73,3 +81,33 @@ async def test_share_opens_with_the_text_for_a_forum() -> None:
         assert pilot.app.clipboard.startswith("[")
         await pilot.press("escape", "enter")
         await shows(pilot, "Export: Plain text, 80 columns")
+
+
+def with_stalls() -> Result:
+    """The recorded run, as if it had stalled: longer in each round, longest for XFS in the third one."""
+    result = recorded_result()
+    worst = ("xfs", 3, "unpack")
+    samples = (
+        replace(s, value=0.8 if (s.candidate, s.round, s.workload) == worst else 0.1 * s.round)
+        if is_stall(s.metric) else s
+        for s in result.samples
+    )  # fmt: skip
+    return replace(result, samples=tuple(samples))
+
+
+@pytest.mark.parametrize("width", [56, 74, 110])
+def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
+    stalls = outcome.stalls_by_round(present(conclude(with_stalls())), width)
+    assert stalls is not None
+    head, *rows = stalls.plain.splitlines()
+    assert head.startswith("Worst stall in each round; the highest bar is 800 ms")
+    drawn = {row.split()[0]: [word[0] for word in row.split() if set(word) <= {*"▁▂▃▄▅▆▇█–"}] for row in rows}
+    assert drawn == {"ext4": [*"▁▂▃▄"], "xfs": [*"▁▂█▄"], "btrfs:noatime": [*"▁▂▃–"]}, "btrfs is out of the fourth"
+    assert any("800 ms in round 3, Unp" in row for row in rows)
+    assert max(map(cell_len, (head, *rows))) <= width
+
+
+def test_a_single_round_has_no_course_of_stalls() -> None:
+    result = with_stalls()
+    first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))
+    assert outcome.stalls_by_round(present(conclude(first)), 80) is None
