@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from fswizard.model.drive import Drive
 from fswizard.model.judgement import Findings
-from fswizard.model.places import short_names
+from fswizard.model.places import formerly, short_names
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.model.text import safe, safe_lines
 
@@ -34,6 +34,13 @@ def harmless(findings: Findings, *, identify: bool) -> Findings:
         return _each_text(findings, safe, safe_lines)
     findings, known = _anonymous(findings)
     return _each_text(findings, lambda text: safe(known(text)), lambda text: safe_lines(known(text)))
+
+
+def with_short_names(value: T, names: Iterable[str]) -> T:
+    """The same value, whose candidates have these `names`, with short ones for places that earlier versions named."""
+    known = formerly(names)
+    pattern = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+    return _each_text(value, lambda text: pattern.sub(lambda match: known[match[0]], text)) if known else value
 
 
 def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
@@ -88,8 +95,7 @@ def _secrets(findings: Findings) -> dict[str, str]:
     located = [candidate for candidate in plan.candidates if candidate.directory]
     names = short_names([candidate.directory for candidate in located])
     secrets = {candidate.directory: name for candidate, name in zip(located, names)}
-    # Earlier versions named candidates by their paths.
-    secrets |= {f"{c.filesystem.name}@{c.directory}": f"{n} ({c.filesystem.name})" for c, n in zip(located, names)}
+    secrets |= formerly(f"{candidate.filesystem.name}@{candidate.directory}" for candidate in located)
     drive = plan.drive
     if drive is not None:
         secrets |= dict.fromkeys((drive.serial, drive.stable_name), "SERIAL")

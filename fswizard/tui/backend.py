@@ -327,7 +327,7 @@ class Backend:
         """Runs that were ended early and can go on, newest first."""
         from fswizard.session import resumable
 
-        return resumable()
+        return tuple(map(_renamed, resumable()))
 
     def can_resume(self, path: Path) -> bool:
         from fswizard.session import take_up
@@ -370,12 +370,14 @@ class Backend:
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results
 
-        return all_results()
+        return tuple(map(_renamed, all_results()))
 
     def load(self, path: Path) -> Result:
+        from fswizard.report.privacy import with_short_names
         from fswizard.results import load
 
-        return load(path)
+        result = load(path)
+        return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
 
     def compare(self, earlier: Path, later: Path) -> Comparison:
         """Two results side by side; FswizardError where they cannot be compared."""
@@ -393,3 +395,9 @@ class Backend:
         from fswizard.targets import clean
 
         return clean(leftover)
+
+
+def _renamed(entry: Entry) -> Entry:
+    from fswizard.report.privacy import with_short_names
+
+    return with_short_names(entry, entry.header.candidates)

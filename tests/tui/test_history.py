@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Target
+from fswizard.report.presentation import present
+from fswizard.results import new_path, write_result
+from fswizard.stats import judge
+from fswizard.tui import outcome
+from fswizard.tui.backend import Backend
+from tests.builders import make_filesystem, make_plan, make_result, make_samples
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import app
 from tests.tui.driving import at_step, footer, screen_text, shows, until
@@ -62,6 +73,25 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await shows(pilot, "One is marked")
         await pilot.press("c")
         await shows(pilot, "One is marked")
+
+
+def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    candidates = tuple(
+        Candidate(f"{kind}@{directory}", make_filesystem(kind), directory=directory)
+        for kind, directory in (("ext4", "/mnt/disks/archive"), ("btrfs", "/mnt/disks/backup"))
+    )
+    figures = {candidate.name: (100.0, 101.0, 99.0) for candidate in candidates}
+    plan = replace(make_plan(tuple(figures)), candidates=candidates, target=Target("directory", ""))
+    old = make_result(plan=plan, samples=make_samples(figures))
+    write_result(new_path(plan), old, judge(old), "Keep ext4@/mnt/disks/archive")
+    machine, names = Backend(), ("archive (ext4)", "backup (btrfs)")
+    (entry,) = machine.history()
+    assert (entry.header.candidates, entry.leaders, entry.verdict) == (names, names, "Keep archive (ext4)")
+    view = present(machine.conclude(machine.load(entry.path), {}, ()))
+    drawn = [outcome.headline(view, 80), outcome.answer(view, 80, 24), outcome.details(view, 80, spaced=False)]
+    assert not any("@" in part.plain for part in drawn)
+    assert {bar.title for row in view.rows for bar in row.bars} == set(names)
 
 
 async def test_a_click_opens_a_result() -> None:

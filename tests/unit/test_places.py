@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.places import short_names
+from fswizard.model.places import formerly, short_names
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,12 @@ from fswizard.model.places import short_names
 )
 def test_places_have_short_names_that_differ(directories: tuple[str, ...], names: tuple[str, ...]) -> None:
     assert short_names(directories) == names
+
+
+def test_names_that_were_paths_become_short_and_others_stay() -> None:
+    assert formerly(("ext4@/home/anne", "xfs:noatime", "xfs@/mnt/b")) == {
+        "ext4@/home/anne": "home (ext4)", "xfs@/mnt/b": "b (xfs)",
+    }  # fmt: skip
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), min_size=1, max_size=6))
