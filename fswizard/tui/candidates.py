@@ -11,7 +11,21 @@ from textual.content import Content
 from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
-from fswizard.tui.drawing import Piece, bullet, columns, cursor, cut, facts, fit, heading, lines, text, tick, wrap
+from fswizard.tui.drawing import (
+    Piece,
+    bullet,
+    columns,
+    cursor,
+    cut,
+    cut_among,
+    facts,
+    fit,
+    heading,
+    lines,
+    text,
+    tick,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -27,16 +41,24 @@ DEGRADED_TEXT = "One disk is taken away before measuring: what the layout is lik
 
 
 def candidate_row(
-    candidate: Candidate, width: int, on: bool, *, ticked: bool, usable: bool, note: str, baseline: bool
+    candidate: Candidate,
+    width: int,
+    on: bool,
+    *,
+    among: Sequence[str],
+    ticked: bool,
+    usable: bool,
+    note: str,
+    baseline: bool,
 ) -> Content:
-    """Tick, name, features, and a word on why it is in the list."""
+    """Tick, name, features, and a word on why it is in the list, which `among` are the names of."""
     word = 10 if width >= 40 else 0
     room = width - 5 - (word + 2 if word else 0)
     shown = _fitting(room - 28)
     name = room - sum(len(feature) + 4 for feature in shown)
     return text(
         text(cursor(on), tick(ticked, enabled=usable), " "),
-        fit((cut(candidate.name, name - 1), "bold" if usable else "$faint"), name),
+        fit((cut_among(candidate.name, among, name - 1), "bold" if usable else "$faint"), name),
         _features(candidate.filesystem, shown, usable),
         ("  ", ""),
         fit(("baseline", "$primary") if baseline else (note, "$muted"), word) if word else "",
@@ -187,6 +209,7 @@ def layout_row(
     *,
     members: int,
     member_bytes: int,
+    among: Sequence[str],
     ticked: bool,
     usable: bool,
     note: str,
@@ -194,7 +217,7 @@ def layout_row(
 ) -> Content:
     """Tick, name, room, and how many disks may fail."""
     mark = text(cursor(on), tick(ticked, enabled=usable))
-    name = text((cut(candidate.name, _widths(width)[1]), "bold" if usable else "$faint"))
+    name = text((cut_among(candidate.name, among, _widths(width)[1]), "bold" if usable else "$faint"))
     style = "" if usable else "$faint"
     room = text((size_text(room_bytes(candidate, members, member_bytes)), style))
     array = candidate.on(members).array

@@ -73,13 +73,19 @@ def cut(plain: str, width: int) -> str:
     return plain if cell_len(plain) <= width else set_cell_size(plain, max(0, width - 1)) + "…"
 
 
-def cut_middle(plain: str, width: int) -> str:
-    """Like `cut`, but the last word stays: for titles that differ in it."""
-    plain = safe(plain)
-    if cell_len(plain) <= width:
-        return plain
-    last = plain.rpartition(" ")[2]
-    return cut(plain, width - cell_len(last)) + last if cell_len(last) <= width // 2 else cut(plain, width)
+def cut_among(plain: str, others: Iterable[str], width: int) -> str:
+    """Like `cut`, but what it has in common with `others` gives way where the cut would leave them alike."""
+    shown, plain = cut(plain, width), safe(plain)
+    alike = [other for other in map(safe, others) if other != plain and cut(other, width) == shown]
+    if not alike:
+        return shown
+    in_common = max(_in_common(plain, other) for other in alike)
+    return cut(f"{plain[: max(0, width // 3 - 1)]}…{plain[in_common:]}", width)
+
+
+def _in_common(one: str, other: str) -> int:
+    """Number of characters with which both begin."""
+    return next((number for number, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
 def cut_left(plain: str, width: int) -> str:

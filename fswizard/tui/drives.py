@@ -26,6 +26,7 @@ from fswizard.tui.drawing import (
     columns,
     cursor,
     cut,
+    cut_among,
     cut_left,
     fit,
     heading,
@@ -69,8 +70,8 @@ def drive_header(width: int, on: bool) -> Content:
     return columns([text((name, "$faint")) for name in names], _widths(width), right=(2,))
 
 
-def drive_row(drive: Drive, width: int, on: bool) -> Content:
-    """One line of the list of disks."""
+def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Content:
+    """One line of the list of disks, whose `models` are given."""
     widths = _widths(width)
     health = drive.health or ("…" if drive.pending else "–")
     if drive.temperature_c is not None:
@@ -78,7 +79,7 @@ def drive_row(drive: Drive, width: int, on: bool) -> Content:
     style = "$error bold" if drive.health == "failing" else "$muted"
     cells = (
         text(cursor(on, 2), (cut(drive.name or "a model", widths[0] - 2), "bold")),
-        cut(drive.model or "no model name", widths[1]),
+        cut_among(drive.model or "no model name", models, widths[1]),
         size_text(drive.size_bytes) if drive.size_bytes else "",
         smr_badge(drive),
         text((health, style)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -20,7 +20,7 @@ from fswizard.tui.drawing import (
     bullet,
     columns,
     cut,
-    cut_middle,
+    cut_among,
     facts,
     fit,
     heading,
@@ -85,10 +85,11 @@ def _blocks(view: Presentation, width: int) -> list[Content]:
     title = min(max(map(cell_len, view.titles), default=0), width // 4) if beside else 0
     room = max(6, min(48, width - title - name - figure - remark - 8 + 2 * (not beside)))
     widths = (name, room, figure, remark)
+    names = {bar.title: cut_among(bar.title, (other.title for other in every), name) for bar in every}
     blocks = []
     for row in view.rows:
         heads = wrap((row.title, "" if row.weight else "$faint"), title or width)
-        drawn = [_bar(bar, widths, width - title - name - 4) for bar in row.bars]
+        drawn = [_bar(bar, names[bar.title], widths, width - title - name - 4) for bar in row.bars]
         if not beside:
             blocks.append(lines((*heads, *(Content("  ") + line for line in drawn))))
             continue
@@ -97,8 +98,8 @@ def _blocks(view: Presentation, width: int) -> list[Content]:
     return blocks
 
 
-def _bar(bar: Bar, widths: Sequence[int], rest: int) -> Content:
-    name = fit((cut(bar.title, widths[0]), ""), widths[0])
+def _bar(bar: Bar, title: str, widths: Sequence[int], rest: int) -> Content:
+    name = fit((title, ""), widths[0])
     if not bar.figure:
         return text(name, "  ", (f"✗ {cut(bar.remark, max(8, rest - 2))}", "$error"))
     drawn = ("▆" * max(1, round(bar.length * widths[1])), f"$fs-{bar.kind}")
@@ -161,13 +162,14 @@ class _Table:
         self.right = range(1, len(self.widths))
 
     def head(self) -> Content:
-        names = ["", "weight", cut(self.view.baseline, 10), *(cut(name, self.widths[3]) for name in self.shown)]
+        shown = (cut_among(name, self.shown, self.widths[3]) for name in self.shown)
+        names = ["", "weight", cut(self.view.baseline, 10), *shown]
         names += [cut(self.view.share_title, self.widths[-1])] if self.share else []
         return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
 
     def row(self, row: Row) -> Content:
         cells: list[Piece] = [
-            (cut_middle(row.title, self.widths[0]), "" if row.weight else "$faint"),
+            (cut_among(row.title, self.view.titles, self.widths[0]), "" if row.weight else "$faint"),
             (f"{row.weight:g}", "$muted" if row.weight else "$faint"),
             (row.figures.get(self.view.baseline, "–"), "$muted"),
             *(_ratio(row.ratios.get(name)) for name in self.shown),
@@ -209,7 +211,9 @@ def published(view: Presentation, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
     told = view.findings.published
     title = max(12, min(44, width - 38))
-    longest = max((cell_len(ratio.candidate) for one in told for ratio in one.ratios), default=0)
+    ratios = [ratio for one in told for ratio in one.ratios]
+    works, names = [ratio.work for ratio in ratios], [ratio.candidate for ratio in ratios]
+    longest = max(map(cell_len, names), default=0)
     widths = (title, min(longest, width - title - 24), 8, 10)
     rows = [heading(f"{PUBLISHED}, as ratios to {view.baseline}", width)]
     for one in told:
@@ -219,8 +223,8 @@ def published(view: Presentation, width: int) -> Content:
         work = ""
         for ratio in one.ratios:
             same, work = ratio.work == work, ratio.work
-            name = (cut(ratio.candidate, widths[1]), "$muted")
-            cells = ("" if same else cut(work, title), name, _ratio(ratio.here), ratio_text(ratio.there))
+            name = (cut_among(ratio.candidate, names, widths[1]), "$muted")
+            cells = ("" if same else cut_among(work, works, title), name, _ratio(ratio.here), ratio_text(ratio.there))
             rows.append(columns(cells, widths, right=(2, 3)))
         rows += wrap((f"Source: {one.source}. All of it: fswizard published {one.name}", "$faint"), width)
     return lines(rows)
@@ -253,7 +257,9 @@ def rounds(view: Presentation, width: int) -> Content:
             for s in samples:
                 if s.candidate == bar.candidate:
                     cells[round((s.value - low) / (high - low) * (room - 1))] = "●"
-            rows.append(text(fit(cut(bar.candidate, name), name), "  ", ("".join(cells), f"$fs-{bar.kind}")))
+            rows.append(
+                text(fit(cut_among(bar.candidate, names, name), name), "  ", ("".join(cells), f"$fs-{bar.kind}"))
+            )
     return lines(rows)
 
 
@@ -281,7 +287,9 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         words = f"{seconds_text(longest.value)} in round {longest.round}{work}"
         style = f"$fs-{kind_of(result.plan, candidate)}"
         room = width - name - len(drawn) - 4
-        rows.append(text(fit(cut(candidate, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted")))
+        rows.append(
+            text(fit(cut_among(candidate, shown, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))
+        )
     return lines(rows)
 
 
@@ -296,16 +304,9 @@ def also(view: Presentation, width: int) -> Content:
     column = max(8, min(22, max(cell_len(name) for name in table.header[1:])))
     shown = max(1, (width - title) // (column + 2))
     widths = (title, *([column] * min(shown, len(table.header) - 1)))
-    rows = [
-        columns(
-            [(cut(cell, w), "$muted") for cell, w in zip(table.header, widths)], widths, right=range(1, len(widths))
-        )
-    ]
-    rows += [
-        columns([cut(cell, w) for cell, w in zip(row, widths)], widths, right=range(1, len(widths)))
-        for row in table.rows
-    ]
-    return lines(rows)
+    head: list[Piece] = [(cut_among(cell, table.header, wide), "$muted") for cell, wide in zip(table.header, widths)]
+    rows: Iterator[list[Piece]] = ([cut(cell, wide) for cell, wide in zip(row, widths)] for row in table.rows)
+    return lines(columns(cells, widths, right=range(1, len(widths))) for cells in (head, *rows))
 
 
 def answer(view: Presentation, width: int, height: int) -> Content:

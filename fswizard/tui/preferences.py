@@ -12,7 +12,7 @@ from textual.content import Content
 
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, next_value, toggled
-from fswizard.tui.drawing import cursor, cut_middle, fit, slider, text, tick
+from fswizard.tui.drawing import cursor, cut_among, fit, slider, text, tick
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 WEIGHT = "w:"
@@ -69,7 +69,7 @@ class PreferenceList(ChoiceList):
         title = width - 1 - len(WEIGHTS) - 2 - 4
         return text(
             cursor(on),
-            fit((cut_middle(self._titles[name], title - 1), "" if weight else "$faint"), title),
+            fit((cut_among(self._titles[name], self._titles.values(), title - 1), "" if weight else "$faint"), title),
             slider(WEIGHTS, weight, active=on),
             fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
         )

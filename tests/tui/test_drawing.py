@@ -18,7 +18,7 @@ from fswizard.filesystems import catalogue
 from fswizard.model.judgement import Ratio
 from fswizard.report.figures import Axis
 from fswizard.tui.candidates import option_row, option_tokens
-from fswizard.tui.drawing import bullet, columns, cut, cut_left, facts, fit, meter, smr_badge, text
+from fswizard.tui.drawing import bullet, columns, cut, cut_among, cut_left, facts, fit, meter, smr_badge, text
 from fswizard.tui.terminal import for_console
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.graph import graph, nice_top, resample
@@ -48,6 +48,32 @@ def test_cut_text_is_never_wider_than_its_place_and_never_controls_the_terminal(
     for shown in (cut(words, width), cut_left(words, width)):
         assert cell_len(shown) <= max(width, 1)
         assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in shown)
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "shown"),
+    [
+        (("Scattered small writes", "Scattered small reads"), 16, ("Scat…writes", "Scat…reads")),
+        (("Storing large files", "Reading large files"), 14, ("Storing large…", "Reading large…")),
+        (("ext4:noatime", "ext4:noatime,commit=60"), 10, ("ex…", "ex…,commi…")),
+        (("ext4", "xfs"), 10, ("ext4", "xfs")),
+        (
+            ("btrfs:compress=zstd:1", "btrfs:compress=zstd:3", "btrfs:metadata=single"),
+            12,
+            ("btr…1", "btr…3", "btrfs:metad…"),
+        ),
+    ],
+)
+def test_names_are_not_cut_where_they_differ(names: tuple[str, ...], width: int, shown: tuple[str, ...]) -> None:
+    assert tuple(cut_among(name, names, width) for name in names) == shown
+
+
+@given(st.lists(st.text("ab:=é", min_size=1, max_size=30), min_size=2, max_size=5, unique=True), st.integers(6, 40))
+def test_a_cut_name_finds_room_and_begins_to_differ_from_each_it_was_alike(names: list[str], width: int) -> None:
+    shown = {name: cut_among(name, names, width) for name in names}
+    assert all(cell_len(words) <= width for words in shown.values())
+    if len(names) == 2:
+        assert len(set(shown.values())) == 2
 
 
 @given(st.lists(ANY_TEXT, min_size=1, max_size=5), st.data())

@@ -15,7 +15,7 @@ from fswizard.model.comparison import Change, Comparison
 from fswizard.model.units import ratio_text
 from fswizard.report.comparison import TOGETHER, by_candidate, figures, lists, notes, render
 from fswizard.report.figures import Axis
-from fswizard.tui.drawing import bullet, columns, cut, facts, heading, lines, paragraphs, verdict
+from fswizard.tui.drawing import bullet, columns, cut, cut_among, facts, heading, lines, paragraphs, verdict
 from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.ratios import bar, scale
@@ -77,8 +77,11 @@ def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
     widths = _widths(changes, width)
     axis = Axis.around(change.ratio for change in changes)
     head = [_head(axis, widths)]
+    works = [change.workload for change in changes]
     for name, found in by_candidate(comparison).items():
-        yield lines([heading(cut(name, width - 4), width), *head, *(_row(change, axis, widths) for change in found)])
+        yield lines(
+            [heading(cut(name, width - 4), width), *head, *(_row(change, works, axis, widths) for change in found)]
+        )
         head = []
 
 
@@ -102,11 +105,11 @@ def _head(axis: Axis, widths: tuple[int, ...]) -> Content:
     )
 
 
-def _row(change: Change, axis: Axis, widths: tuple[int, ...]) -> Content:
+def _row(change: Change, works: Sequence[str], axis: Axis, widths: tuple[int, ...]) -> Content:
     ratio = change.ratio
     return columns(
         (
-            cut(change.workload, widths[0]) if change.workload else (TOGETHER, "bold"),
+            cut_among(change.workload, works, widths[0]) if change.workload else (TOGETHER, "bold"),
             *((figure, "$muted") for figure in figures(change)),
             bar(ratio, axis, widths[3]) if widths[3] else "",
             (ratio_text(ratio.ratio), "bold"),

@@ -150,7 +150,8 @@ class DriveScreen(BoxScreen):
 
     def _fill(self) -> None:
         drives = (*(self.wizard.machine.drives or ()), *((self._model,) if self._model else ()))
-        rows = [ListRow(drive.name or "model", partial(drive_row, drive)) for drive in drives]
+        models = [drive.model for drive in drives]
+        rows = [ListRow(drive.name or "model", partial(drive_row, drive, models)) for drive in drives]
         self._drives.rows = (ListRow("header", drive_header, False), *rows)
         self._draw()
 

@@ -160,7 +160,9 @@ class FilesystemsScreen(BoxScreen):
         if self._across > 1:
             row = partial(layout_row, candidate, members=self._across, member_bytes=self.choices.member_bytes)
         ticked, baseline = name in self.choices.candidates, name == self.choices.against
-        return ListRow(name, partial(row, ticked=ticked, usable=usable, note=note, baseline=baseline))
+        return ListRow(
+            name, partial(row, among=self._listed, ticked=ticked, usable=usable, note=note, baseline=baseline)
+        )
 
     @on(ChoiceList.Chosen, "#candidates")
     def _chosen(self) -> None:

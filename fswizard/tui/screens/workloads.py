@@ -16,7 +16,7 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
-from fswizard.tui.drawing import arrow, cursor, cut, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.drawing import arrow, cursor, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -68,7 +68,8 @@ class WorkloadsScreen(StepScreen):
             headline("workloads", "Tests and how much each one counts"),
         ]
         weight = self.choices.weight
-        rows += [ListRow(f"w:{w.name}", partial(_weight_row, w, weight(w.name))) for w in recipe.workloads]
+        titles = [workload.title for workload in recipe.workloads]
+        rows += [ListRow(f"w:{w.name}", partial(_weight_row, w, titles, weight(w.name))) for w in recipe.workloads]
         self.query_one("#weights", ChoiceList).rows = tuple(rows)
         workloads = [workload for workload in recipe.workloads if self.choices.weight(workload.name) > 0]
         self.query_one("#share", Canvas).show(partial(_time_shares, workloads))
@@ -169,13 +170,13 @@ def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width
     return fit(text(cursor(on, 2), fit((name, "$muted"), 8), knob, (f"  {words}", "bold")), width)
 
 
-def _weight_row(workload: Workload, weight: float, width: int, on: bool) -> Content:
+def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width: int, on: bool) -> Content:
     style = "$faint" if weight == 0 else "bold" if on else ""
     word = 12 if width >= 56 else 0
     title = width - 2 - 12 - 5 - word - 2
     return text(
         cursor(on, 2),
-        fit((cut(workload.title, title - 1), style), title),
+        fit((cut_among(workload.title, titles, title - 1), style), title),
         slider(WEIGHTS, weight, active=on),
         fit((f"{weight:g}", "bold" if weight else "$faint"), 5, "right"),
         fit((f"  {MEANING.get(weight, '')}", "$muted"), word) if word else "",
@@ -186,11 +187,12 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
     """Where the time of one candidate in one round goes."""
     longest = max((workload.seconds for workload in workloads), default=1.0) or 1.0
     title = min(34, width // 2)
+    titles = [workload.title for workload in workloads]
     rows = [heading("Time per filesystem and round", width)]
     for workload in workloads:
         cells = width - 2 - title - 10
         filled = max(1, round(workload.seconds / longest * cells))
-        name = fit((cut(workload.title, title - 1), "$muted"), title)
+        name = fit((cut_among(workload.title, titles, title - 1), "$muted"), title)
         seconds = fit((duration_text(workload.seconds), "$muted"), 10, "right")
         rows.append(text("  ", name, fit(("▆" * filled, "$primary"), cells), seconds))
     return lines(rows)

@@ -12,7 +12,7 @@ from fswizard.model.judgement import SIGNS, TIE, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis
-from fswizard.tui.drawing import COLOURS, columns, cut, fit, lines, text, verdict
+from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, text, verdict
 
 
 def scale(axis: Axis, baseline: str, width: int) -> Content:
@@ -54,7 +54,8 @@ def ratio_table(
     """All candidates: name, bar, ratio, interval, verdict. Narrow places drop columns, never meaning."""
     widths = _widths(ratios, width)
     axis = Axis.around(ratios)
-    rows = [_row(ratio, axis, widths, baseline, out(ratio.candidate)) for ratio in ratios]
+    names = _names(ratios, widths)
+    rows = [_row(ratio, names, axis, widths, baseline, out=out(ratio.candidate)) for ratio in ratios]
     return _head(axis, widths, baseline) + "\n" + Content("\n\n" if spaced else "\n").join(rows)
 
 
@@ -62,9 +63,9 @@ def ratio_groups(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: st
     """Like `ratio_table`, several below each other on one axis, each under its title."""
     every = [ratio for ratios in groups.values() for ratio in ratios]
     widths = _widths(every, width)
-    axis = Axis.around(every)
+    axis, names = Axis.around(every), _names(every, widths)
     blocks = [
-        lines([text((cut(title, width), "$muted")), *(_row(ratio, axis, widths, baseline, "") for ratio in ratios)])
+        lines([text((cut(title, width), "$muted")), *(_row(ratio, names, axis, widths, baseline) for ratio in ratios)])
         for title, ratios in groups.items()
     ]
     return _head(axis, widths, baseline) + "\n" + Content("\n\n").join(blocks)
@@ -87,9 +88,16 @@ def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, in
     return (name, width - name - figure - interval - word - gaps, figure, interval, word)
 
 
-def _row(ratio: Ratio, axis: Axis, widths: Sequence[int], baseline: str, out: str) -> Content:
+def _names(ratios: Sequence[Ratio], widths: Sequence[int]) -> Mapping[str, str]:
+    names = dict.fromkeys(ratio.candidate for ratio in ratios)
+    return {name: cut_among(name, names, widths[0]) for name in names}
+
+
+def _row(
+    ratio: Ratio, names: Mapping[str, str], axis: Axis, widths: Sequence[int], baseline: str, *, out: str = ""
+) -> Content:
     is_baseline = ratio.candidate == baseline
-    name = text((cut(ratio.candidate, widths[0]), "$muted strike" if out else "bold"))
+    name = text((names[ratio.candidate], "$muted strike" if out else "bold"))
     if ratio.verdict == "failed":
         why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
         return columns((name, why, "", "", verdict(ratio)), widths)
