@@ -198,7 +198,7 @@ class StepScreen(Cached, WizardScreen[None]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "page" or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
+        return action not in ("line", "page") or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
 
     def action_forward(self) -> None:
         self.wizard.go_on()
