@@ -245,8 +245,8 @@ def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> C
     return fit(text(cursor(on), radio(chosen), " ", words, meaning), width)
 
 
-def disk_words(choices: WizardChoices) -> Content:
-    """The disk that was chosen, in a few words for the header."""
+def disk_words(choices: WizardChoices, width: int) -> Content:
+    """The disk that was chosen, in a few words for the header of a screen of that width."""
     drive = choices.drive
     if choices.comparing or (drive is None and choices.across == 1):
         return Content("")
@@ -254,7 +254,7 @@ def disk_words(choices: WizardChoices) -> Content:
         return text((several_words(choices), "$muted"))
     assert drive is not None
     part = next((p.name for p in drive.partitions if choices.device and p.stable_name == choices.device), "")
-    words = text((part or drive.name, "bold"), (f" {cut(drive.model, 18)}", "$muted"))
+    words = text((part or drive.name, "bold"), (f" {cut(drive.model, 18 if width < 100 else width // 4)}", "$muted"))
     return words + text((f" ! image on {choices.elsewhere}", "$warning") if choices.elsewhere else "")
 
 

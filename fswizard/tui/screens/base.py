@@ -183,7 +183,7 @@ class StepScreen(Cached, WizardScreen[None]):
 
     def disk(self) -> Content:
         """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
-        return disk_words(self.choices) if self.step.name in SHOWS_DISK else Content("")
+        return disk_words(self.choices, self.app.size.width) if self.step.name in SHOWS_DISK else Content("")
 
     def body(self) -> ComposeResult:
         """The widgets between the question and the keys."""
