@@ -15,6 +15,8 @@ from fswizard.model.text import safe, safe_lines
 Piece = str | tuple[str, str] | Content
 """Plain text, text with a style, or finished content."""
 
+WIDEST = 110
+"""The ends of wider rows stand too far apart to be read as one."""
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 COLOURS: Mapping[Tone, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text
-from fswizard.tui.drawing import cut, fit, heading, lines, meter, text
+from fswizard.tui.drawing import WIDEST, cut, fit, heading, lines, meter, text
 from fswizard.tui.runstate import STAGES, LogCommand, LogEntry, LogNote, RunState
 from fswizard.tui.widgets.graph import chart, graph, nice_top
 from fswizard.tui.widgets.ratios import ratio_table
@@ -52,7 +52,7 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
         if state.fraction and bar
         else Content("")
     )
-    room = width - 2 - (share.cell_length + 2 if share else 0)
+    room = min(width, WIDEST) - 2 - (share.cell_length + 2 if share else 0)
     return text(
         (SPINNER[spinner % len(SPINNER)] + " ", "$primary"),
         fit((cut(words, room), ""), room),

@@ -16,6 +16,7 @@ from fswizard.report.colours import kind_of
 from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Bar, Presentation, Row, published_on
 from fswizard.tui.drawing import (
     COLOURS,
+    WIDEST,
     Piece,
     bullet,
     columns,
@@ -71,7 +72,7 @@ def headline(view: Presentation, width: int, more: str = "") -> Content:
 
 def figures(view: Presentation, width: int, height: int) -> Content:
     """What each candidate reached at each workload: the best first, with the longest bar."""
-    blocks = _blocks(view, min(width, CARD_WIDTH + 10))
+    blocks = _blocks(view, min(width, WIDEST))
     rows = sum(len(block.split("\n")) + 1 for block in blocks)
     return Content("\n\n" if rows <= height else "\n").join(blocks)
 
@@ -311,7 +312,7 @@ def also(view: Presentation, width: int) -> Content:
 
 def answer(view: Presentation, width: int, height: int) -> Content:
     """Below the card: figures, pauses, and how to set up what the verdict names. Closer where it is low."""
-    width_used = min(width, CARD_WIDTH + 10)
+    width_used = min(width, WIDEST)
     parts = (
         figures(view, width, height) if view.rows else None,
         stalls(view, width_used),
@@ -323,7 +324,7 @@ def answer(view: Presentation, width: int, height: int) -> Content:
 def details(view: Presentation, width: int, *, spaced: bool) -> Content:
     """What the answer rests on: ratios, intervals, rounds, doubts, programs."""
     compared = any(row.ratios for row in view.rows)
-    width = min(width, 130)
+    width = min(width, WIDEST)
     lists = [title for title in view.lists if title not in ("Doubts", PUBLISHED)]
     parts = (
         reasons(view, width) if view.reasons else None,

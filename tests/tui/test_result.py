@@ -16,7 +16,7 @@ from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
-from tests.tui.screenshots import finished
+from tests.tui.screenshots import finished, running
 from tests.tui.screenshots import result as recorded_result
 from tests.tui.test_same_answer import early
 
@@ -114,3 +114,28 @@ def test_a_single_round_has_no_course_of_stalls() -> None:
     result = with_stalls()
     first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))
     assert outcome.stalls_by_round(present(conclude(first)), 80) is None
+
+
+async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> None:
+    async with finished().run_test(size=(200, 50)) as pilot:
+        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
+        shown = [line.strip() for line in screen_text(pilot.app).splitlines()]
+        assert any(line.startswith("Saving in SQLite") for line in shown)
+        assert any(line.startswith("▲ Faster than ext4") for line in shown)
+        assert "d details" not in footer(pilot.app)
+        await pilot.resize_terminal(120, 50)
+        await until(pilot, lambda: "d details" in footer(pilot.app), "a key for what is folded")
+        assert "Faster than ext4 at" not in screen_text(pilot.app)
+
+
+async def test_a_large_terminal_shows_log_and_chart_of_a_run_side_by_side() -> None:
+    async with running().run_test(size=(200, 50)) as pilot:
+        await settled(pilot)
+        standing, now, tail = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#tail"))
+        assert standing.bottom <= now.y < now.bottom <= tail.bottom
+        assert now.right < tail.x
+        assert tail.height > 30
+        assert "▶ ext4 ◉○○○○" in screen_text(pilot.app), "whose turn it is"
+        await pilot.resize_terminal(120, 36)
+        await settled(pilot)
+        assert pilot.app.screen.query_one("#tail").region.y >= pilot.app.screen.query_one("#now").region.bottom

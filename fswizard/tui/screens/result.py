@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -24,6 +25,8 @@ from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
 
+ROOMY = 44
+"""Lines of a terminal from which on nothing has to be close."""
 FORUM = "bbcode"
 """The format that is shared."""
 
@@ -114,10 +117,14 @@ class ResultScreen(StepScreen):
 
     def _draw(self, view: Presentation) -> None:
         def draw(width: int) -> Content:
-            spaced = self.size.height >= 44
-            if self._detailed:
-                return outcome.details(view, width, spaced=spaced)
-            return outcome.answer(view, width, self.query_one("#reports").size.height)
+            spaced = self.size.height >= ROOMY
+            height = self.query_one("#reports").size.height
+            parts = []
+            if self._unfolded or not self._detailed:
+                parts.append(outcome.answer(view, width, height))
+            if self._unfolded or self._detailed:
+                parts.append(outcome.details(view, width, spaced=spaced))
+            return Content("\n\n").join(parts)
 
         self.query_one("#report", Canvas).show(draw)
 
@@ -130,21 +137,25 @@ class ResultScreen(StepScreen):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._head)
+        self.refresh_bindings()
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("export", "copy", "go_on") and self.focused is self.query_one(PreferenceList):
-            return False
-        if action == "log":
-            return self._has_run
-        if action == "go_on":
-            return self._resumable
-        if action == "export":
-            return self._findings is not None
-        if action == "copy":
-            return self._findings is not None and bool(self._findings.advice.card.commands)
-        return super().check_action(action, parameters)
+        found, in_list = self._findings, isinstance(self.focused, PreferenceList)
+        possible: Mapping[str, Callable[[], bool]] = {
+            "log": lambda: self._has_run,
+            "details": lambda: not self._unfolded,
+            "go_on": lambda: self._resumable and not in_list,
+            "export": lambda: found is not None and not in_list,
+            "copy": lambda: found is not None and bool(found.advice.card.commands) and not in_list,
+        }
+        return possible[action]() if action in possible else super().check_action(action, parameters)
+
+    @property
+    def _unfolded(self) -> bool:
+        """There is room for the answer and for what it rests on."""
+        return self.has_class("-vast") and self.size.height >= ROOMY
 
     @property
     def _has_run(self) -> bool:
