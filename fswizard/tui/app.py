@@ -105,11 +105,11 @@ class FswizardApp(Wizard):
             self.push_screen(HelpScreen(self.screen.HELP))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield SystemCommand("Light or dark", "Change between the light and the dark theme", self.action_toggle_dark)
-        yield SystemCommand("Help", "What this screen is about", self.action_explain)
+        yield SystemCommand("Light or dark", "Switch between light and dark theme", self.action_toggle_dark)
+        yield SystemCommand("Help", "Help on this screen", self.action_explain)
         yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
         yield SystemCommand("Start anew", "Back to the first question", lambda: self.visit("purpose"))
-        yield SystemCommand("Quit", "Leave the wizard; a run is ended and cleaned up first", self.action_leave)
+        yield SystemCommand("Quit", "Quit the wizard; a run is stopped and cleaned up first", self.action_leave)
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

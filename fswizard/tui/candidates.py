@@ -37,7 +37,7 @@ Option = MountOption | MkfsOption
 OPTION_NAME = 20
 """Cells for an option's name, where there is room for more beside it."""
 ALONE = "Everything on it is lost with it."
-DEGRADED_TEXT = "One disk is taken away before measuring: what the layout is like until a new one is put in."
+DEGRADED_TEXT = "One disk is removed before measuring, to show how the layout performs until you replace it."
 
 
 def candidate_row(

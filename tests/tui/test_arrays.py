@@ -34,7 +34,7 @@ async def the_window(pilot: Pilot[Any]) -> ChoiceList:
     await shows(pilot, "a scratch image of")
     await pilot.press("a")
     await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
-    await until(pilot, lambda: "looking at it" not in screen_text(pilot.app), "what lies on each disk")
+    await until(pilot, lambda: "checking it" not in screen_text(pilot.app), "what lies on each disk")
     return pilot.app.screen.query_one("#members", ChoiceList)
 
 

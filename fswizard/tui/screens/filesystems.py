@@ -40,8 +40,8 @@ class FilesystemsScreen(BoxScreen):
     BOX, LIST = "#own", "#candidates"
     QUESTION = "Choose filesystems to compare"
     HELP = (
-        "Tick what you would consider. Two to four are a good number: each one more takes its share of the time.\n\n"
-        "A candidate is a filesystem with options; ext4 against ext4:noatime is a comparison like any other. "
+        "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
+        "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
         "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
@@ -133,7 +133,7 @@ class FilesystemsScreen(BoxScreen):
         rows = [headline("compare", "Compare")]
         rows += [ListRow("head", layout_header, False)] if self._across > 1 else []
         rows += [self._row(name) for name in first if self._possible(name)]
-        alone = "On the first of them alone" if self._across > 1 else "Also available"
+        alone = "On the first disk alone" if self._across > 1 else "Also available"
         rows += [gap("before-others"), headline("others", alone)]
         rows += [self._row(name) for name in rest if self._possible(name)]
         rows += [gap("before-needs"), headline("needs", "Must have")]

@@ -102,7 +102,7 @@ class MembersScreen(Window[Members | None]):
     def _rows_of(self, drive: Drive) -> list[ListRow]:
         offers = self._offers.get(drive.name)
         if offers is None:
-            return [ListRow(f"wait:{drive.name}", partial(_line, drive, "looking at it …"), False)]
+            return [ListRow(f"wait:{drive.name}", partial(_line, drive, "checking it …"), False)]
         usable = [offer for offer in offers if offer.refused is None]
         if not usable:
             why = next((offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone.")
@@ -169,7 +169,7 @@ class MembersScreen(Window[Members | None]):
         number = len(self._paths) or self._images
         layouts = [layout for layout in self.wizard.backend.layouts().values() if _fits(layout, number)]
         names = ", ".join(layout.title for layout in layouts) or "no layout"
-        rule = "The smallest decides how much of each is used. The serial number of each is asked for on the review."
+        rule = "The smallest limits how much of each is used. You type the serial number of each in the review."
         what = "disks" if self._paths else "images"
         return paragraphs([text((f"{number} {what}: ", "bold"), names), (rule if self._paths else "", "$muted")], width)
 

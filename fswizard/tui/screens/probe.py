@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Offer, ProbePlan, ProbeProgress, ProbeResult, ProbeTarget
 
 STAGES = {
-    "fill": ("filling", "writes the temporary file once, in order, so that it has its place on the disk"),
-    "listen": ("listening", "random writes, waiting for stalls at a regular count of writes"),
+    "fill": ("filling", "writes the temporary file once, in order, to fix its place on the disk"),
+    "listen": ("listening", "random writes, looking for stalls that come after equal numbers of writes"),
     "press": ("pressing", "random writes without a pause, until the rate drops for good or the time is up"),
 }
 """A word for below the curve, and what happens."""
@@ -178,8 +178,8 @@ class ProbeScreen(Window["ProbeResult | None"]):
         offer = self._place
         return (
             (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device itself. "
-            "Whatever may lie there unseen would be overwritten. To confirm, type ", (offer.identifier, "bold"),
-            ", and what will be written is shown. Nothing happens before that.",
+            "Anything hidden there would be overwritten. To confirm, type ", (offer.identifier, "bold"),
+            "; you then see what will be written before anything happens.",
         )  # fmt: skip
 
     # Keys
@@ -205,16 +205,16 @@ class ProbeScreen(Window["ProbeResult | None"]):
 
 def before(plan: ProbePlan, width: int) -> Content:
     """What the probe will do, and what it can find."""
-    where = f"a temporary file in {plan.path}" if plan.fill else f"{plan.path}, on which nothing was found"
+    where = f"a temporary file in {plan.path}" if plan.fill else f"{plan.path}, which seems empty"
     span = size_text(max(plan.listen_bytes, plan.press_bytes))
     most = f"{size_text(plan.maximum_bytes)}, in at most {duration_text(plan.time_limit_s)}"
     pairs: list[tuple[str, Piece]] = [
         ("Writes to", where),
         ("Writes", text((f"up to {most}", "bold"), "; it ends at the first sign, and whenever you stop it")),
         ("How", f"1 MiB at a time, at random places within {span}, each synced before the next"),
-        ("Looks for", "stalls at a regular count of writes, and the slowdown once the cache is full"),
+        ("Looks for", "stalls that come after equal numbers of writes, and the slowdown once the cache is full"),
         ("Can say", "“drive-managed” or “inconclusive”, never “not shingled”: most disks show nothing within minutes"),
-        ("You lose", ("nothing" if plan.fill else "nothing that was found there", "$success")),
+        ("You lose", ("nothing" if plan.fill else "nothing: no data was found there", "$success")),
     ]
     return facts(pairs, width, gap=width >= 70)
 

@@ -29,7 +29,7 @@ class WorkloadsScreen(StepScreen):
 
     QUESTION = "What do you use it for?"
     HELP = (
-        "A recipe is a set of tests that represents a way of using a disk. Left and right change the highlighted "
+        "A recipe is a set of tests that represents one way of using a disk. Left and right change the highlighted "
         "line: the recipe, the time, the cap on writes, how much a test counts.\n\n"
         "A test of weight 2 counts twice in the overall result; one of weight 0 is skipped and takes no time. "
         "You can change weights again beside the result, without measuring again.\n\n"
