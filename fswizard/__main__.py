@@ -59,7 +59,7 @@ def _failed_at_output(error: OSError) -> int:
     failed = (
         RunFailed(f"{error.filename}: {reason}.")
         if error.filename
-        else RunFailed(f"Standard output cannot be written: {reason}.", "Make room, or write somewhere else.")
+        else RunFailed(f"Standard output cannot be written: {reason}.", "Free some space, or write somewhere else.")
     )
     _emit(failed)
     return failed.exit_code

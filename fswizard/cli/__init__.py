@@ -23,9 +23,9 @@ SUBCOMMANDS = {
 
 
 class Fswizard(Command):
-    """Which filesystem, with which mount options, for this disk and this use: measured on the disk itself.
+    """Find out which filesystem and mount options suit a disk and what you do with it, by measuring on that disk.
 
-    Without a subcommand the full-screen wizard starts.
+    Without a subcommand, the full-screen wizard starts.
     """
 
     PROGNAME = "fswizard"
@@ -35,7 +35,7 @@ class Fswizard(Command):
             near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
             raise UsageError(
                 f"There is no subcommand '{words[0]}'.",
-                f"Did you mean `fswizard {near[0]}`?" if near else f"There are: {', '.join(SUBCOMMANDS)}.",
+                f"Did you mean `fswizard {near[0]}`?" if near else f"Available: {', '.join(SUBCOMMANDS)}.",
             )
         if self.nested_command:
             return 0

@@ -13,7 +13,7 @@ from fswizard.targets import clean, leftovers, privilege
 
 
 class Clean(Command):
-    """Removes scratch images and directories of runs that were killed. Runs that are alive are left alone."""
+    """Remove scratch images and directories left behind by killed runs. Runs in progress are left alone."""
 
     def main(self) -> int:
         dead = leftovers()
@@ -37,5 +37,5 @@ class Clean(Command):
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
                 print(f"Its figures so far: fswizard report {name}", file=sys.stderr)
-                print(f"To go on with it:   fswizard run --resume {name}", file=sys.stderr)
+                print(f"To resume it:       fswizard run --resume {name}", file=sys.stderr)
         return code

@@ -51,7 +51,7 @@ class Command(cli.Application):
         except (ShowHelp, ShowHelpAll, ShowVersion, ShowCompletion):
             raise
         except SwitchError as error:
-            raise UsageError(f"{str(error).rstrip('.')}.", f"`{self.PROGNAME} --help` shows what there is.") from error
+            raise UsageError(f"{str(error).rstrip('.')}.", f"`{self.PROGNAME} --help` lists the options.") from error
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -62,5 +62,5 @@ def parse_weights(text: str) -> dict[str, float]:
         try:
             weights[name.strip()] = float(value)
         except ValueError as error:
-            raise UsageError(f"'{part}' is no weight.", 'Write --weights "NAME=2, NAME=0".') from error
+            raise UsageError(f"'{part}' isn't a weight.", 'Write --weights "NAME=2, NAME=0".') from error
     return weights

@@ -68,15 +68,15 @@ def _programs(rights: privilege.State) -> Iterator[Checked]:
 
 def _loop_devices() -> Checked:
     present = host.this.has_loop_devices()
-    reason = "" if present else "The kernel offers none: load the module loop, or leave the container."
+    reason = "" if present else "The kernel has none: run `modprobe loop` as root, or leave the container."
     return Checked("loop devices", "scratch images", True, present, reason=reason)
 
 
 def _memory_limit() -> Checked:
     ways = memory_limit_ways()
-    reason = "" if ways else "The kernel offers no memory cgroup that root could use."
+    reason = "" if ways else "The kernel has no memory cgroup that root can use."
     return Checked(
-        "memory limit", "measuring more than the memory can keep", False, bool(ways), ", ".join(ways), reason=reason
+        "memory limit", "measuring beyond what memory can cache", False, bool(ways), ", ".join(ways), reason=reason
     )
 
 
@@ -105,13 +105,13 @@ def _line(item: Checked) -> str:
 
 
 class Doctor(Command):
-    """Says what is missing for what, and the command that installs it."""
+    """List what is missing, what needs it, and the command that installs it."""
 
     PROGNAME = "fswizard doctor"
 
-    as_json = cli.Flag("--json", help="write JSON for other programs")
+    as_json = cli.Flag("--json", help="print JSON")
     install = cli.Flag("--install", help="install what is missing, after asking")
-    needed = cli.Flag("--needed", help="look only at what the default run needs")
+    needed = cli.Flag("--needed", help="check only what the default run needs")
 
     def main(self) -> int:
         checked = self._look()
@@ -134,4 +134,4 @@ class Doctor(Command):
         if command:
             print(f"\nTo install what is missing:\n  {command}\nor: fswizard doctor --install")
         elif missing:
-            print(f"\nThese packages would bring what is missing: {', '.join(missing)}.")
+            print(f"\nInstall these packages with your distribution's package manager: {', '.join(missing)}.")

@@ -21,7 +21,7 @@ _TIMEOUT_S = 10.0
 
 
 class Drives(Command):
-    """List the disks, what is on them and who uses them, and whether they are shingled."""
+    """List the disks, what is on them, what uses them, and whether they are shingled."""
 
     PROGNAME = "fswizard drives"
 
@@ -31,14 +31,14 @@ class Drives(Command):
     def main(self) -> int:
         listed = inventory()
         if sys.stderr.isatty():
-            print(f"Asking {len(listed)} disks through smartctl …", file=sys.stderr)
+            print(f"Querying {len(listed)} disks with smartctl …", file=sys.stderr)
         known = {drive.name: drive for drive in details_each(listed, timeout_s=_TIMEOUT_S, wake=self.wake)}
         drives = [known[drive.name] for drive in listed]
         if self.json:
             documents = [{**asdict(drive), "smr": verdict_document(drive.smr)} for drive in drives]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
         else:
-            print("\n\n".join("\n".join(_paragraph(drive)) for drive in drives) or "No disk was found.")
+            print("\n\n".join("\n".join(_paragraph(drive)) for drive in drives) or "No disks found.")
         return 0
 
 

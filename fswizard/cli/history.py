@@ -14,6 +14,7 @@ from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.model.codec import to_json
+from fswizard.model.text import safe
 from fswizard.report.comparison import render
 from fswizard.report.layout import wrap
 from fswizard.report.presentation import run_text
@@ -22,10 +23,10 @@ from fswizard.stats.comparison import compare
 
 
 class History(Command):
-    """Lists earlier results, newest first: all, or those in which every WORD occurs (disk, date, recipe, candidate)."""
+    """List earlier results, newest first: all, or those that contain every WORD (disk, date, recipe, candidate)."""
 
     json = cli.Flag("--json", help="print JSON")
-    compare = cli.Flag("--compare", help="compare two results, named by files or parts of their names")
+    compare = cli.Flag("--compare", help="compare two results, each a file or part of a name")
 
     def main(self, *words: str) -> int:
         if self.compare:
@@ -36,12 +37,12 @@ class History(Command):
         elif entries:
             print("\n".join(line for entry in entries for line in _lines(entry)))
         else:
-            print("There is no such result." if words else "There is no result yet.", file=sys.stderr)
+            print(f"No result matches {safe(' '.join(words))}." if words else "No results yet.", file=sys.stderr)
         return 0
 
     def _compare(self, words: Sequence[str]) -> int:
         if len(words) != 2:
-            raise UsageError("Two results are compared.", "Name an earlier and a later one: --compare A B.")
+            raise UsageError("--compare takes two results.", "Name the earlier one, then the later one: --compare A B.")
         first, second = (results.find(word) for word in words)
         comparison = compare(results.load(first), results.load(second))
         if self.json:

@@ -22,11 +22,11 @@ def deliver(text: str, output: str | None) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{safe(output)} exists already.", "Name another file, or move that one away.") from error
+        raise UsageError(f"{safe(output)} exists already.", "Choose another name, or move that file away.") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         kind = RunFailed if path.exists() else UsageError
-        raise kind(f"{safe(output)} cannot be written: {reason}.", "Name a file elsewhere.") from error
+        raise kind(f"{safe(output)} cannot be written: {reason}.", "Choose a file elsewhere.") from error
     print(f"Written to {safe(output)}.", file=sys.stderr)
 
 

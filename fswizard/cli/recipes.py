@@ -22,16 +22,18 @@ from fswizard.recipes import tree_profile
 
 
 class Recipes(Command):
-    """List the recipes, with time and bytes written; or make one from a directory of your own.
+    """List the recipes, with the time they take and what they write, or make one from a directory of yours.
 
-    With --from only sizes, depths and counts are looked at, and a few blocks are read to see how well they compress.
-    Nothing is written there, no link is followed, and no name of a file gets into the recipe.
+    With --from, fswizard looks at sizes, depths and counts only, and reads a few blocks to see how well they compress.
+    It writes nothing there, follows no links, and puts no file names into the recipe.
     """
 
     PROGNAME = "fswizard recipes"
 
     json = cli.Flag("--json", help="print JSON")
-    directory = cli.SwitchAttr("--from", argname="DIR", excludes=["--json"], help="make a recipe from what DIR is like")
+    directory = cli.SwitchAttr(
+        "--from", argname="DIR", excludes=["--json"], help="make a recipe with files like those in DIR"
+    )
     output = cli.SwitchAttr("--output", argname="FILE", requires=["--from"], help="write that recipe to FILE")
 
     def main(self) -> int:
@@ -69,12 +71,12 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 
 def _paragraph(recipe: Recipe) -> str:
     costs = (
-        f"Each candidate takes about {duration_text(_seconds(recipe))} in each round and writes about "
-        f"{size_text(_bytes(recipe))} to an image of {binary_size_text(recipe.image_bytes)}; "
-        f"the run ends after {duration_text(recipe.minutes * 60)} unless told otherwise."
+        f"Per candidate and round about {duration_text(_seconds(recipe))} and {size_text(_bytes(recipe))} written, "
+        f"on an image of {binary_size_text(recipe.image_bytes)}. "
+        f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
-    lines += ["  Workloads, by the names that --weights takes:"]
+    lines += ["  Workloads, named as --weights takes them:"]
     lines += [f"    {w.name:<18} {w.title:<46} weight {w.weight:g}" for w in recipe.workloads]
     return "\n".join(lines)
 

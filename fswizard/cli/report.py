@@ -25,7 +25,7 @@ class _Reporting(Command):
     """Options that `report` and `published` share."""
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
-    output = cli.SwitchAttr("--output", str, argname="FILE", help="write to a file; its ending chooses the format")
+    output = cli.SwitchAttr("--output", str, argname="FILE", help="write to FILE; its extension sets the format")
 
     def format_name(self) -> str:
         """UsageError where there is no such format, before anything is read."""
@@ -35,11 +35,11 @@ class _Reporting(Command):
 
 
 class Report(_Reporting):
-    """Shows a result: the newest one, a file, or a part of a name that `fswizard history` lists."""
+    """Show a result: the newest, a file, or one named by part of its name in `fswizard history`."""
 
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "unpack=2, search=0"')
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank again, such as "unpack=2, search=0"')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
-    identify = cli.Flag("--identify", help="with serial number, host name and paths")
+    identify = cli.Flag("--identify", help="include serial number, host name and paths")
 
     def main(self, result: str = "") -> int:
         name = self.format_name()
@@ -53,9 +53,9 @@ class Report(_Reporting):
 
 
 class Published(_Reporting):
-    """Lists published figures that are shipped with the program, or reports those of NAME."""
+    """List the published figures that come with fswizard, or report those called NAME."""
 
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank anew, such as "copy-dvd=2"')
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank again, such as "copy-dvd=2"')
     json = cli.Flag("--json", help="list as JSON")
 
     def main(self, name: str = "") -> int:
@@ -71,31 +71,31 @@ class Published(_Reporting):
 
 
 class Import(Command):
-    """Makes a result of figures that were measured elsewhere, and reports it.
+    """Turn figures measured elsewhere into a result, and report it.
 
-    FILE is what fio (JSON or text), filebench, KDiskMark or the Phoronix Test Suite (XML) printed, a directory of
-    such files, or a table in TOML. The candidate is taken from the file's name, or named: `xfs=FILE`.
+    FILE is output of fio (JSON or text), filebench, KDiskMark or the Phoronix Test Suite (XML), a directory of such
+    files, or a table in TOML. The file's name says which candidate it is for; or name it: `xfs=FILE`.
     """
 
-    output = cli.SwitchAttr("--output", str, argname="RESULT", help="the result file; the history otherwise")
-    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
+    output = cli.SwitchAttr("--output", str, argname="RESULT", help="write the result to this file, not to the history")
+    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="candidate that others are compared with (ext4)")
     format = cli.SwitchAttr("--format", str, default="text", argname="FORMAT", help=" ".join(FORMATS))
 
     def main(self, *files: str) -> int:
         if not files:
-            raise UsageError("No file was named.", f"Name files of {importers.READABLE}.")
+            raise UsageError("Name at least one file.", f"fswizard reads {importers.READABLE}.")
         find_format(self.format)
         by_disk = importers.read(files, baseline=self.baseline or "")
         if self.output and len(by_disk) > 1:
             raise UsageError(
-                f"These files tell of {len(by_disk)} disks: {', '.join(by_disk)}.",
-                "Import those of one disk at a time.",
+                f"These files are about {len(by_disk)} disks: {', '.join(by_disk)}.",
+                "Import one disk's files at a time, or leave out --output.",
             )
         for disk, result in by_disk.items():
             findings = conclude(result)
             path = Path(self.output) if self.output else results.new_path(result.plan)
             results.write_result(path, result, findings.judgement, findings.advice.card.verdict)
-            print(f"{disk + ': ' if disk else ''}kept as {safe(str(path))}", file=sys.stderr)
+            print(f"{disk + ': ' if disk else ''}saved as {safe(str(path))}", file=sys.stderr)
             deliver(render(findings, self.format), None)
         return 0
 

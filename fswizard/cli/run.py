@@ -52,22 +52,24 @@ class _Choosing(Command):
 
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
-    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="what ratios are made against (ext4)")
+    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="candidate that others are compared with (ext4)")
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='"unpack=2, search=0": see `fswizard recipes`')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
-    time = cli.SwitchAttr("--time", str, argname="TIME", help="no round begins after it: 10m, 1h30m")
-    rounds = cli.SwitchAttr("--rounds", str, argname="MIN..MAX", help="how often each candidate is measured (2..12)")
-    budget = cli.SwitchAttr(
-        "--write-budget", str, argname="SIZE", help="the run ends before it has written more: 50G, or none"
+    time = cli.SwitchAttr("--time", str, argname="TIME", help="start no new round after this: 10m, 1h30m")
+    rounds = cli.SwitchAttr(
+        "--rounds", str, argname="MIN..MAX", help="rounds; each measures every candidate once (2..12)"
     )
-    seed = cli.SwitchAttr("--seed", str, argname="N", help="repeats the order of an earlier run")
+    budget = cli.SwitchAttr(
+        "--write-budget", str, argname="SIZE", help="end the run before it writes more than this: 50G, or none"
+    )
+    seed = cli.SwitchAttr("--seed", str, argname="N", help="repeat the order of an earlier run")
     memory_limit = cli.SwitchAttr(
         "--memory-limit", str, argname="SIZE",
-        help="memory that measured programs share, page cache included (a quarter of their data); or none",
+        help="memory limit for measured programs, page cache included (a quarter of their data); or none",
     )  # fmt: skip
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
-        help="serial number of a device that may be erased; of several, with commas between or one option each",
+        help="serial number of a device that may be erased; separate several with commas, or repeat the option",
     )  # fmt: skip
 
     def plan(self, recipe: str) -> model.Plan:
@@ -92,7 +94,7 @@ class _Choosing(Command):
 
 
 class Plan(_Choosing):
-    """Shows what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
+    """Show what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
 
     def main(self, recipe: str = DEFAULT_RECIPE) -> int:
         print(plan_text(self.plan(recipe)))
@@ -100,16 +102,16 @@ class Plan(_Choosing):
 
 
 class Run(_Choosing):
-    """Measures, and prints a report. Progress goes to stderr."""
+    """Measure, and print a report. Progress goes to stderr."""
 
-    output = cli.SwitchAttr("--output", str, argname="FILE", help="the result file; grows while it runs")
+    output = cli.SwitchAttr("--output", str, argname="FILE", help="write the result to this file as the run goes")
 
-    resume = cli.SwitchAttr("--resume", str, argname="RESULT", help="goes on with a run that was ended early")
+    resume = cli.SwitchAttr("--resume", str, argname="RESULT", help="resume a run that was killed or ended early")
 
     def main(self, recipe: str = "") -> int:
         session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
         if recipe and self.resume:
-            raise UsageError("A run that is resumed has its recipe already.", "Leave the recipe out.")
+            raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
         return self._run(session)
 
     def _new(self, recipe: str) -> Session:
@@ -122,10 +124,12 @@ class Run(_Choosing):
         chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
         for name in (*chosen, "memory-limit"):
             if getattr(self, name.replace("-", "_")) not in (None, []):
-                raise UsageError(f"--{name} does not go with --resume: the plan stays as it was.", "Leave it out.")
+                raise UsageError(
+                    f"--{name} can't be combined with --resume: a resumed run keeps its plan.", "Leave it out."
+                )
         limit_s = _duration(self.time) if self.time else None
         if limit_s is not None and limit_s <= 0:
-            raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
+            raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
         budget_bytes = _budget(self.budget) if self.budget else None
         resumption = take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
         return Session(resumption.plan, resumption.path, earlier=resumption.earlier)
@@ -138,7 +142,7 @@ class Run(_Choosing):
         outcome = asyncio.run(_carry_out(session))
         print(f"The result is in {safe(str(path))}.", file=sys.stderr)
         if outcome not in ("finished", "time-up", "budget-used") and session.plan.target.kind != "device":
-            print(f"To go on with it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
+            print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
         if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
             raise session.error
         findings = with_published(conclude(results.load(path)))
@@ -179,7 +183,7 @@ def plan_text(plan: model.Plan) -> str:
     lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
     lines += [
         f"Where       {_place(plan)}",
-        *(f"Lost        {loss}" for loss in plan.losses),
+        *(f"You lose    {loss}" for loss in plan.losses),
         f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
         *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Budget      {budget_text(plan)}",
@@ -190,7 +194,7 @@ def plan_text(plan: model.Plan) -> str:
         "Workloads",
         *(f"  {w.name:24} {w.title}, weight {w.weight:g}" for w in plan.recipe.workloads),
         "",
-        "Commands (# as root; DEVICE, MOUNT and IMAGE are named then)",
+        "Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)",
         *(f"  {'#' if command.as_root else '$'} {shlex.join(command.argv)}" for command in plan.commands),
     ]
     if plan.expected_s > plan.time_limit_s > 0:
@@ -209,14 +213,14 @@ def _place(plan: model.Plan) -> str:
     if target.kind == "image":
         return f"a scratch image of {size_text(target.size_bytes)} in {target.path}, removed afterwards"
     if target.kind == "directory":
-        return "directories that exist; nothing is formatted"
+        return "existing directories; nothing is formatted"
     devices = [
         f"{member.path} of {size_text(member.size_bytes)}"
-        + ("" if member.path.startswith("/dev/disk/") else ", a name that may change")
+        + ("" if member.path.startswith("/dev/disk/") else ", a name that may change after a restart")
         for member in target.members
     ]
     several = "s" * bool(target.others)
-    return f"the device{several} {'; '.join(devices)}; left wiped, without a filesystem"
+    return f"the device{several} {'; '.join(devices)}; left empty, without a filesystem"
 
 
 def _too_short(plan: model.Plan) -> str:
@@ -237,7 +241,7 @@ def _seed(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise UsageError(f"The seed '{safe(text)}' isn't a whole number.", "Give one such as --seed 7.") from error
+        raise UsageError(f"The seed '{safe(text)}' isn't a whole number.", "Write one, such as --seed 7.") from error
 
 
 def _duration(text: str) -> float:
@@ -253,7 +257,7 @@ def _memory_limit(text: str) -> int:
     try:
         return parse_size(text)
     except ValueError as error:
-        raise UsageError(f"In --memory-limit: {error}.", "Or write none.") from error
+        raise UsageError(f"In --memory-limit: {error}.", "Write a size, or none for no limit.") from error
 
 
 def _budget(text: str) -> float:
@@ -261,11 +265,11 @@ def _budget(text: str) -> float:
     try:
         return math.inf if text.strip() == "none" else parse_size(text)
     except ValueError as error:
-        raise UsageError(f"In --write-budget: {error}, or none.") from error
+        raise UsageError(f"In --write-budget: {error}.", "Write a size, or none for no limit.") from error
 
 
 def _rounds(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text.strip(), re.ASCII)
     if match is None:
-        raise UsageError(f"'{text}' is no number of rounds.", "Write MIN..MAX, such as --rounds 2..12.")
+        raise UsageError(f"'{text}' isn't a number of rounds.", "Write MIN..MAX, such as --rounds 2..12.")
     return int(match[1]), int(match[2] or match[1])

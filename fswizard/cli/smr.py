@@ -30,7 +30,7 @@ from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.system.files import read_file
 
-_STAGES = {"fill": "filling", "listen": "listening for stalls", "press": "pressing for the cliff"}
+_STAGES = {"fill": "filling", "listen": "watching for stalls", "press": "filling the cache"}
 _STDIN = "/dev/stdin"
 _MAXIMUM_BYTES = 16 << 20
 """No output of smartctl is nearly as long."""
@@ -47,7 +47,7 @@ class Judged:
 
 
 class Smr(Command):
-    """Say whether disks are shingled, with the evidence.
+    """Tell whether disks are shingled, with the evidence.
 
     WHAT is a model name, a file with the output of smartctl (text, JSON or YAML), a device, or - for standard input.
     """
@@ -64,9 +64,12 @@ class Smr(Command):
     table = cli.Flag("--table", excludes=["--probe"], help="print the table of models with its sources")
     wake = cli.Flag("--wake", help="wake a device that is in standby")
     probe = cli.SwitchAttr(
-        "--probe", str, argname="TARGET", help="write to a directory on the disk, or to an unused device, and watch"
+        "--probe",
+        str,
+        argname="TARGET",
+        help="write to a directory on the diskor to an unused device, and look for signs of SMR",
     )
-    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="how long the probe may take")
+    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="stop the probe after this (3m)")
     erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help="serial number of the device to overwrite")
 
     def _parse_args(self, argv: list[str]) -> Any:
@@ -75,7 +78,7 @@ class Smr(Command):
     def main(self, *what: str) -> int:
         if self.probe:
             if what:
-                raise UsageError("`--probe` takes one target and nothing else.", "Ask about the others without it.")
+                raise UsageError("`--probe` takes one target and nothing else.", "Check the others without --probe.")
             return _probe(
                 self.probe, self.time, self.erase, "report" if self.submit else "json" if self.json else "text"
             )
@@ -146,7 +149,7 @@ def _device(path: str, wake: bool) -> Judged:
     if drive is None and (members := members_of(path)):
         return Judged(safe(path), "", judge_composed(members), Reported(""))
     if drive is None:
-        raise UsageError(f"{safe(path)} lies on no disk.", "`fswizard drives` lists the disks.")
+        raise UsageError(f"{safe(path)} isn't on a disk.", "`fswizard drives` lists the disks.")
     known = details(drive, wake=wake)
     if known.pending:
         print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)
@@ -218,9 +221,9 @@ def statement(plan: ProbePlan) -> str:
     """What the probe will do, in a sentence."""
     span_bytes = max(plan.listen_bytes, plan.press_bytes)
     where = (
-        f"a scratch file in {safe(plan.path)}, which is gone afterwards"
+        f"a temporary file in {safe(plan.path)}, removed afterwards"
         if plan.fill
-        else f"{safe(plan.path)}, overwriting what lies there"
+        else f"{safe(plan.path)}, overwriting its contents"
     )
     return (
         f"Writes up to {size_text(plan.maximum_bytes)} to {where}, at random places "

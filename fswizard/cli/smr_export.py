@@ -74,11 +74,11 @@ def report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None = Non
 
 
 def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> Iterator[str]:
-    yield f"How does {about.model or 'this disk'} record?"
+    yield f"Is {about.model or 'this disk'} shingled (SMR)?"
     yield ""
-    yield f"- Model: {about.model or 'not known'}"
-    yield f"- Firmware: {about.firmware or 'not known'}"
-    yield f"- Marks: {about.marks or 'not known'}"
+    yield f"- Model: {about.model or 'unknown'}"
+    yield f"- Firmware: {about.firmware or 'unknown'}"
+    yield f"- Marks: {about.marks or 'unknown'}"
     sure = "" if verdict.kind == "unknown" else f" ({CONFIDENCE[verdict.confidence]})"
     says = {**TITLES, "unknown": "neither"}
     yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
@@ -87,4 +87,4 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
             yield f"- Evidence for {says[piece.says]}: {piece.text}"
     yield f"- Probe: {probe.evidence.text if probe else 'not run'}"
     yield ""
-    yield "Add it to an issue of smartmontools (https://github.com/smartmontools/smartmontools/issues) or of fswizard."
+    yield "Post this as an issue of fswizard or smartmontools (https://github.com/smartmontools/smartmontools/issues)."

@@ -175,7 +175,7 @@ async def test_the_time_limit_starts_anew_or_is_given(tmp_path: Path) -> None:
     forecast = Forecast((0.4, 0.8), (0.4, 0.4), (2, 4), trial_s=10)
     assert Backend().take_up(path, forecast).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
     refused = fswizard("run", "--resume", str(path), "--seed", "3", code=2)
-    assert "--seed does not go with --resume" in refused.stderr
+    assert "--seed can't be combined with --resume" in refused.stderr
     fswizard("run", "--resume", str(path), "--time", "0s", code=2)
 
 

@@ -50,10 +50,10 @@ WRONG = [
     (("run", "quick", "--target", "dir:/nowhere"), "/nowhere is not a directory"),
     (("run", "quick", "--time", "soon"), "'soon' is not a duration"),
     (("run", "quick", "--time", "0s"), "measures nothing"),
-    (("run", "quick", "--rounds", "many"), "'many' is no number of rounds"),
+    (("run", "quick", "--rounds", "many"), "'many' isn't a number of rounds"),
     (("run", "quick", "--rounds", "5..3"), "Rounds 5..3"),
     (("run", "quick", "--memory-limit", "little"), "In --memory-limit: 'little' is not a size"),
-    (("run", "quick", "--memory-limit", "1M"), "With 1 MiB of memory hardly any program starts"),
+    (("run", "quick", "--memory-limit", "1M"), "1 MiB of memory is too little"),
     (("run", "quick", "--weights", "speed"), "'speed' is no weight"),
     (("run", "quick", "--weights", "speed=1"), "no workload 'speed'"),
     (("run", "quick", "--need", "magic"), "magic"),
@@ -326,7 +326,7 @@ def test_nobody_is_ahead_who_was_measured_alone(state: Path) -> None:
 def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path) -> None:
     assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
     done = fswizard("history", "WD40")
-    assert (done.stdout, done.stderr) == ("", "There is no such result.\n")
+    assert (done.stdout, done.stderr) == ("", "No result matches WD40.\n")
 
 
 def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> None:
