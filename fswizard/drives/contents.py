@@ -39,7 +39,7 @@ def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:
     """Who uses the device `name`, and that it is locked."""
     users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
     if (kind := udev.get("ID_FS_TYPE")) in _ENCRYPTED and not usage.tree.names(f"/sys/class/block/{name}/holders"):
-        hint = "To use it for something else, what is inside would be lost."
+        hint = "Using it for something else destroys its contents."
         users.append(DriveUse("encrypted", f"{safe(name)} holds {_ENCRYPTED[kind]}", hint))
     return tuple(users)
 

@@ -97,7 +97,7 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
 
 def losses(target: DeviceTarget) -> tuple[str, ...]:
     """Everything that is found on the device and would be lost, a sentence each."""
-    sentences = [f"{name}: what lies on it could not be looked at" for name in target.unseen]
+    sentences = [f"{name}: its contents couldn't be read" for name in target.unseen]
     sentences += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
     return tuple(sentences) or (
         f"Nothing was found on {target.name} ({size_text(target.size_bytes)}): no partition table and no filesystem.",
@@ -112,7 +112,7 @@ def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
         label = f' "{inside.label}"' if inside.label else ""
         yield f"{name}: {inside.filesystem}{label}, {size}"
     elif name != target.disk and target.whole:
-        yield f"{name}: a partition of {size}, in which nothing was found"
+        yield f"{name}: a partition of {size}, apparently empty"
     if table := safe(udev.get("ID_PART_TABLE_TYPE", "")):
         yield f"{name}: its partition table ({table})"
 
@@ -156,28 +156,28 @@ def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
 
 def _unknown(target: DeviceTarget) -> Iterator[Finding]:
     if target.drive.pending:
-        yield Finding("unknown", target.drive.pending.rstrip("."), "Try again, or look at the disk's health.")
+        yield Finding("unknown", target.drive.pending.rstrip("."), "Try again, or check the disk's health.")
     for name in target.unseen:
-        ask = f"Ask `blkid -p /dev/{name}` why." if os.geteuid() == 0 else "It may take root: use sudo."
-        yield Finding("unknown", f"What lies on {name} could not be looked at", ask)
+        ask = f"Run `blkid -p /dev/{name}` to see why." if os.geteuid() == 0 else "It may take root: use sudo."
+        yield Finding("unknown", f"The contents of {name} couldn't be read", ask)
     if target.drive.health == "failing":
-        hint = "Copy what is on it elsewhere; do not use it."
+        hint = "Copy its files elsewhere and stop using it."
         yield Finding("failing", f"{target.disk} reports that it is failing", hint)
 
 
 def _unconfirmed(target: DeviceTarget, typed: str | None) -> Iterator[Finding]:
     if not target.identifiers:
-        text = f"{target.disk} tells neither a serial number nor a WWN, so it cannot be confirmed"
+        text = f"{target.disk} reports neither a serial number nor a WWN, so you can't confirm which disk it is"
         yield Finding("no-serial", text, "Measure on a scratch image on it instead.")
     elif typed is not None and typed not in target.identifiers:
-        hint = "Look again which disk it is: `fswizard drives` shows the serial numbers."
+        hint = "Check which disk it is: `fswizard drives` shows the serial numbers."
         yield Finding("wrong-serial", f"'{typed}' is not the serial number of {target.name}", hint)
 
 
 def _kernel_name(path: str, machine: Machine) -> str:
     if not path.startswith("/dev/"):
         raise UsageError(
-            f"'{safe(path)}' is no device.", "Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."
+            f"'{safe(path)}' isn't a device.", "Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."
         )
     if machine.live:
         try:
@@ -185,7 +185,7 @@ def _kernel_name(path: str, machine: Machine) -> str:
         except OSError as error:
             raise UsageError(f"{safe(path)}: {error.strerror}.", "`fswizard drives` lists the disks.") from error
         if not stat.S_ISBLK(status.st_mode):
-            raise Refused(f"{safe(path)} is no block device.", "Name a disk or partition below /dev/disk/by-id.")
+            raise Refused(f"{safe(path)} isn't a block device.", "Name a disk or partition below /dev/disk/by-id.")
         number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
         return os.path.basename(machine.real(f"/sys/dev/block/{number}"))
     name = machine.real(path).removeprefix("/dev/").replace("/", "!")

@@ -223,10 +223,10 @@ def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
     """Nothing is called empty that could not be looked at."""
     sentences = []
     if names := ", ".join(sorted(late)):
-        sentences.append(f"{names} did not answer in time: what lies there is not known.")
+        sentences.append(f"{names} did not answer in time, so the contents are unknown.")
     if names := ", ".join(sorted(unseen)):
-        why = "blkid failed there" if os.geteuid() == 0 else "which takes root here"
-        sentences.append(f"{names} could not be looked at, {why}: what lies there is not known.")
+        why = "blkid failed" if os.geteuid() == 0 else "that needs root here"
+        sentences.append(f"{names} couldn't be read ({why}), so the contents are unknown.")
     return " ".join(sentences)
 
 

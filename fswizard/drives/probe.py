@@ -219,8 +219,8 @@ def _result(sign: Sign | None, doubt: str, busy: str, run: _Run) -> ProbeResult:
     if sign is not None:
         text = f"{sign.text} But {doubt}"
     elif not run.latencies_s:
-        text = f"{written}: too little to tell anything."
+        text = f"{written}: too little to tell."
     else:
-        text = f"{written} showed neither a stall at a fixed count of writes nor a cliff, which proves nothing."
+        text = f"{written} showed neither regular stalls nor a sudden slowdown, which proves nothing."
         text = " ".join((text, *(f"{why[0].upper()}{why[1:]}" for why in (doubt, busy) if why)))
     return ProbeResult("inconclusive", Evidence("probe", "unknown", "weak", text), run.elapsed_s, run.written_bytes)

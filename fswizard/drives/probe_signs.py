@@ -62,8 +62,8 @@ def periodic_stall(latencies_s: Sequence[float], minimum_period: int = MINIMUM_P
     period = round((row[-1] - row[0]) / (len(row) - 1))
     worst = median(latencies_s[number] for number in row)
     text = (
-        f"{len(row)} times in a row it stalls after {period} writes, "
-        f"for {worst * 1000:.0f} ms ({usual * 1000:.0f} ms otherwise)."
+        f"It stalled {len(row)} times in a row, each time after {period} writes, "
+        f"for up to {worst * 1000:.0f} ms (a write usually takes {usual * 1000:.0f} ms)."
     )
     return Sign("periodic-stall", text)
 

@@ -80,7 +80,7 @@ class ProbeTarget:
         def disturbed(written_bytes: int) -> str:
             foreign = _traffic_bytes(self.drive.name) - before - written_bytes
             if before and foreign > _FOREIGN_SHARE * max(written_bytes, 1):
-                return f"other programs moved {size_text(foreign)} on the same disk meanwhile."
+                return f"other programs read or wrote {size_text(foreign)} on the same disk meanwhile."
             return ""
 
         return disturbed
@@ -110,11 +110,13 @@ def find_target(
     device = find_device(path) if stat.S_ISBLK(mode) else None
     drive = device.drive if device else drive_of(path)
     if drive is None:
-        raise UsageError(f"{safe(path)} lies on no disk, or on several.", "`fswizard drives` lists the disks.")
+        raise UsageError(f"{safe(path)} isn't on a disk, or is on several.", "`fswizard drives` lists the disks.")
     if drive.flash:
-        raise UsageError(f"{drive.name} has no platters: it is not shingled.")
+        raise UsageError(f"{drive.name} has no platters, so it isn't shingled.")
     if drive.zone_model == "host-managed":
-        raise UsageError(f"{drive.name} says itself that its zones must be written in order: no probe tells more.")
+        raise UsageError(
+            f"{drive.name} reports zones that must be written in order: it is shingled, and a probe can't tell more."
+        )
     bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * _LIKELY_RATE_BYTES_S)) if maximum_bytes is None else maximum_bytes
     if device:
         _require_unused(device, serial)
@@ -151,14 +153,14 @@ def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
     if mount is None or mount.kind not in _IN_PLACE:
         kind = mount.kind if mount else "this filesystem"
         hint = "Name a directory on ext4, XFS or btrfs, or an unused device."
-        raise UsageError(f"On {safe(kind)} writes do not go where they are aimed: the probe would tell nothing.", hint)
+        raise UsageError(f"{safe(kind)} doesn't write in place, so a probe would show nothing.", hint)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UsageError(f"{safe(directory)} cannot be written to.", "Name a directory of your own on that disk.")
     quarter = host.this.space(directory).free_bytes // 4
     listen = _whole_blocks(min(LISTEN_BYTES, maximum_bytes // 4, quarter))
     if listen < MINIMUM_BYTES:
-        hint = f"{size_text(4 * MINIMUM_BYTES)} have to be free, and to be written at least."
-        raise UsageError(f"{safe(directory)} has too little room for a probe.", hint)
+        hint = f"A probe needs at least {size_text(4 * MINIMUM_BYTES)} free."
+        raise UsageError(f"{safe(directory)} has too little free space for a probe.", hint)
     return listen, _whole_blocks(min(_PRESS_BYTES, quarter)) if mount.kind in _RESERVING else 0
 
 
@@ -174,7 +176,7 @@ def _require_unused(device: DeviceTarget, serial: str) -> None:
         raise Refused(f"{device.name} is not empty. {' '.join(losses(device))}", "Probe a directory on it instead.")
     if serial not in device.identifiers:
         hint = f"Confirm it with `--erase {device.identifiers[0]}`."
-        raise Refused(f"What may lie on {device.name} ({device.drive.model}) would be overwritten.", hint)
+        raise Refused(f"Anything on {device.name} ({device.drive.model}) would be overwritten.", hint)
 
 
 def _unlinked(directory: str, flags: int) -> int:
@@ -183,7 +185,7 @@ def _unlinked(directory: str, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_DIRECT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise UsageError(f"{safe(directory)} takes no scratch file: {error.strerror}.") from error
+        raise UsageError(f"No temporary file can be made in {safe(directory)}: {error.strerror}.") from error
     path.unlink()
     return descriptor
 

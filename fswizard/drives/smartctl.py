@@ -110,7 +110,7 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
         except Missing as error:
             return _Answer(missing=error.message, hint="Install smartmontools; `fswizard doctor` says how.")
         except FswizardError as error:
-            return _Answer(missing=error.message, hint="The disk may be busy or failing: ask again later.")
+            return _Answer(missing=error.message, hint="The disk may be busy or failing: try again later.")
 
     given_up = _Answer(missing="smartctl did not answer in time.", hint="The disk may be busy or failing.")
     return ask_all({"": run}, left_s + 0.2).get("", given_up) if left_s > 0 else given_up
@@ -143,13 +143,15 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
         return answer
     facts = answer.reading.facts
     if facts.asleep:
-        return _Answer(missing="The disk is asleep and was not woken.", hint="Ask again when it is in use, or wake it.")
+        return _Answer(
+            missing="The disk is asleep and was not woken.", hint="Try again when it is in use, or wake it with --wake."
+        )
     if "ermission denied" in facts.problem:
         command = f"sudo smartctl -x /dev/{drive.name} | fswizard smr -"
-        return _Answer(missing="smartctl needs root to ask the disk.", hint=f"Ask it as root: `{command}`.")
+        return _Answer(missing="smartctl needs root to query the disk.", hint=f"Query it as root: `{command}`.")
     if facts.model:
         return answer
-    return _Answer(missing=facts.problem, hint="`smartctl --scan-open` may tell how to reach the disk.")
+    return _Answer(missing=facts.problem, hint="`smartctl --scan-open` may show how to reach the disk.")
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
@@ -166,7 +168,7 @@ def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:
     if drive.kind not in ("hdd", "unknown"):
         return replace(drive, pending=answer.missing)
     verdict = judge_smr(known)
-    text = f"TRIM, zones, the recording type and smartctl's database could not be asked: {answer.missing}"
+    text = f"TRIM, zones, recording type and smartctl's database are missing here: {answer.missing}"
     evidence = (*verdict.evidence, Evidence("smartctl-missing", "unknown", "weak", text))
     advice = (*verdict.advice, answer.hint) if answer.hint else verdict.advice
     return replace(drive, smr=replace(verdict, evidence=evidence, advice=advice), pending=answer.missing)

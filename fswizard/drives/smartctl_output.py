@@ -90,7 +90,7 @@ def parse_each(output: bytes) -> Iterator[Reading]:
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
         if not any_read:  # what stands behind the last document does not spoil it
-            problem = safe(f"This is not readable as smartctl's JSON or YAML: {error}")
+            problem = safe(f"This can't be read as smartctl's JSON or YAML: {error}")
             yield Reading(SmrFacts("smartctl", problem=problem))
 
 
@@ -204,14 +204,14 @@ def _text_problem(text: str, model: str, has_version: bool) -> str:
     if match := _FAILED.search(text):
         return safe(match[0])
     if not model and not has_version:
-        return "This is not output of smartctl."
-    return "" if model else "smartctl told no model name."
+        return "This isn't output of smartctl."
+    return "" if model else "smartctl reported no model name."
 
 
 def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
-        return Reading(SmrFacts("smartctl", problem="This is not output of smartctl."))
+        return Reading(SmrFacts("smartctl", problem="This isn't output of smartctl."))
     run = mapping(data, "smartctl")
     protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
@@ -302,8 +302,8 @@ def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:
     if model:
         return ""
     if not run:
-        return "This is not output of smartctl."
-    return safe(messages) or "smartctl told no model name."
+        return "This isn't output of smartctl."
+    return safe(messages) or "smartctl reported no model name."
 
 
 def _version(run: Mapping[str, Any]) -> tuple[int, ...]:

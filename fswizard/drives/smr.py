@@ -47,15 +47,17 @@ _MARKED: dict[SourceStrength, str] = {"outputs": "shingled disk", "hint": "drive
 _STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
 _KNOW: dict[SmrKind, tuple[str, ...]] = {
     "drive-managed": (
-        "Random writes go into a cache on the platters, of some 20 GB on the disks that were measured; "
-        "once it is full they crawl, until the disk has been idle for a while.",
-        "Large files written one after the other, and reading, are as quick as on other disks.",
-        "In ZFS and RAID arrays, rebuilding onto such a disk can take days or time out.",
+        "Random writes go into a cache on the platters (about 20 GB on the disks that were measured). "
+        "Once it is full, they slow to a crawl until the disk has been idle for a while.",
+        "Reading, and writing large files one after another, is as fast as on other disks.",
+        "Rebuilding a ZFS or RAID array onto such a disk can take days or time out.",
     ),
-    "host-aware": ("It takes random writes, but like a drive-managed disk it crawls once its cache is full.",),
+    "host-aware": (
+        "It accepts random writes, but like a drive-managed disk it slows to a crawl once its cache is full.",
+    ),
     "host-managed": (
-        "Only filesystems made for zones can live on it directly: f2fs, btrfs from Linux 5.12, XFS from 6.15, zonefs.",
-        "Ordinary filesystems such as ext4 cannot be made on it.",
+        "Only filesystems made for zones work on it directly: F2FS, Btrfs (Linux 5.12), XFS (Linux 6.15) and zonefs.",
+        "Ordinary filesystems such as ext4 don't work on it.",
     ),
 }
 
@@ -137,7 +139,7 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     kind: SmrKind = shingled or ("unknown" if "unknown" in kinds else platters)
     known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
     confidence = "weak" if kind == "unknown" else _STRENGTHS[min(known) if shingled else max(known)]
-    advice = ("Ask about the disks that it is made of, one by one.",) if kind == "unknown" else ()
+    advice = ("Check the disks it is made of, one by one.",) if kind == "unknown" else ()
     return SmrVerdict(kind, confidence, evidence, advice or _advice(kind, SmrFacts("machine"), evidence))
 
 
@@ -157,7 +159,7 @@ def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
             "farm",
             _kind_by_table(facts, table) if shingled else "cmr",
             "certain",
-            f"Seagate's FARM log gives the recording type {facts.recording}: the disk's own word.",
+            f"The disk itself reports the recording type {facts.recording} (Seagate's FARM log).",
         )
     named = (*_family(facts, table), *_rows(facts, table))
     yield from named
@@ -169,13 +171,13 @@ def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
 def _own_words(facts: SmrFacts) -> Iterator[Evidence]:
     if facts.zone_model in SHINGLED:
         kind: SmrKind = "host-managed" if facts.zone_model == "host-managed" else "host-aware"
-        yield Evidence("queue-zoned", kind, "certain", f"The kernel says {facts.zone_model} (queue/zoned in sysfs).")
+        yield Evidence(
+            "queue-zoned", kind, "certain", f"The kernel reports {facts.zone_model} zones (queue/zoned in sysfs)."
+        )
     if "host managed zoned" in facts.peripheral:
         yield Evidence("device-type", "host-managed", "certain", f"The SCSI device type is '{facts.peripheral}'.")
     if facts.zoned:
-        text = (
-            f"The disk itself says that its zones are {facts.zoned.replace('drive', 'device')} ({facts.zoned_where})."
-        )
+        text = f"The disk itself reports {facts.zoned.replace('drive', 'device')} zones ({facts.zoned_where})."
         yield Evidence("zoned", facts.zoned, "certain", text)
 
 
@@ -187,7 +189,7 @@ def _medium(facts: SmrFacts) -> Iterator[Evidence]:
     elif facts.medium == "solid-state":
         yield Evidence("rotation-rate", "not-a-hard-disk", "certain", "It reports no rotation: flash, not platters.")
     elif not facts.medium and facts.flash_attributes:
-        text = "Its SMART attributes count the wear of flash, which no hard disk has."
+        text = "Its SMART attributes count flash wear, which no hard disk has."
         yield Evidence("flash-attributes", "not-a-hard-disk", "strong", text)
 
 
@@ -198,7 +200,7 @@ def _family(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         says: SmrKind = "drive-managed" if "(SMR)" in family else "cmr"
         later = any(row.strength == "database" and row.kind != says for row in table.find(facts.model))
         if later:
-            yield Evidence("smartctl-family", "unknown", "weak", f"{text} A later release of it says otherwise.")
+            yield Evidence("smartctl-family", "unknown", "weak", f"{text} A later release of that database disagrees.")
         else:
             yield Evidence("smartctl-family", says, "strong", text)
     elif not facts.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
@@ -215,7 +217,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
     version = ata_version(facts.standard)
     if 0 < version <= _ATA8_ACS:
         text = (
-            f"It follows an ATA standard older than shingled disks ({facts.standard}). So do 4,140 of 7,250 disks "
+            f"It follows an ATA standard older than shingled disks ({facts.standard}), as do 4,140 of 7,250 disks "
             "whose details people published, but none of the 619 shingled ones among them."
         )
         yield Evidence("ata-standard", "cmr", "strong", text)
@@ -226,13 +228,13 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
         yield Evidence("ata-standard", "cmr", "weak", text)
     if facts.sector_bytes == 512:
         text = (
-            "It stores sectors of 512 bytes, as 2,771 of 7,250 disks do whose details people published, "
+            "It has 512-byte sectors, as do 2,771 of 7,250 disks whose details people published, "
             "but none of the 619 shingled ones among them."
         )
         yield Evidence("sectors-of-512", "cmr", "strong", text)
     if 0 < facts.capacity_bytes < _SMALL_BYTES:
         text = (
-            f"It holds {size_text(facts.capacity_bytes)}. Of 7,250 disks whose details people published 1,543 hold "
+            f"It holds {size_text(facts.capacity_bytes)}. 1,543 of 7,250 disks whose details people published hold "
             "less than 480 GB, but none of the 619 shingled ones among them."
         )
         yield Evidence("capacity", "cmr", "strong", text)
@@ -288,7 +290,9 @@ def row_text(row: ModelRow) -> str:
 def _no_trim(facts: SmrFacts) -> Iterator[Evidence]:
     silent = facts.trim_would_show and not facts.trim and not facts.zoned and not facts.recording
     if facts.medium == "rotating" and silent:
-        text = "It offers no TRIM and reports no zones. Neither do 4 in 10 drive-managed disks, so that is no proof."
+        text = (
+            "It offers no TRIM and reports no zones, but neither do 4 in 10 drive-managed disks: this proves nothing."
+        )
         yield Evidence("no-trim", "unknown", "weak", text)
 
 
@@ -296,18 +300,18 @@ def _trim(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
     if facts.medium != "rotating" or not facts.trim:
         return
     if not _own_identity(facts):
-        text = f"TRIM is offered ({facts.trim_where}), but perhaps by a bridge or RAID controller and not by the disk."
+        text = f"TRIM is offered ({facts.trim_where}), but perhaps by a bridge or RAID controller, not by the disk."
         yield Evidence("trim-not-of-the-disk", "unknown", "weak", text)
     elif _hybrid(facts, table):
-        text = f"TRIM is offered ({facts.trim_where}), but this is a hybrid disk: it may be for the flash in it."
+        text = f"TRIM is offered ({facts.trim_where}), but this is a hybrid disk: it may be meant for its flash."
         yield Evidence("trim-of-a-hybrid", "unknown", "weak", text)
     elif any(row.may_trim for row in table.find(facts.model)):
-        text = f"It offers TRIM ({facts.trim_where}), but so do some of this family that are called conventional."
+        text = f"It offers TRIM ({facts.trim_where}), but so do some disks of this family that are called conventional."
         yield Evidence("trim", "drive-managed", "weak", text)
     else:
         text = (
-            f"It has platters and offers TRIM ({facts.trim_where}): of 503 drive-managed disks 273 do, "
-            "of 3,451 conventional ones none does."
+            f"It has platters and offers TRIM ({facts.trim_where}), as do 273 of 503 drive-managed disks "
+            "and none of 3,451 conventional ones."
         )
         yield Evidence("trim", "drive-managed", "strong", text)
 
@@ -344,11 +348,11 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
     if kind != "unknown":
         return _KNOW.get(kind, ())
     if facts.volume:
-        return ("It hides the disks behind it. Ask the RAID controller, or look on the host of the virtual machine.",)
+        return ("It hides the disks behind it. Query the RAID controller, or check on the virtual machine's host.",)
     advice = [*_contradictions(evidence), *_ways_to_learn(facts)]
     if facts.source == "machine":
         advice.append(
-            "`fswizard smr --probe DIRECTORY` writes to it for some minutes: a shingled disk may give itself away."
+            "`fswizard smr --probe DIRECTORY` writes to it for a few minutes; a shingled disk may give itself away."
         )
     return tuple(advice)
 
@@ -357,7 +361,7 @@ def _contradictions(evidence: tuple[Evidence, ...]) -> list[str]:
     said = {item.says for item in evidence if item.says != "unknown"}
     disputed = any(item.code == DISPUTED for item in evidence)
     if len(said) > 1 or disputed:
-        return ["The sources contradict each other about this disk, so it is left open."]
+        return ["The sources disagree about this disk, so it stays unknown."]
     return []
 
 
@@ -365,16 +369,14 @@ def _ways_to_learn(facts: SmrFacts) -> list[str]:
     """What would settle it: which command, through which adapter."""
     if facts.bridge or (facts.model and facts.source != "name" and not names_a_hard_disk(facts.model)):
         return [
-            "A USB adapter or controller may hide the disk's own name. Ask through it with `smartctl -d sat -x DEVICE` "
+            "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x DEVICE` "
             "(some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA port.",
         ]
     if facts.source == "name":
-        return [
-            "To settle it, ask the disk itself: `fswizard smr DEVICE`, or save `smartctl -x DEVICE` and name the file."
-        ]
+        return ["To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`."]
     ways = []
     if facts.source == "smartctl" and not facts.trim_would_show:
-        ways.append("Ask again with smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
+        ways.append("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
     if bare(facts.model).startswith("ST") and not facts.recording:
         ways.append("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")
     return ways

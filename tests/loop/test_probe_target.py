@@ -121,7 +121,7 @@ def test_a_filesystem_made_after_the_confirmation_is_not_written_over(device: st
 
 def test_a_directory_without_room_is_not_called_a_disk_that_fails(tmp_path: Path) -> None:
     plan = ProbePlan(str(tmp_path / "host"), BLOCK_BYTES, 1.0, True, 1 << 30, 3.0, BLOCK_BYTES)
-    with small_host(tmp_path, 16 << 20), pytest.raises(RunFailed, match="has no room left for the probe"):
+    with small_host(tmp_path, 16 << 20), pytest.raises(RunFailed, match="has no space left for the probe"):
         list(run_probe(ProbeTarget(plan, make_drive(), None, "")))
 
 
@@ -130,7 +130,7 @@ def test_a_device_that_fails_under_the_probe_is_called_so(tmp_path: Path) -> Non
     with failing_disk(tmp_path, "--filter=error", "error-pwrite-rate=100%", "error-pwrite-file=INJECT") as disk:
         target = confirmed(disk.path)
         disk.fail()
-        with pytest.raises(RunFailed, match="failed while it was written to: Input/output error") as failed:
+        with pytest.raises(RunFailed, match="failed while it was being written to: Input/output error") as failed:
             list(run_probe(target))
         assert "smartctl -a" in failed.value.hint
 

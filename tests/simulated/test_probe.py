@@ -69,7 +69,7 @@ def test_a_plain_disk_is_inconclusive_and_never_called_conventional(seed: int) -
 def test_the_stall_alone_gives_a_disk_away() -> None:
     result = probed(as_published(cache_bytes=1 << 40), listen_s=81.0, time_limit_s=180.0)
     assert result.evidence.code == "periodic-stall", result
-    assert "times in a row it stalls after" in result.evidence.text
+    assert "times in a row, each time after" in result.evidence.text
 
 
 def test_the_cliff_alone_gives_a_disk_away() -> None:

@@ -125,7 +125,9 @@ async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None
         def probe(self, target: Any, stopped: Any, progress: Any) -> Any:
             for report in probe_of("shingled", 30)[:-1]:
                 progress(report)
-            raise RunFailed("sdb failed while it was written to: Input/output error.", "Look at the disk's health.")
+            raise RunFailed(
+                "sdb failed while it was being written to: Input/output error.", "Look at the disk's health."
+            )
 
     async with app("drive", Failing(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -137,11 +139,13 @@ async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None
 
     class Full(FakeMachine):
         def probe_target(self, path: str, serial: str) -> Any:
-            raise UsageError("/mnt/archive has too little room for a probe.", "268 MB have to be free.")
+            raise UsageError(
+                "/mnt/archive has too little free space for a probe.", "A probe needs at least 268 MB free."
+            )
 
     async with app("drive", Full(), drive=ARCHIVE).run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await shows(pilot, "✗ /mnt/archive has too little room for a probe. 268 MB have to be free.")
+        await shows(pilot, "✗ /mnt/archive has too little free space for a probe. A probe needs at least 268 MB free.")
         assert "begin" not in footer(pilot.app)
         await pilot.press("escape")
         await at_step(pilot, "drive")
@@ -156,7 +160,7 @@ async def test_an_empty_disk_is_probed_itself_once_its_serial_number_was_typed()
         await pilot.press("enter")
         box.value = NEW.serial[:-1]
         await pilot.press("enter")
-        await shows(pilot, "✗ What may lie on sde (")
+        await shows(pilot, "✗ Anything on sde (")
         assert not machine.probes
         box.value = NEW.serial
         await pilot.press("enter")

@@ -258,10 +258,10 @@ def test_a_failure_is_not_taken_for_nothing(script: str, found: dict[str, str] |
 def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_program(programs, "blkid", NO_RIGHTS)
     monkeypatch.setattr("fswizard.drives.disks.udev_runs", lambda machine: False)
-    for user, why in ((0, "blkid failed there"), (1000, "which takes root here")):
+    for user, why in ((0, "blkid failed"), (1000, "that needs root here")):
         monkeypatch.setattr("os.geteuid", lambda user=user: user)
         (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
-        assert f"sdx could not be looked at, {why}" in drive.pending
+        assert f"sdx couldn't be read ({why})" in drive.pending
 
 
 LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"

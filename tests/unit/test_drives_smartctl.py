@@ -122,7 +122,7 @@ def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
 ) -> None:
     answering(programs, saying("Smartctl open device: /dev/sdzz failed: Permission denied"), code=2)
     known = details(disk(model="HGST HTS541010B7E610"))
-    assert known.pending == "smartctl needs root to ask the disk."
+    assert known.pending == "smartctl needs root to query the disk."
     assert advised(known, "sudo smartctl -x /dev/sdzz | fswizard smr -")
     monkeypatch.setattr("fswizard.system.commands.find", lambda program: None)
     known = details(disk(model="HGST HTS541010B7E610"))

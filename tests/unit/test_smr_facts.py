@@ -291,11 +291,11 @@ def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (row(source="somebody said so"), "'source': an address that can be looked up was expected"),
+        (row(source="somebody said so"), "'source' must be an address that can be looked up"),
         (row(kind="pmr"), "'class': one of host-managed"),
         (row(strength="rumour"), "'strength': one of vendor"),
         (row(pattern="ST(1"), "regular expression"),
-        (row() + 'colour = "blue"\n', "'colour' is no known key"),
+        (row() + 'colour = "blue"\n', "'colour' is not a known key"),
         (row() + row(kind="drive-managed"), "'ST1' is cmr in one row and drive-managed in another"),
         (row("ST1") + row("ST[0-9]", "drive-managed"), "'ST1'"),
     ],
