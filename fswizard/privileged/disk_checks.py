@@ -67,14 +67,14 @@ def _in_use(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
         if below := device.tree.names(f"/sys/class/block/{name}/slaves"):
             yield Finding(
                 "stacked", f"{name} is a volume or array made of {', '.join(below)}",
-                "Only disks and partitions themselves can be formatted; a scratch image on it can be measured.",
+                "Only plain disks and partitions can be formatted; measure in a scratch image on it instead.",
             )  # fmt: skip
         for line in device.tree.lines("/proc/mdstat"):
             if any(word.partition("[")[0] == name for word in line.partition(" : ")[2].split()):
                 yield Finding("raid-member", f"{name} is part of the array {line.split()[0]}", "Stop the array first.")
         if found.properties.get("DM_MULTIPATH_DEVICE_PATH") == "1":
             yield Finding(
-                "multipath-member", f"{name} is one path of a multipath disk", "It cannot be formatted by itself."
+                "multipath-member", f"{name} is one path of a multipath disk", "It can't be formatted on its own."
             )
     yield from _mounted_elsewhere(device, probed, usage)
     yield from _loops(device, probed)
@@ -90,7 +90,7 @@ def _mounted_elsewhere(device: Device, names: Mapping[str, Probed], usage: Usage
         table = [mount for mount in mounts.parse(tree.lines(f"/proc/{pid}/mountinfo")) if mount not in here]
         if found := next((mount for mount in table if mounted_devices(mount, tree) & names.keys()), None):
             program = tree.text(f"/proc/{pid}/comm")
-            text = f"{device.name} is mounted on {found.path} for {program} (process {pid}) alone"
+            text = f"{device.name} is mounted on {found.path}, visible only to {program} (process {pid})"
             yield Finding("mounted-elsewhere", text, "Unmount it there, or end the program that did.")
             return
 
@@ -102,11 +102,11 @@ def _loops(device: Device, names: Mapping[str, Probed]) -> Iterator[Finding]:
         file = tree.text(f"/sys/block/{loop}/loop/backing_file")
         detach = f"Detach it first: losetup -d /dev/{loop}"
         if tree.device_at(file) in names:
-            yield Finding("loop", f"The loop device {loop} stands on {device.name}", detach)
+            yield Finding("loop", f"The loop device {loop} is on {device.name}", detach)
         if own and file == own and loop != device.disk:
-            yield Finding("loop", f"{loop} and {device.disk} stand for the same file", detach)
+            yield Finding("loop", f"{loop} and {device.disk} use the same file", detach)
     if own.startswith("/dev/"):
-        yield Finding("loop", f"{device.disk} stands on {own}", "Name that device instead.")
+        yield Finding("loop", f"{device.disk} is on {own}", "Name that device instead.")
     if own.endswith(" (deleted)") or Path(own).parent.name.startswith("fswizard-"):
         text = f"{device.disk} is backed by a file of this program, or by one that was deleted"
         yield Finding("loop", text, "It vanishes when the program that uses it ends.")
@@ -127,7 +127,7 @@ def _named(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
                 hint = f"This system expects it. Take it out of {table} first."
                 yield Finding("named", f"{name} is named in {table}", hint)
         if number and tree.text("/sys/power/resume") == number:
-            yield Finding("named", f"{name} is where this machine hibernates to", "Have it hibernate elsewhere first.")
+            yield Finding("named", f"This machine hibernates to {name}", "Set up hibernation elsewhere first.")
     yield from _unreadable(device)
 
 
@@ -171,9 +171,7 @@ def _contents(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]
         for kind in found.types:
             raid = kind == found.type and found.properties.get("ID_FS_USAGE") == "raid"
             if kind not in MEMBERS and (raid or kind.endswith("_member") or kind.startswith(PARTS_OF_MORE)):
-                yield Finding(
-                    "raid-member", f"{name} is part of a larger whole ({kind})", "Take it out of there first."
-                )
+                yield Finding("raid-member", f"{name} is part of a larger whole ({kind})", "Take it out of that first.")
     for name in (device.name, *device.partitions):
         found = probed[name]
         if (
@@ -181,8 +179,8 @@ def _contents(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]
             or len(found.signatures - PARTITION_TABLES) > 1
         ):  # fmt: skip
             yield Finding(
-                "ambivalent", f"{name} bears the marks of several filesystems at once",
-                f"Look with `wipefs /dev/{name}`, and remove those that are left over.",
+                "ambivalent", f"{name} carries signatures of several filesystems at once",
+                f"List them with `wipefs /dev/{name}`, and remove the stale ones.",
             )  # fmt: skip
         if found.devices > 1 and not found.left_by_a_run:
             text = f"{name} is one of {found.devices} devices of a {found.type}"
@@ -192,7 +190,7 @@ def _contents(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]
     if parts := device.partitions:
         yield Finding(
             "partitioned", f"{device.name} has {len(parts)} partition{'s' * (len(parts) != 1)}: {', '.join(parts)}",
-            "Name one of them, or, if all may go, delete them first with your partitioning program.",
+            "Name one of them, or, if you need none of them, delete them first with your partitioning tool.",
         )  # fmt: skip
 
 
@@ -200,7 +198,9 @@ def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:
     tree, zones = device.tree, device.zone_model
     if any(tree.number(f"/sys/class/block/{name}/ro") for name in device.names):
         yield Finding(
-            "read-only", f"{device.disk} is read-only", "A card may have a switch; a failing disk turns read-only."
+            "read-only",
+            f"{device.disk} is read-only",
+            "A card may have a lock switch; a failing disk may turn read-only.",
         )
     if zones not in ("none", "host-aware") and not (zones == HOST_MANAGED and device.name == device.disk):
         yield Finding(
@@ -208,11 +208,11 @@ def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:
             "A partition of such a disk cannot be formatted by this version: name the whole disk.",
         )  # fmt: skip
     if device.size_bytes < (minimum_bytes := max(minimum_bytes, MINIMUM_BYTES)):
-        text = f"{device.name} has {device.size_bytes >> 20} MiB, and {minimum_bytes >> 20} MiB are needed"
+        text = f"{device.name} has {device.size_bytes >> 20} MiB, but {minimum_bytes >> 20} MiB are needed"
         yield Finding("too-small", text, "Choose a larger disk or partition, or another recipe.")
     if tree.text(f"/sys/block/{device.disk}/hidden") == "1":
         text = f"{device.disk} is one path of a multipath disk"
-        yield Finding("multipath-member", text, "It cannot be formatted by itself.")
+        yield Finding("multipath-member", text, "It can't be formatted on its own.")
 
 
 def openers(device: Device, besides: str = "", *, anywhere: bool = False) -> Iterator[Finding]:

@@ -129,7 +129,7 @@ def claim(
             check_shown(device, shown, found)
             empty = not (found.signatures or found.type or found.table)
             if only_empty and not empty:
-                raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites nothing")
+                raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites no data")
             _refuse_used(device, probed)
             descriptor = _open(device, os.O_RDWR)
         undo.pop_all()  # the lock is kept
@@ -158,9 +158,9 @@ def refuse(found: Iterable[Finding]) -> None:
 def check_identity(device: Device, diskseq: int, size_bytes: int) -> None:
     seen = device.tree.text(f"/sys/block/{device.disk}/diskseq")
     if seen != str(diskseq) or not diskseq:
-        raise Refusal("refused", f"{device.disk} is not the disk any more that was chosen, or the kernel cannot tell")
+        raise Refusal("refused", f"{device.disk} is no longer the disk that was chosen, or the kernel cannot tell")
     if device.size_bytes != size_bytes:
-        raise Refusal("refused", f"{device.name} has another size than when it was chosen")
+        raise Refusal("refused", f"{device.name} has changed its size since it was chosen")
 
 
 def check_serial(device: Device, serial: str, found: Probed) -> None:
@@ -173,7 +173,7 @@ def check_serial(device: Device, serial: str, found: Probed) -> None:
 def check_shown(device: Device, shown: str, found: Probed) -> None:
     """Nobody gives up what was not shown: udev's database may be older than what lies there."""
     if found.type and found.type != shown:
-        raise Refusal("refused", f"{device.name} holds {found.type}, and {shown or 'nothing'} was shown")
+        raise Refusal("refused", f"{device.name} holds {found.type}, but you were shown {shown or 'nothing'}")
 
 
 def _open_disk(device: Device) -> int:
@@ -187,7 +187,7 @@ def _flock(lock: int, device: Device) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise Refusal("refused", f"{device.disk} is locked by another program that works on it") from error
+        raise Refusal("refused", f"{device.disk} is locked by another program") from error
 
 
 def _open(device: Device, flags: int) -> int:
@@ -205,7 +205,7 @@ def _open(device: Device, flags: int) -> int:
 
 def _check_open(descriptor: int, device: Device, diskseq: int, size_bytes: int) -> None:
     if _ask_kernel(descriptor, BLKGETDISKSEQ, 8) != diskseq or _ask_kernel(descriptor, BLKGETSIZE64, 8) != size_bytes:
-        raise Refusal("refused", f"{device.name} is not the disk any more that was chosen")
+        raise Refusal("refused", f"{device.name} is no longer the disk that was chosen")
     if _ask_kernel(descriptor, BLKROGET, 4):
         raise Refusal("refused", f"{device.name} is read-only")
 
@@ -214,7 +214,7 @@ def _ask_kernel(descriptor: int, request: int, length: int) -> int:
     try:
         answer = fcntl.ioctl(descriptor, request, bytes(length))
     except OSError as error:
-        raise Refusal("refused", f"the kernel does not tell what disk it is: {error.strerror}") from error
+        raise Refusal("refused", f"the kernel doesn't say which disk it is: {error.strerror}") from error
     return int.from_bytes(answer, "little" if struct.pack("=H", 1)[0] else "big")
 
 
@@ -229,13 +229,13 @@ def _run(argv: list[str]) -> subprocess.CompletedProcess[bytes]:
 def _probe(path: str) -> Probed:
     looked, listed = _run(["blkid", "-p", "-o", "udev", path]), _run(["wipefs", "--no-act", "--json", path])
     if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
-        raise Refusal("refused", f"what lies on {path} cannot be told")
+        raise Refusal("refused", f"the contents of {path} are unknown")
     lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
     try:
         marks = json.loads(listed.stdout or b"{}").get("signatures", [])
         signatures = frozenset(str(mark["type"]) for mark in marks)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise Refusal("refused", f"what lies on {path} cannot be told") from error
+        raise Refusal("refused", f"the contents of {path} are unknown") from error
     properties = dict(line.split("=", 1) for line in lines if "=" in line)
     if looked.returncode == AMBIVALENT:
         properties.setdefault("ID_FS_AMBIVALENT", "several")

@@ -235,9 +235,9 @@ def fio_command(path: str, rw: str, io_engine: str, numbers: Mapping[str, int], 
         if not least <= numbers[name] <= most:
             raise Refusal("refused", f"fio: {name} is not from {least} to {most}")
     if numbers["block_bytes"] * numbers["depth"] * numbers["jobs"] > FIO_MOST_MEMORY_BYTES:
-        raise Refusal("refused", "fio: so many blocks at a time take too much memory")
+        raise Refusal("refused", "fio: these jobs, depth and block size take too much memory")
     if numbers["block_bytes"] > numbers["size_bytes"]:
-        raise Refusal("refused", "fio: a block is larger than what is to be measured")
+        raise Refusal("refused", "fio: a block is larger than the file")
     writes = rw not in ("read", "randread")
     repeats = writes and not (direct and numbers["block_bytes"] >= FIO_DISTINCT_BYTES)
     escaped = path.replace("\\", "\\\\").replace(":", "\\:")
@@ -261,7 +261,7 @@ def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = Fal
         raise Refusal("refused", f"no such filesystem: {filesystem!r:.40}")
     parts = {part for argument in arguments for part in argument.split(",")}
     if zoned and not (filesystem in ZONED and parts.issuperset(ZONED[filesystem])):
-        raise Refusal("refused", f"{filesystem} made so does not write zones in order")
+        raise Refusal("refused", f"{filesystem} with these options does not write zones in order")
     mkfs = MKFS[filesystem]
     rest = list(arguments)
     while rest:

@@ -139,7 +139,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
     own = [member.name for member in members]
     disks = [member.device.disk if isinstance(member, ClaimedDevice) else member.name for member in members]
     if len(members) < 2 or len(set(own)) < len(own):
-        raise Refusal("refused", "an array takes two devices or more, each of them once")
+        raise Refusal("refused", "an array needs two or more different devices")
     if len(set(disks)) < len(disks):
         raise Refusal("refused", "two of the devices are on one disk")
     if any(isinstance(member, ClaimedDevice) and member.zoned for member in members):
@@ -148,7 +148,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
     for member in members:
         if isinstance(member, LoopDevice) and not programs.poll(partial(_locked, member), bool, LOCK_LIMIT_S):
             group.detach()
-            raise Refusal("busy", f"{member.name} is locked by another program that works on it")
+            raise Refusal("busy", f"{member.name} is locked by another program")
     return group
 
 
@@ -172,14 +172,14 @@ def unregister_btrfs(members: Sequence[Held]) -> None:
 def btrfs_arguments(level: str, label: str) -> tuple[str, ...]:
     """What mkfs.btrfs gets besides; the label is the run's mark. Refusal where the level is not on the list."""
     if level not in BTRFS_LEVELS:
-        raise Refusal("refused", f"btrfs is not made as {level!r:.40} over several devices")
+        raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
     return ("-L", label, "-d", level, "-m", level)
 
 
 def zpool_arguments(level: str, nodes: Sequence[str]) -> tuple[str, ...]:
     """The last words of zpool create; Refusal where level and number of devices do not go together."""
     if level not in ZFS_LEVELS or (level == "mirror" and len(nodes) % 2):
-        raise Refusal("refused", f"no pool is made of {len(nodes)} devices as {level!r:.40}")
+        raise Refusal("refused", f"{len(nodes)} devices cannot be made a pool as {level!r:.40}")
     if level != "mirror":
         return (level, *nodes)
     return tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
@@ -196,7 +196,7 @@ def array_command(
 ) -> commands.Command:
     """mdadm's command; Refusal where anything is not on the list. `degraded` leaves the last device out."""
     if level not in MINIMUM_MEMBERS or len(paths) < MINIMUM_MEMBERS[level]:
-        raise Refusal("refused", f"{len(paths)} devices make no array of level {level!r:.20}")
+        raise Refusal("refused", f"{len(paths)} devices cannot be made an array of level {level!r:.20}")
     if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
         raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
     if bitmap not in BITMAPS:
@@ -267,7 +267,7 @@ def reclaim_array(name: str, blocks: Path = BLOCKS) -> None:
         if details.get("MD_NAME", "").rpartition(":")[2] != name:
             continue
         if details.get("MD_UUID") != uuid_of(name):
-            raise Refusal("refused", f"{block.name} does not bear the mark of a run")
+            raise Refusal("refused", f"{block.name} was not made by a run")
         if stop_array(block.name, [block_device.path_of(member) for member in sorted(members)]):
             raise Refusal("failed", f"{block.name} cannot be stopped")
 

@@ -148,14 +148,14 @@ def uses_of(name: str, probed: Probed, usage: Usage) -> Iterator[Finding]:
         if kind in MEMBERS and not (kind in LEFT_BY_A_RUN and probed.left_by_a_run):
             code, text, hint = MEMBERS[kind]
             label = f" ({probed.label})" if probed.label else ""
-            yield Finding(code, f"{name} {text}{label}", f"To use it for something else, {hint}.")
+            yield Finding(code, f"{name} {text}{label}", f"Before you use it for something else, {hint}.")
 
 
 def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
     tree = usage.tree
     where = ", ".join(dict.fromkeys(mount.path for mount in mounts_on(holder, Probed(), usage)))
     mounted = f", mounted on {where}" if where else ""
-    hint = f"Unmount {where} and close it first." if where else "Close what lies on top of it first."
+    hint = f"Unmount {where} and close it first." if where else "Close what is on top of it first."
     if tree.names(f"/sys/block/{holder}/md"):
         level = tree.text(f"/sys/block/{holder}/md/level")
         return Finding("raid-member", f"{name} is a member of the array {holder} ({level}){mounted}", hint)

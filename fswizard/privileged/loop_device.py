@@ -56,7 +56,7 @@ class Image:
     def require_same(self) -> None:
         """Refusal where it was cut off or grew: only root can have done that."""
         if os.fstat(self.descriptor).st_size != self.size_bytes:
-            raise Refusal("failed", "the scratch image has another size than before")
+            raise Refusal("failed", "the scratch image has changed its size")
 
     def read(self) -> None:
         """OSError where a block of it cannot be read from the disk below."""
@@ -84,7 +84,7 @@ def take_image(given: int, user: User) -> Image:
         os.fchown(given, 0, 0)
         os.fchmod(given, 0o600)
         if os.fstat(given).st_uid != 0:  # FAT mounted with `quiet` only says that it did
-            raise Refusal("refused", "the filesystem below the image keeps no owners")
+            raise Refusal("refused", "the filesystem below the image does not record file owners")
         descriptor = os.open(f"/proc/self/fd/{given}", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Refusal("refused", f"the image cannot be made root's: {error.strerror}") from error
@@ -100,7 +100,7 @@ def take_image(given: int, user: User) -> Image:
 
 def _check_image(status: os.stat_result, user: User) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise Refusal("refused", "the image is no regular file")
+        raise Refusal("refused", "the image is not a regular file")
     if status.st_uid != user.uid:
         raise Refusal("refused", f"the image belongs to user {status.st_uid}")
     if status.st_nlink:
@@ -119,7 +119,7 @@ def _require_alone(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Refusal("busy", "the image is attached already") from None
+        raise Refusal("busy", "the image is already attached") from None
     error = programs.poll(lambda: _lease(descriptor), lambda error: error != errno.EAGAIN, RELEASE_LIMIT_S)
     if error == errno.EAGAIN:
         raise Refusal("busy", "another program has the image open")
@@ -209,7 +209,7 @@ def _attach(image: Image, block_bytes: int) -> LoopDevice:
             _remove(number)
             if error.errno not in TAKEN:
                 raise
-    raise Refusal("failed", "no loop device could be had: all are in use")
+    raise Refusal("failed", "no loop device is free: all are in use")
 
 
 def _remove(*numbers: int) -> None:

@@ -26,7 +26,7 @@ def new() -> str:
 def require(name: str) -> None:
     """Refusal where it is not a run's."""
     if not NAME.fullmatch(name):
-        raise Refusal("refused", f"{name!r:.40} is no name of a run")
+        raise Refusal("refused", f"{name!r:.40} is not the name of a run")
 
 
 class Names:

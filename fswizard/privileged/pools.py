@@ -114,7 +114,7 @@ def reclaim(name: str) -> None:
     if os.path.exists(MODULE) and is_imported(name):
         mark = _output(("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name)).strip()
         if mark != name or next(iter(pool.devices)) not in _zpool("status", "-P", name):
-            raise Refusal("refused", f"{name} does not bear the mark of a run")
+            raise Refusal("refused", f"{name} was not made by a run")
         if destroy(name):
             raise Refusal("failed", f"{name} cannot be destroyed")
     remove_nodes(pool)

@@ -177,12 +177,12 @@ def _small_int(digits: str) -> int:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two values for one key could be checked as one and used as the other."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return found

@@ -131,7 +131,7 @@ class Volume:
     def require(self, verb: str) -> None:
         """Refusal where `verb` is not carried out in this state."""
         if self.busy:
-            raise Refusal("busy", f"{self.busy} is still going on")
+            raise Refusal("busy", f"{self.busy} is still in progress")
         if self.joined:
             raise Refusal("refused", f"{self.device.name} is part of a group")
         if self.state not in ALLOWED[verb]:

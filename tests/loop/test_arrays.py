@@ -175,7 +175,7 @@ NO_LAYOUTS = [
     ({"filesystem": "btrfs", "arguments": ["-d", "raid1"], "level": "raid1", "missing": 0}, "not allowed"),
     ({"filesystem": "btrfs", "arguments": [], "level": "raid1 /dev/sda", "missing": 0}, "not made as"),
     ({"filesystem": "btrfs", "arguments": [], "level": "raid1", "missing": 2}, "more than one"),
-    ({"filesystem": "zfs", "arguments": [], "level": "stripe", "missing": 0}, "no pool is made"),
+    ({"filesystem": "zfs", "arguments": [], "level": "stripe", "missing": 0}, "cannot be made a pool"),
     ({"filesystem": "ext4", "arguments": [], "level": "raid1", "missing": 0}, "does not spread"),
 ]
 

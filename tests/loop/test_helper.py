@@ -383,7 +383,7 @@ async def test_a_job_that_was_killed_lasts_as_long_as_the_kernel_keeps_a_program
                 wipefs = waiting_for_its_device(helper, "wipefs")
                 await helper.ask("kill", job=job._number)
                 wait_until(lambda: wipefs.ppid() == helper_pid(helper), LIMIT_S, "whoever started it is gone")
-                with pytest.raises(HelperFailed, match="wipe is still going on"):
+                with pytest.raises(HelperFailed, match="wipe is still in progress"):
                     await helper.detach(attached.handle)
             finally:
                 host.recover()

@@ -289,6 +289,6 @@ def test_two_helpers_never_make_two_devices_of_one_image(tmp_path: Path) -> None
         assert "ok" in first.ask("attach", given=nameless(image))
         for channel in (first, second):
             again = os.open(f"/proc/self/fd/{kept}", os.O_RDWR)
-            assert channel.ask("attach", given=again)["error"]["text"] == "the image is attached already"
+            assert channel.ask("attach", given=again)["error"]["text"] == "the image is already attached"
         assert len(loops_below(tmp_path)) == 1
     os.close(kept)

@@ -29,7 +29,7 @@ def test_clean_has_root_look_for_the_pools_of_a_killed_run(
     entry.write_text(json.dumps({"directories": [], "pools": [pool], "result": ""}))
     (leftover,) = journal.leftovers()
     if pool == "tank":
-        with pytest.raises(Refused, match="is no name of a run"):
+        with pytest.raises(Refused, match="is not the name of a run"):
             journal.clean(leftover)
     else:
         journal.clean(leftover)
@@ -38,7 +38,7 @@ def test_clean_has_root_look_for_the_pools_of_a_killed_run(
 
 async def test_a_pool_that_is_nobodys_of_ours_is_not_reclaimed(helper: Helper) -> None:
     for name in ("tank", "fswizard-", "fswizard-0123456789abcdeg", "../fswizard-0123456789abcdef"):
-        with pytest.raises(Refused, match="is no name of a run"):
+        with pytest.raises(Refused, match="is not the name of a run"):
             await helper.reclaim(name)
     await helper.reclaim("fswizard-0123456789abcdef")
 

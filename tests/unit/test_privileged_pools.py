@@ -405,7 +405,7 @@ def test_nobody_takes_a_name_while_it_is_reclaimed(tmp_path: Path) -> None:
 
 def test_what_is_no_name_is_refused_before_any_file_is_opened(tmp_path: Path) -> None:
     for name in ("tank", f"{NAME}0", "fswizard-", f"{NAME}\n"):
-        with pytest.raises(Refusal, match="is no name of a run"), Names(str(tmp_path / "names")).reclaiming(name):
+        with pytest.raises(Refusal, match="is not the name of a run"), Names(str(tmp_path / "names")).reclaiming(name):
             pass
     assert not list(tmp_path.iterdir())
 

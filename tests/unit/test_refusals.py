@@ -126,7 +126,7 @@ MATRIX: tuple[Row, ...] = (
     ("below a loop device", {"sys/block/loop0/loop/backing_file": "/dev/sdb1"}, {}, "loop", "loop0 stands on sdb1"),
     ("stands on a disk", {"BLOCK/loop/backing_file": "/dev/sdc"}, {}, "loop", "sdb stands on /dev/sdc"),
     ("two for one file", {"BLOCK/loop/backing_file": "/x", "sys/block/loop0/loop/backing_file": "/x"}, {}, "loop",
-     "loop0 and sdb stand for the same file"),
+     "loop0 and sdb use the same file"),
     ("of a run", {"BLOCK/loop/backing_file": "/x/fswizard-ab/image"}, {}, "loop", "a file of this program"),
     ("read-only", {"BLOCK/ro": "1"}, {}, "read-only", "read-only"),
     ("read-only partition", {"BLOCK/sdb1/ro": "1"}, {}, "read-only", "read-only"),
@@ -195,7 +195,7 @@ def test_what_can_be_given_up_is_a_loss_and_no_refusal(udev: dict[str, str], tmp
 @pytest.mark.parametrize(
     ("marks", "words"),
     [
-        ({"signatures": frozenset({"xfs", "ext4"})}, "bears the marks of several"),
+        ({"signatures": frozenset({"xfs", "ext4"})}, "carries signatures of several"),
         ({"signatures": frozenset({"LVM2_member"})}, "is a physical volume of LVM"),
         ({"signatures": frozenset({"drbd"})}, "larger whole (drbd)"),
         ({"properties": {TYPE: "btrfs"}, "devices": 2}, "is one of 2 devices of a btrfs"),
@@ -236,7 +236,7 @@ def test_what_could_not_be_looked_at_and_a_failing_disk_are_refused(tmp_path: Pa
     against = refusals(replace(target, drive=drive, unseen=("sdb1",)), machine=machine)
     assert [finding.text for finding in against] == [
         "sdb1 did not answer in time.",
-        "What lies on sdb1 could not be looked at.",
+        "The contents of sdb1 couldn't be read.",
         "sdb reports that it is failing.",
     ]
 
@@ -326,7 +326,7 @@ def test_the_helper_wants_the_disk_that_was_chosen_and_a_kernel_that_can_tell(tm
     device = block_device.find("8:17", Tree(tmp_path))
     size_bytes = 15628050000 * 512
     exclusive_claim.check_identity(device, 7, size_bytes)
-    for diskseq, size, words in ((8, size_bytes, "not the disk any more"), (7, size_bytes + 512, "another size")):
+    for diskseq, size, words in ((8, size_bytes, "no longer the disk"), (7, size_bytes + 512, "changed its size")):
         with pytest.raises(Refusal, match=words):
             exclusive_claim.check_identity(device, diskseq, size)
     (tmp_path / "sys/block/sdb/diskseq").unlink()
