@@ -31,7 +31,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     """What the ratios and intervals mean."""
     yield "Ratios are second over first: above 1 the second is better. Within 5 % they tie."
     if any(change.ratio.low is None for change in comparison.changes):
-        yield f"Where no interval stands, one of the two has fewer than {rounds_text(FIRST_LOOK)}."
+        yield f"Ratios without an interval come from fewer than {rounds_text(FIRST_LOOK)}."
     else:
         yield "Expect at most 5 % of these marks to be wrong."
 

@@ -294,7 +294,7 @@ def describe_smr(drive: Drive) -> str:
     if verdict.kind == "not-a-hard-disk" or (drive.kind != "hdd" and verdict.kind == "unknown"):
         return ""
     if verdict.kind == "unknown":
-        return "not known whether it is shingled"
+        return "unknown whether it is shingled"
     zones = f"{verdict.kind} zones" if drive.flash else f"SMR, {verdict.kind}"
     kind = "CMR" if verdict.kind == "cmr" else zones
     evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if item.says == verdict.kind)
@@ -306,8 +306,8 @@ def memory_text(plan: Plan) -> str:
     if all(workload.job.direct for workload in plan.recipe.workloads):
         return ""
     if not plan.memory_limit_bytes:
-        return "no limit for the page cache of what is measured"
-    return f"{binary_text(plan.memory_limit_bytes)} for what is measured, page cache included"
+        return "no memory limit for measured programs"
+    return f"{binary_text(plan.memory_limit_bytes)} for measured programs, page cache included"
 
 
 def repeat_command(plan: Plan) -> str:
@@ -401,13 +401,13 @@ def _measured_on(result: Result) -> str:
             wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
             devices = f"on {count} devices themselves" if target.others else "on the device itself"
             return f"{devices}{place}{', left wiped' * wiped}"
-    return "in directories as they were; nothing was formatted"
+    return "in existing directories; nothing was formatted"
 
 
 def _system(result: Result) -> str:
     environment, limit_bytes = result.environment, result.plan.memory_limit_bytes
     limited = limit_bytes and not any(doubt.code == "fits-in-memory" for doubt in result.doubts)
-    limit = f", {binary_text(limit_bytes)} of it for what is measured" if limited else ""
+    limit = f", {binary_text(limit_bytes)} of it for measured programs" if limited else ""
     parts = (
         f"Linux {environment.kernel}" if environment.kernel else "",
         environment.distribution,
@@ -509,7 +509,7 @@ def _notes(findings: Findings) -> Iterator[str]:
             yield f"{workload.title}: ratios are to {min(other)}."
     if ratios and all(ratio.low is None for ratio in ratios):
         rounds = max(ratio.rounds for ratio in ratios)
-        have = "this is one" if rounds == 1 else f"these are {rounds} to compare"
+        have = "there is only one" if rounds == 1 else f"only {rounds} can be compared"
         yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
     compared = {ratio.workload for ratio in ratios if ratio.low is not None}
     if len(compared) > 1:
@@ -519,7 +519,7 @@ def _notes(findings: Findings) -> Iterator[str]:
 def _published(findings: Findings) -> Iterator[str]:
     for published in findings.published:
         head = f"{published.title} ({published_on(published)}). Source: {published.source}."
-        yield f"{head} All of it: fswizard published {published.name}"
+        yield f"{head} In full: fswizard published {published.name}"
         works: dict[str, list[str]] = {}
         for one in published.ratios:
             here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()

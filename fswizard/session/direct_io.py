@@ -15,11 +15,11 @@ MOST_CACHED = 0.1
 
 async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:
     """Record how much of a direct write is in memory, and raise the doubt that follows from it."""
-    emitter.begin("check", "looking whether direct I/O is direct")
+    emitter.begin("check", "checking whether direct I/O really is direct")
     try:
         share = await cached_share(context)
     except OSError as error:  # of the scratch directory, which is no candidate's
-        emitter.skipped(f"It cannot be told: {error}.")
+        emitter.skipped(f"Couldn't check: {error}.")
         return
     if share is not None:
         emitter.sample(DIRECT_CACHED, share)
@@ -32,7 +32,7 @@ def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
     code = f"{candidate.filesystem.name}-not-direct".lower()
     if share is None:
         return Doubt(code, f"{candidate.name} refuses direct I/O (O_DIRECT), so it cannot do {titles}.")
-    why = " Btrfs writes files with checksums so since Linux 6.15." * (candidate.filesystem.name == "btrfs")
+    why = " Btrfs has written checksummed files this way since Linux 6.15." * (candidate.filesystem.name == "btrfs")
     return Doubt(
         code,
         f"{candidate.name} does not write directly: {share:.0%} of a direct write (O_DIRECT) was in memory.{why} Its "

@@ -49,8 +49,8 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         return None
     return Doubt(
         "changed-meanwhile",
-        f"The run was interrupted, and {', '.join(changed)} changed before it went on. Candidates are compared within "
-        "rounds, so ratios stay fair, but they are means over both. Run it anew for figures of this machine as it is.",
+        f"The run was interrupted, and {', '.join(changed)} changed before it resumed. Candidates are compared within "
+        "rounds, so ratios stay fair, but they average both states. Run it again for figures of the present one.",
     )
 
 
@@ -88,15 +88,14 @@ def _over_several(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind == "image" and len({_disk_under(member.path) for member in members}) < len(members):
         yield Doubt(
             "members-on-one-disk",
-            f"The {len(members)} scratch images share a disk, which does the work of all: layouts are compared by what "
-            "they cost, not by what several disks bring. Give each image a disk of its own: "
-            "--target images:SIZE@DIRECTORY,DIRECTORY,…",
+            f"The {len(members)} scratch images share one disk, so this shows what layouts cost, not what several "
+            "disks gain. Give each image its own disk: --target images:SIZE@DIRECTORY,DIRECTORY,…",
         )
     if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
         yield Doubt(
             "not-synchronised",
-            "Arrays were made without their first synchronisation (--assume-clean), to measure them as they are when "
-            "that is over. It takes hours on large disks, in which an array is slower.",
+            "Arrays were made without their initial sync (--assume-clean), to measure them as they are after it. "
+            "On large disks it takes hours, and the array is slower meanwhile.",
         )
 
 
@@ -121,8 +120,8 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
     if plan.writes_bytes_per_trial < cache_bytes:
         yield Doubt(
             "cache-not-exceeded",
-            f"This shingled disk was given {size_text(plan.writes_bytes_per_trial)} at a time; its cache takes about "
-            f"{size_text(cache_bytes)}: what happens beyond that was not seen. An overflow recipe shows it.",
+            f"Each test wrote {size_text(plan.writes_bytes_per_trial)} to this shingled disk, whose cache takes about "
+            f"{size_text(cache_bytes)}, so a full cache was not seen. The recipe cache-overflow shows one.",
         )
 
 
@@ -134,9 +133,9 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
         return
     if buffered:
         why = (
-            "This machine cannot limit it, as `fswizard doctor` shows: a longer recipe tells more about the disk."
+            "This machine cannot limit it, as `fswizard doctor` shows: a longer recipe says more about the disk."
             if plan.memory_limit_bytes
-            else "A limit (--memory-limit), or a longer recipe, tells more about the disk."
+            else "A limit (--memory-limit), or a longer recipe, says more about the disk."
         )
         yield Doubt(
             "fits-in-memory",
@@ -154,8 +153,8 @@ def _cached_by_host(plan: Plan) -> Iterator[Doubt]:
         where = "the host of this virtual disk" if virtual else f"{plan.target.host_filesystem}, below the image,"
         yield Doubt(
             "fits-in-host-memory",
-            f"{', '.join(w.title for w in direct)}: direct I/O goes past this machine's page cache, but {where} may "
-            "still keep the data in memory, so figures can be those of memory. Measure on a disk that nothing caches.",
+            f"{', '.join(w.title for w in direct)}: direct I/O bypasses this machine's page cache, but {where} may "
+            "still keep the data in memory, so figures may be those of memory. Measure on a disk that nothing caches.",
         )
 
 

@@ -39,7 +39,7 @@ SUSPENDED = Doubt(
 )
 STOPPED = Doubt(
     "stopped",
-    "fswizard stood still during a round: it was stopped (Ctrl-Z, SIGSTOP) or had to wait for memory. It does not "
+    "fswizard was held up during a round: it was stopped (Ctrl-Z, SIGSTOP) or had to wait for memory. It does not "
     "count; another one is measured instead, if time is left.",
 )
 CLOCK_JUMP = Doubt(

@@ -224,7 +224,7 @@ def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
         return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
     if 0 < limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
         raise UsageError(
-            f"With {binary_text(limit_bytes)} of memory hardly any program starts.",
+            f"{binary_text(limit_bytes)} of memory is too little for most programs to start.",
             f"Give --memory-limit at least {binary_text(LEAST_MEMORY_LIMIT_BYTES)}, or none.",
         )
     return limit_bytes
@@ -234,10 +234,10 @@ def _check_rounds(choices: Choices) -> None:
     lowest, highest = choices.rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
         raise UsageError(
-            f"Rounds {lowest}..{highest} cannot be run.", f"Give MIN..MAX with 1 <= MIN <= MAX <= {MAXIMUM_ROUNDS}."
+            f"{lowest}..{highest} isn't a range of rounds.", f"Give MIN..MAX with 1 <= MIN <= MAX <= {MAXIMUM_ROUNDS}."
         )
     if choices.time_limit_s is not None and choices.time_limit_s <= 0:
-        raise UsageError("A run of no time measures nothing.", "Give --time a duration such as 10m.")
+        raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
 
 
 def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
@@ -259,8 +259,8 @@ def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candi
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
         raise UsageError(
-            f"No candidate has what is needed ({', '.join(choices.needs)}): {'; '.join(short)}.",
-            "Add another filesystem to --candidates or drop a need.",
+            f"No candidate has all that you need ({', '.join(choices.needs)}): {'; '.join(short)}.",
+            "Add another filesystem to --candidates, or leave something out of --need.",
         )
     return fitting
 
@@ -311,7 +311,7 @@ def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
         raise UsageError(
             f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
             f"and the target has {size_text(space_bytes)}.",
-            "Choose a larger target or leave it out.",
+            "Choose a larger target, or leave {filesystem.title} out.",
         )
     if space_bytes < recipe.image_bytes:
         raise UsageError(
@@ -333,5 +333,5 @@ def require_programs(commands: Sequence[PlannedCommand], what: str, since: str =
         if not program.startswith("python") and find(program) is None:
             raise Missing(
                 f"{safe(program)} is not installed{since}, and {what} needs it.",
-                "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs that.",
+                "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs it.",
             )

@@ -49,4 +49,4 @@ async def _write_back(plan: Plan) -> None:
     directories = sorted({candidate.directory for candidate in plan.candidates})
     done = await timeouts.finish(["sync", "--file-system", *directories])
     if done.exit_code:
-        raise RunFailed(f"The disk does not take what was written: {safe(done.output)}", "It may be full or failing.")
+        raise RunFailed(f"The disk does not accept what was written: {safe(done.output)}", "It may be full or failing.")

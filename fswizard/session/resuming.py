@@ -41,12 +41,12 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     it worked on is not there any more. The file is not trusted: candidates are made as this program knows them.
     """
     if results.is_being_written(path):
-        raise UsageError(f"The run of {safe(str(path))} still goes on.", "Wait for its end, or end it first.")
+        raise UsageError(f"The run of {safe(str(path))} is still in progress.", "Wait until it ends, or stop it first.")
     earlier = results.load(path)
     _check_origin(earlier)
     plan = earlier.plan
     if not 1 <= plan.minimum_rounds <= plan.maximum_rounds <= MAXIMUM_ROUNDS:
-        raise UsageError("The rounds of this run's plan are none that can be run.", "Start a new run instead.")
+        raise UsageError("This run's plan has an impossible number of rounds.", "Start a new run instead.")
     _check_incomplete(earlier)
     require_still_there(plan)
     for candidate in plan.candidates if plan.target.kind == "image" else ():
@@ -97,11 +97,11 @@ def candidates_left(earlier: Result) -> set[str]:
 def _check_origin(earlier: Result) -> None:
     environment = earlier.environment
     if environment.source:
-        raise UsageError("These figures were imported; there is no run to go on with.", "`fswizard run` starts one.")
+        raise UsageError("These figures were imported; there is no run to resume.", "`fswizard run` starts one.")
     if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
         raise UsageError(
-            "This run was begun on another machine; its rounds and those of this one do not mix.",
-            "Go on with it there, or start a new run here.",
+            "This run was started on another machine; rounds of two machines can't be mixed.",
+            "Resume it there, or start a new run here.",
         )
 
 
@@ -119,7 +119,7 @@ def _check_candidate(candidate: Candidate, plan: Plan) -> None:
     known = parse_candidate(candidate.name).on(len(plan.target.members))
     if _as_made(known) != _as_made(candidate):
         raise UsageError(
-            f"This version of fswizard makes {candidate.name} otherwise than that run did.", "Start a new run."
+            f"This version of fswizard makes {candidate.name} differently than that run did.", "Start a new run."
         )
     require_available(known, available(known), "here any more")
     require_members(known.name, known.array, len(plan.target.members))

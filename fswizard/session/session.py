@@ -44,10 +44,10 @@ from fswizard.targets import Journal, PreparedTarget, make_images, open_devices,
 
 WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
-    "alone": "There is nothing to compare the only candidate left with.",
-    "all-tie": "All that are left are proven equal.",
+    "alone": "Only one candidate is left, with nothing to compare it with.",
+    "all-tie": "The remaining candidates are proven equal.",
     "no-change": "More rounds would hardly change the answer.",
-    "rounds": "The greatest number of rounds is reached.",
+    "rounds": "The maximum number of rounds is reached.",
     "none-left": "No candidate is left: each one failed or was skipped.",
 }
 
@@ -144,7 +144,7 @@ class Session:
 
     async def _run(self) -> None:
         outcome: Outcome = "failed"
-        text = "It ended by a fault of this program."
+        text = "It ended because of a bug in fswizard."
         try:
             self._emit(RunStarted(self._emitter.now_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
@@ -159,9 +159,7 @@ class Session:
             self.error = error
             outcome, text = "failed", error.message
         except OSError as error:
-            self.error = RunFailed(
-                f"The machine did not let the run go on: {error}.", "Its disk may be full or failing."
-            )
+            self.error = RunFailed(f"The machine stopped the run: {error}.", "Its disk may be full or failing.")
             outcome, text = "failed", self.error.message
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed

@@ -20,14 +20,14 @@ def offer(packages: Sequence[str]) -> bool:
     """
     command = " ".join(programs.install_command(packages))
     if not command:
-        _say(f"This distribution's package manager is not known. Please install: {', '.join(packages)}.")
+        _say(f"fswizard doesn't know this distribution's package manager. Please install: {', '.join(packages)}.")
         return False
     if sys.stdin.isatty():
         _say(f"Missing: {', '.join(packages)}. This would install it:\n  {command}")
         if not _agreed():
             return False
     elif os.geteuid() != 0:
-        _say(f"Missing: {', '.join(packages)}. Without a terminal nobody can be asked for a password. Please run:")
+        _say(f"Missing: {', '.join(packages)}. There is no terminal to ask for a password on. Please run:")
         _say(f"  {command}")
         return False
     return all(_run(step) for step in programs.unattended_commands(packages))

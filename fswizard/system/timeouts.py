@@ -42,8 +42,8 @@ async def within(limit_s: float, work: Awaitable[T]) -> T:
 def no_answer(program: str) -> RunFailed:
     """Says that `program` hangs, whose fault that is, and what to do."""
     return RunFailed(
-        f"The disk does not answer any more: {program} cannot be ended, as the kernel waits for it.",
-        "It, or its cable, may be failing. Once it answers, or is unplugged, `fswizard clean` removes what is left.",
+        f"The disk no longer answers: {program} can't be ended while the kernel waits for it.",
+        "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes what is left.",
     )
 
 

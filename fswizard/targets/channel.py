@@ -209,7 +209,7 @@ class Channel:
             ) from None
         if hello["protocol"] != protocol.VERSION:
             raise Missing(
-                "The installed privileged helper is of another version.",
+                "The installed privileged helper has a different version.",
                 f"Install it again, or remove {privilege.INSTALLED}.",
             )
         self.uid = hello["uid"]

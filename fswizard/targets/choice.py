@@ -58,7 +58,7 @@ def parse_target(text: str) -> TargetChoice:
         first, *others = _list(rest)
         _require_several(text, 1 + len(others), "devices:/dev/disk/by-id/A,/dev/disk/by-id/B")
         return TargetChoice("device", first, others=tuple(others))
-    raise UsageError(f"'{text}' is no target.", HOW_TO_WRITE)
+    raise UsageError(f"'{text}' isn't a valid target.", HOW_TO_WRITE)
 
 
 def _several_images(text: str, rest: str) -> TargetChoice:
@@ -67,7 +67,7 @@ def _several_images(text: str, rest: str) -> TargetChoice:
     directories = _list(rest.partition("@")[2])
     how = "images:4x2G@/some/directory or images:2G@/one/directory,/another/directory"
     if times and not re.fullmatch(r"\d{1,3}", number, re.ASCII):
-        raise UsageError(f"In the target '{text}': {number or 'nothing'} is no number of images.", f"Write {how}.")
+        raise UsageError(f"In the target '{text}': {number or 'nothing'} isn't a number of images.", f"Write {how}.")
     count = int(number) if times else len(directories)
     if len(directories) == 1:
         directories *= count
@@ -93,7 +93,7 @@ def _size(text: str, size: str, how: str) -> int:
 
 def _require_several(text: str, count: int, how: str) -> None:
     if not 2 <= count <= MOST_MEMBERS:
-        raise UsageError(f"The target '{text}' names {count}, and 2 to {MOST_MEMBERS} can be taken.", f"Write {how}.")
+        raise UsageError(f"The target '{text}' names {count}, but takes 2 to {MOST_MEMBERS}.", f"Write {how}.")
 
 
 def plan_target(
@@ -143,8 +143,8 @@ def require_still_there(plan: Plan) -> None:
     target = plan.target
     if target.kind == "device":
         raise UsageError(
-            "A run on a disk or partition of its own cannot go on: what is on it now is not known.",
-            "Start a new run on it; every check is made again then.",
+            "A run on a disk or partition can't be resumed: what is on it now is unknown.",
+            "Start a new run on it; everything is checked again.",
         )
     if target.kind == "directory":
         for candidate in plan.candidates:
@@ -162,7 +162,7 @@ def require_still_there(plan: Plan) -> None:
     if then != now or moved:
         names = safe(", ".join(dict.fromkeys(member.path for member in target.members)))
         raise UsageError(
-            f"{names} does not lie on the disk any more that this run was begun on.",
+            f"{names} is no longer on the disk that this run started on.",
             "Attach and mount that disk, or start a new run.",
         )
 
@@ -200,6 +200,6 @@ def _brought_bytes(recipe: Recipe) -> int:
 def _refuse_filling(recipe: Recipe) -> None:
     if any(workload.job.fill_percent for workload in recipe.workloads):
         raise Refused(
-            f"The recipe {recipe.name} fills the filesystem, and yours has files of yours.",
+            f"The recipe {recipe.name} fills the filesystem, and there are files of yours on it.",
             "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
         )

@@ -48,9 +48,9 @@ def _check_member(name: str, member: Member) -> None:
     disk = HERE.real(block)
     disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
     if HERE.number(f"{disk}/diskseq") != member.diskseq:
-        raise RunFailed(f"{name} is gone, or another disk by now.", "Was it unplugged?")
+        raise RunFailed(f"{name} is gone, or is now another disk.", "Was it unplugged?")
     if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
-        raise RunFailed(f"{name} has turned read-only.", "It may be failing: look at its health first.")
+        raise RunFailed(f"{name} has turned read-only.", "It may be failing: check its health first.")
 
 
 @asynccontextmanager
@@ -61,7 +61,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     directory = journal.make_directory(state_directory())
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)
-    emitter.begin("prepare", "having the device checked by the privileged helper")
+    emitter.begin("prepare", "checking the device with the privileged helper")
     async with Helper.start(privilege.purpose(plan)) as helper:
         claimed = [
             await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)

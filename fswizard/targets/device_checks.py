@@ -119,15 +119,15 @@ def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[
         serial = next((i for i in sorted(device.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
         if serial is None:
             raise Refused(
-                f"The serial number of {device.name} is not among those that were typed.",
-                f"Look again which disks they are. It is confirmed with {device.identifiers[0]}.",
+                f"You did not type the serial number of {device.name}.",
+                f"Check which disks they are; the one of {device.name} is {device.identifiers[0]}.",
             )
         rest = rest.replace(f",{serial},", ",", 1)
         each.append(serial)
     if rest.strip(","):
         raise Refused(
-            f"'{safe(rest.strip(','))}' is the serial number of none of the devices.",
-            "Name the serial number of each device once, and no other.",
+            f"'{safe(rest.strip(','))}' is not the serial number of any of the devices.",
+            "Give the serial number of each device once, and no others.",
         )
     return each
 
@@ -142,9 +142,8 @@ def require_confirmation(plan: Plan) -> None:
 def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the devices of `plan` are erased."""
     devices = _devices(plan)
-    verb = "is" if len(devices) == 1 else "are"
     serials = ",".join(device.identifiers[0] for device in devices)
-    return f"If {_descriptions(devices)} {verb} meant, confirm it with --erase {shlex.quote(serials)}"
+    return f"If you mean {_descriptions(devices)}, confirm with --erase {shlex.quote(serials)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +199,10 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
             _refuse(device, member.identifier, plan.recipe.image_bytes // len(members))
         now = (device.number, device.diskseq, device.size_bytes)
         if now != (member.number, member.diskseq, member.size_bytes):
-            raise Refused(f"{member.path} is not the disk any more that was chosen.", "Make the plan again.")
+            raise Refused(f"{member.path} is no longer the disk that was chosen.", "Make the plan again.")
     if tuple(loss for device in devices for loss in losses(device)) != plan.losses:
         names = ", ".join(device.name for device in devices)
-        raise Refused(f"What lies on {names} has changed since the plan was made.", "Make the plan again.")
+        raise Refused(f"The contents of {names} have changed since the plan was made.", "Make the plan again.")
     return tuple(device.properties[device.name] for device in devices)
 
 

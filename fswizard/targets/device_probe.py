@@ -49,10 +49,10 @@ def run_probe(
 
 def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
     if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        text = f"{safe(target.plan.path)} has no room left for the probe."
-        return RunFailed(text, "Make room there and probe again.")
-    text = f"{target.drive.name} failed while it was written to: {error.strerror or error}."
-    return RunFailed(text, "Look at its health first, for example with `smartctl -a`.")
+        text = f"{safe(target.plan.path)} has no space left for the probe."
+        return RunFailed(text, "Free some space there and probe again.")
+    text = f"{target.drive.name} failed while it was being written to: {error.strerror or error}."
+    return RunFailed(text, "Check its health first, for example with `smartctl -a`.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ from fswizard.targets.prepared import errors_under, require_no_errors
 CACHES_KEPT = Doubt(
     "caches-kept",
     "A mounted filesystem keeps its directory entries cached between workloads; "
-    "figures for many small files are those of a warm cache. A scratch image measures them cold.",
+    "so figures for many small files are those of a warm cache. A scratch image measures them uncached.",
 )
 USED_SPACE = Doubt(
     "used-space",
-    "These filesystems differ in age, fill and place on their disks, so a difference may be theirs "
-    "and not the filesystem's. A scratch image compares on equal blocks.",
+    "These filesystems differ in age, fill and place on their disks, so a difference may come from that "
+    "and not from the filesystem. A scratch image compares on the same blocks.",
 )
 
 
@@ -104,7 +104,7 @@ class PreparedDirectories:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
                 await self._journal.remove_directory(directory)
             raise
-        self._emitter.begin("check", "removing what was measured", expected_s=0.5)
+        self._emitter.begin("check", "removing the test files", expected_s=0.5)
         await self._journal.remove_directory(directory)
 
     async def bare(self) -> None:
@@ -118,9 +118,9 @@ class PreparedDirectories:
         require_no_errors([safe(line) for line in reported])
         if reading:
             raise RunFailed(
-                "A directory cannot be read or written any more.",
-                "Its disk or its filesystem may be failing: look at `sudo dmesg` and at the disk's health, for example "
-                "with `smartctl -a`. What was measured is kept.",
+                "A directory can no longer be read or written.",
+                "Its disk or its filesystem may be failing: check `sudo dmesg` and the disk's health, for example "
+                "with `smartctl -a`. The figures so far are kept.",
             )
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, .
 def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iterator[PlannedCommand]:
     """From the devices as they are to the candidate, mounted."""
     for command in _wiping(devices, zoned=zoned):
-        yield _as_root(command, "forget the candidate before", candidate)
+        yield _as_root(command, "forget the previous candidate", candidate)
     for command in _made(candidate, devices):
         yield _as_root(command, FORMAT, candidate)
     array, filesystem = candidate.array, candidate.filesystem

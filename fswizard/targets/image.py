@@ -106,7 +106,7 @@ class ImageContext:
         if busy:
             raise RunFailed(
                 f"{self.candidate.name} cannot be unmounted: another program uses it.",
-                "Something looked into this run's own mounts; end it and run again.",
+                "Find what uses this run's own mounts, end it, and run again.",
                 finished.output,
             )
         if finished.exit_code:
@@ -168,7 +168,7 @@ def _check_space(plan: Plan) -> None:
 
 
 def _full(path: str) -> RunFailed:
-    return RunFailed(f"The filesystem under the image ({safe(path)}) is full.", "Make room there and run again.")
+    return RunFailed(f"The filesystem under the image ({safe(path)}) is full.", "Free some space there and run again.")
 
 
 class PreparedImage:
@@ -223,13 +223,13 @@ class PreparedImage:
         try:
             await self._context.umount()
         except (HelperFailed, CandidateFailed) as error:
-            text = f"{before.name} could not be unmounted: its driver does not let go of it."
+            text = f"{before.name} could not be unmounted: its driver does not release it."
             if before == candidate:
                 raise CandidateFailed("umount", text, error.details) from error
             raise RunFailed(
                 f"{text} No other candidate can be made in its place.",
-                "What was measured is kept, and nothing stays mounted once the run has ended. Go on without it: "
-                "`fswizard run --resume FILE`, or a new run with other --candidates.",
+                "The figures so far are kept, and nothing stays mounted once the run has ended. Resume without it: "
+                "`fswizard run --resume FILE`, or start a new run with other --candidates.",
                 error.details,
             ) from error
 
@@ -307,7 +307,7 @@ async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> Scratch
     scratch = directories[plan.target.path] / "scratch"
     scratch.mkdir(mode=0o700)
     for image, member in zip(images, members):
-        emitter.begin("prepare", f"reserving room for the scratch image in {safe(member.path)}")
+        emitter.begin("prepare", f"reserving space for the scratch image in {safe(member.path)}")
         await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, emitter)
         await scratch_file.fill(image, plan, emitter)
     return ScratchImages(images, str(scratch))
@@ -326,7 +326,7 @@ async def open_images(
         if not attached.direct_io:
             text = (
                 f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
-                "is cached in memory and the figures are too good. Choose a directory on another filesystem."
+                "is cached in memory and the figures look too good. Choose a directory on another filesystem."
             )
             emitter.doubt(Doubt("image-cached", text))
         try:

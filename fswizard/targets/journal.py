@@ -70,7 +70,7 @@ class Journal:
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory below `parent`, after it was written down."""
         if others := changeable_by_others(parent):
-            raise Refused(f"Others than root can change {safe(others)} by now.", "Nothing was made there.")
+            raise Refused(f"Users other than root can now change {safe(others)}.", "Nothing was made there.")
         name = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._directories[name] = None
         self._write()
@@ -112,8 +112,8 @@ class Journal:
             _write(self._descriptor, self._directories, self._pools, self._result)
         except OSError as error:
             raise RunFailed(
-                f"What the run makes cannot be written down in {safe(str(self._entry.parent))}: {error.strerror}.",
-                "Make room there: without that a killed run could not be undone.",
+                f"The list of what to clean up can't be written in {safe(str(self._entry.parent))}: {error.strerror}.",
+                "Free some space there: without that list a killed run could not be undone.",
             ) from error
 
 
@@ -184,7 +184,9 @@ def _held(entry: Path) -> Iterator[int | None]:
         except (FileNotFoundError, BlockingIOError):
             held = None
         except PermissionError as error:
-            raise RunFailed(f"{safe(str(entry))} belongs to somebody else.", "Clean up as that user.") from error
+            raise RunFailed(
+                f"{safe(str(entry))} belongs to another user.", "Run `fswizard clean` as that user."
+            ) from error
         yield held if held is not None and os.fstat(held).st_nlink else None
 
 

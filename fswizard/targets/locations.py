@@ -54,15 +54,17 @@ def checked_directory(text: str) -> str:
         path = Path(text).expanduser().absolute()
         there = path.is_dir()
     except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, or of a user that does not exist
-        raise UsageError(f"{safe(text)[:100]} is no directory's name.", "Name a directory that exists.") from error
+        raise UsageError(
+            f"{safe(text)[:100]} isn't a valid directory name.", "Name a directory that exists."
+        ) from error
     if not there:
         raise UsageError(f"{safe(str(path))} is not a directory.", "Name a directory that exists.")
     if not os.access(path, os.W_OK | os.X_OK):
-        raise UsageError(f"You may not write to {safe(str(path))}.", "Name a directory of your own.")
+        raise UsageError(f"You can't write to {safe(str(path))}.", "Name a directory of your own.")
     if others := changeable_by_others(path):
         raise Refused(
             f"Root writes only where nobody else can interfere, and others can change {safe(others)}.",
-            "Start fswizard as the user to whom it belongs, or name a directory that root alone can change.",
+            "Start fswizard as the user who owns it, or name a directory that only root can change.",
         )
     return str(path)
 
@@ -96,7 +98,7 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
         raise UsageError(
             f"{safe(directory)} has {size_text(free_bytes)} free; the image takes {size_text(size_bytes)} "
             f"and {size_text(free_bytes - most_bytes)} must stay free.",
-            "Name a directory with more room, or a smaller image: --target image:SIZE@DIRECTORY.",
+            "Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.",
         )
     return kind
 
@@ -113,9 +115,9 @@ def require_scratch_space(brought_bytes: int) -> None:
     free_bytes = host.this.space(str(directory)).free_bytes
     if brought_bytes and free_bytes < brought_bytes + MARGIN_BYTES:
         raise UsageError(
-            f"{safe(str(directory))} has {size_text(free_bytes)} free; what is copied from there during the run takes "
+            f"{safe(str(directory))} has {size_text(free_bytes)} free; the files that the run copies from there take "
             f"{size_text(brought_bytes)}, and {size_text(MARGIN_BYTES)} must stay free.",
-            "Make room there, or set XDG_STATE_HOME to a directory with more.",
+            "Free some space there, or set XDG_STATE_HOME to a directory with more.",
         )
 
 
@@ -134,7 +136,7 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates for existing directories, separated by commas; named after their filesystem and place."""
     directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
     if not directories:
-        raise UsageError("No directory was named.", "Write --target dir:/first/directory,/second/directory.")
+        raise UsageError("No directories named.", "Write --target dir:/first/directory,/second/directory.")
     if len(set(directories)) < len(directories):
         raise UsageError("A directory was named twice.", "Name each directory once.")
     return located_candidates(directories)

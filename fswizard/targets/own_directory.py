@@ -76,7 +76,8 @@ def removing(path: Path, identity: Identity | None) -> Iterator[str]:
                 os.rmdir(path.name, dir_fd=above)
         except OSError as error:
             raise NotRemoved(
-                f"{safe(str(path))} could not be removed whole: {error.strerror}.", "Look at it, and remove it by hand."
+                f"{safe(str(path))} could not be removed completely: {error.strerror}.",
+                "Check what is left, and delete it by hand.",
             ) from error
 
 
@@ -108,7 +109,7 @@ def _found(path: Path, identity: Identity | None, undo: ExitStack) -> tuple[int,
 
 def _replaced(name: str) -> NotRemoved:
     return NotRemoved(
-        f"{name} is not what the run made: something else has its name now, and was left alone.",
+        f"{name} is not what the run made: something else has that name now, and fswizard left it alone.",
         "Move it away, then clean up again.",
     )
 
@@ -120,7 +121,9 @@ def _absent(path: Path, identity: Identity | None) -> NotRemoved:
     if identity and device != identity.device and identity.kind not in IN_MEMORY:
         return NotRemoved(f"The disk with {name} is not mounted.", "Mount it where it was, then clean up again.")
     if identity and identity.lasting and (other := _renamed(path, identity.inode)):
-        return Gone(f"{name} seems to be called {safe(other)} now, and was left alone. If so, delete it yourself.")
+        return Gone(
+            f"{name} seems to be called {safe(other)} now, so fswizard left it alone. If so, delete it yourself."
+        )
     return Gone(f"{name} is gone. If you moved it elsewhere, delete it there.")
 
 

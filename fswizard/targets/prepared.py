@@ -72,6 +72,6 @@ def require_no_errors(reported: Sequence[str]) -> None:
     if reported:
         raise RunFailed(
             "The disk reported errors.",
-            "Look at its health first, for example with `smartctl -a`. What was measured is kept.",
+            "Check its health first, for example with `smartctl -a`. The figures so far are kept.",
             "\n".join(reported),
         )

@@ -37,7 +37,7 @@ async def reserve(image: str, size_bytes: int, host_filesystem: str, emitter: Em
         emitter.command_ended(finished)
         if finished.exit_code:
             raise RunFailed(
-                f"The scratch image could not be reserved ({argv[0]} failed).",
+                f"No space could be reserved for the scratch image ({argv[0]} failed).",
                 "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
                 finished.output,
             )
@@ -97,7 +97,7 @@ def require_whole(image: int) -> None:
     if status.st_blocks * 512 < status.st_size:
         os.close(image)
         raise RunFailed(
-            "The filesystem under the scratch image compresses it or leaves its zeros out.",
+            "The filesystem under the scratch image compresses it or doesn't store its zeros.",
             "Choose a directory on another filesystem, or one without compression.",
         )
 
@@ -111,7 +111,7 @@ async def write_beside(scratch: str) -> None:
         os.unlink(probe)
     if os.strerror(errno.ENOSPC) in finished.output:
         raise RunFailed(
-            f"The filesystem of {safe(scratch)} is full.", "Make room there and run again.", finished.output
+            f"The filesystem of {safe(scratch)} is full.", "Free some space there and run again.", finished.output
         )
     if finished.exit_code:
         require_no_errors([finished.output])

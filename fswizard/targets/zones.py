@@ -33,7 +33,7 @@ def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
     if (obstacle := _obstacle(filesystem, target)) or filesystem.zones is None:
         known = ", ".join(name for name, other in catalogue().items() if other.zones)
         raise UsageError(
-            f"{filesystem.title} cannot be made on {target.path}: {obstacle}", f"These know zones: {known}."
+            f"{filesystem.title} cannot be made on {target.path}: {obstacle}", f"These support zones: {known}."
         )
     return replace(candidate, filesystem=filesystem.on_zones(filesystem.zones))
 
@@ -41,7 +41,7 @@ def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
 def _obstacle(filesystem: Filesystem, target: Target) -> str:
     """Why it cannot be made on a host-managed disk, in a sentence; empty where it can."""
     if filesystem.zones is None:
-        return "its zones must be written in order, and this filesystem writes where it likes."
+        return "its zones must be written in order, and this filesystem writes anywhere."
     if filesystem.zones.conventional and not _starts_conventionally(target.path):
         return "its metadata needs zones that can be written anywhere, at the start of the disk, and there are none."
     return ""

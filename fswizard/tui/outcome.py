@@ -227,7 +227,7 @@ def published(view: Presentation, width: int) -> Content:
             name = (cut_among(ratio.candidate, names, widths[1]), "$muted")
             cells = ("" if same else cut_among(work, works, title), name, _ratio(ratio.here), ratio_text(ratio.there))
             rows.append(columns(cells, widths, right=(2, 3)))
-        rows += wrap((f"Source: {one.source}. All of it: fswizard published {one.name}", "$faint"), width)
+        rows += wrap((f"Source: {one.source}. In full: fswizard published {one.name}", "$faint"), width)
     return lines(rows)
 
 

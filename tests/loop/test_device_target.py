@@ -112,7 +112,7 @@ async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench)
     case = bench.disk(DISK_BYTES)
     made = plan(case)
     run("mkfs.ext4", "-q", case.path)
-    await ends_refused(made, case, "has changed since the plan was made")
+    await ends_refused(made, case, "have changed since the plan was made")
 
 
 @fault("device", "mounted between plan and run", "mount of a loop device that was confirmed")
@@ -129,7 +129,7 @@ async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench)
     made = plan(case)
     run("losetup", "--detach", case.path)
     run("losetup", case.path, str(case.file))
-    await ends_refused(made, case, "is not the disk any more that was chosen")
+    await ends_refused(made, case, "is no longer the disk that was chosen")
 
 
 @fault("device", "mounted while a run waits", "mount of a loop device that a run has claimed")

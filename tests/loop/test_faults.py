@@ -147,7 +147,7 @@ async def test_a_disk_below_a_directory_that_fails_ends_the_run_and_blames_nobod
         target = TargetChoice("directory", f"{host.directory},{sound}")
         message = await ends_by_the_disk(target, host, tmp_path)
     # The kernel does not log every error while other tests bring about many.
-    assert message in ("The disk reported errors.", "A directory cannot be read or written any more.")
+    assert message in ("The disk reported errors.", "A directory can no longer be read or written.")
 
 
 @fault("device", "a filesystem is broken on a sound disk", "an error made with ext4's trigger_fs_error")
@@ -383,5 +383,5 @@ def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) 
     result = run.result
     assert (result.outcome, result.discarded_rounds) == ("finished", (1,))
     assert "stopped" in {doubt.code for doubt in result.doubts}
-    assert "round 1 is discarded: fswizard stood still during a round: it was stopped" in said
+    assert "round 1 is discarded: fswizard was held up during a round: it was stopped" in said
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}

@@ -110,7 +110,7 @@ async def test_a_filesystem_made_after_the_review_is_not_overwritten(bench: Benc
         run("mkfs.ext4", "-q", case.path)
         before = digest(case.file)
         await answer(pilot, str(case.file))
-        await shows(pilot, "has changed since the plan was made", timeout_s=TIMEOUT_S)
+        await shows(pilot, "have changed since the plan was made", timeout_s=TIMEOUT_S)
         assert wizard(pilot).running is None
     assert digest(case.file) == before
 

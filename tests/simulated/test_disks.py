@@ -147,7 +147,7 @@ def test_a_short_recipe_does_not_show_what_a_shingled_disk_does_beyond_its_cache
     drive = make_drive("drive-managed")
     result = run(shingled(), tmp_path, random_writes(0.5), "ext4", drive=drive, **ONE_ROUND)
     doubt = next(doubt for doubt in conclude(result).doubts if doubt.code == "cache-not-exceeded")
-    assert "An overflow recipe shows it." in doubt.text
+    assert "The recipe cache-overflow shows one." in doubt.text
 
 
 @real_run

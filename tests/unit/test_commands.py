@@ -153,7 +153,7 @@ async def test_a_program_that_cannot_be_killed_waits_for_the_disk(time: Simulate
     ending = asyncio.create_task(timeouts.end(cast(Process, Stuck()), "dd"))
     await time.somebody_waits()
     time.advance(timeouts.KILL_S)
-    with pytest.raises(RunFailed, match="The disk does not answer any more: dd cannot be ended"):
+    with pytest.raises(RunFailed, match="The disk no longer answers: dd can't be ended"):
         await ending
 
 

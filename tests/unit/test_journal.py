@@ -138,7 +138,7 @@ def test_what_was_renamed_is_told_by_its_new_name_and_left_alone(tmp_path: Path)
     made = left_behind(tmp_path)
     made.rename(tmp_path / "photos")
     (told,) = clean(the_leftover())
-    assert told == f"{made} seems to be called photos now, and was left alone. If so, delete it yourself."
+    assert told == f"{made} seems to be called photos now, so fswizard left it alone. If so, delete it yourself."
     assert (tmp_path / "photos/image").exists()
     assert leftovers() == ()
 
@@ -234,7 +234,7 @@ def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) 
     ("emptying", "why"),
     [
         (("sleep", "60"), "could not be removed: sleep did not answer within 0.1 s"),
-        (("true",), "could not be removed whole: Directory not empty"),
+        (("true",), "could not be removed completely: Directory not empty"),
     ],
 )
 def test_a_disk_that_does_not_answer_and_what_cannot_be_emptied_are_named_and_tried_no_further(

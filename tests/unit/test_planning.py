@@ -83,8 +83,8 @@ def test_the_memory_limit_is_chosen_or_fitting(tmp_path: Path) -> None:
         next((line for line in plan_text(made).splitlines() if line.startswith("Memory")), "")
         for made in chosen.values()
     ]
-    assert texts[0] == "Memory      256 MiB for what is measured, page cache included"
-    assert texts[1] == "Memory      no limit for the page cache of what is measured"
+    assert texts[0] == "Memory      256 MiB for measured programs, page cache included"
+    assert texts[1] == "Memory      no memory limit for measured programs"
     assert "Memory" not in plan_text(plan(tmp_path)), "direct I/O goes past it"
     assert "--memory-limit 1G" in repeat_command(chosen[1 << 30])
     assert "--memory-limit none" in repeat_command(chosen[0])
@@ -171,7 +171,7 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
         ("images:2G@/a", "names 1", "images:4x2G"),
         ("images:1x2G@/a", "names 1", "images:4x2G"),
         ("images:99x2G@/a", "names 99", "images:4x2G"),
-        ("images:-4x2G@/a", "is no number of images", "images:4x2G"),
+        ("images:-4x2G@/a", "isn't a number of images", "images:4x2G"),
         ("images:3x2G@/a,/b", "3 images and 2 directories", "one for each"),
         ("images:4x2Q@/a", "In the target", "images:4x2G"),
         ("disks:/dev/a,/dev/b", "is no target", "devices:PATH,PATH"),
@@ -213,7 +213,7 @@ def test_a_full_filesystem_is_refused_with_the_figures(
 
 def test_what_is_copied_from_elsewhere_must_fit_there_too(tmp_path: Path) -> None:
     recipe = recipes.find("archive-disk")
-    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="copied from there during the run takes"):
+    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there takes"):
         make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
     with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
         make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
@@ -333,9 +333,9 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
 
 
 def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = Availability(False, "The running kernel makes no RAID 5 (md) (raid456).", "Choose another layout.")
+    missing = Availability(False, "The running kernel can't make RAID 5 (md) (raid456).", "Choose another layout.")
     monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: missing)
-    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel makes no RAID 5"):
+    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel can't make RAID 5"):
         over(tmp_path, "md:raid5+ext4")
 
 
@@ -356,7 +356,7 @@ def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: 
         home.chmod(0o777 if others == "mode" else 0o755)
     with pytest.raises(Refused, match=f"others can change {re.escape(str(home))}"):
         locations.checked_directory(str(place))
-    with pytest.raises(Refused, match="Others than root can change"):
+    with pytest.raises(Refused, match="Users other than root can now change"):
         Journal(None).make_directory(place)
     home.chmod(0o1777) if others == "mode" else os.chown(home, 0, 0, follow_symlinks=False)
     assert locations.checked_directory(str(place)) == str(place)

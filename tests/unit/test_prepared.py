@@ -105,7 +105,7 @@ async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_st
 
 async def test_another_try_of_the_same_candidate_is_its_own_failure(tmp_path: Path) -> None:
     there = prepared(StuckHelper(), tmp_path)
-    for words in ("zfs could not be unmounted.", "its driver does not let go of it."):
+    for words in ("zfs could not be unmounted.", "its driver does not release it."):
         with pytest.raises(CandidateFailed, match=words) as caught:
             await used(there)
         assert caught.value.kind == "umount"

@@ -123,7 +123,7 @@ def test_how_long_a_removable_disk_must_stay_plugged_in_is_told_and_of_no_other(
 
 def test_the_memory_limit_stands_beside_the_memory_where_it_could_be_had() -> None:
     limited = with_result(plan={"memory_limit_bytes": 256 << 20})
-    assert "16 GiB memory, 256 MiB of it for what is measured" in " ".join(render(limited, "text").split())
+    assert "16 GiB memory, 256 MiB of it for measured programs" in " ".join(render(limited, "text").split())
     doubts = (Doubt("fits-in-memory", "It could not be had."),)
     without = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
     assert "of it for what is measured" not in " ".join(render(without, "text").split())

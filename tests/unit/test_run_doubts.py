@@ -92,7 +92,7 @@ def test_direct_access_may_end_in_the_memory_of_another_machine() -> None:
 
 def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_recipe() -> None:
     little = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=4 << 30)
-    assert "An overflow recipe shows it." in said(little)["cache-not-exceeded"]
+    assert "The recipe cache-overflow shows one." in said(little)["cache-not-exceeded"]
     much = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=500 << 30)
     assert "cache-not-exceeded" not in said(much)
     assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))

@@ -56,7 +56,7 @@ def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
         if filesystem.zones is None:
             with pytest.raises(UsageError, match="must be written in order") as raised:
                 zones.made_for_zones(parse_candidate(name), DISK)
-            assert raised.value.hint == "These know zones: btrfs, f2fs."
+            assert raised.value.hint == "These support zones: btrfs, f2fs."
 
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
