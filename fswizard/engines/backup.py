@@ -1,4 +1,4 @@
-"""Backups with borg: the first one of a tree, then one of a second, mostly equal copy."""
+"""Backups with borg: the first one of a tree, then one of a second, nearly identical copy."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class BackupJob(TreeEngine):
 
     @property
     def words(self) -> str:
-        which = "a tree" if self.archive == "first" else "a second, mostly equal copy"
-        return f"borg create of {which}: {self.files:,} files, {size_text(self.total_bytes)} together"
+        which = "a tree" if self.archive == "first" else "a second, nearly identical copy"
+        return f"borg create of {which}: {self.files:,} files, {size_text(self.total_bytes)} in total"
 
     @property
     def work(self) -> str:
@@ -77,7 +77,7 @@ class BackupJob(TreeEngine):
         try:
             return int(json.loads(finished[0].stdout)["archive"]["stats"]["deduplicated_size"])
         except (ValueError, KeyError, TypeError) as error:
-            raise WorkloadFailed("program", "borg does not say what it has stored.", finished[0].output) from error
+            raise WorkloadFailed("program", "borg did not report what it stored.", finished[0].output) from error
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         base = f"{directory}/backup-{self.files}-{self.total_bytes}"

@@ -140,7 +140,7 @@ class FileServerJob(Engine):
 
 def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished) -> Iterator[Measured]:
     if not figures.get("operations"):
-        raise WorkloadFailed("program", "The file-server mix ended without having done anything.")
+        raise WorkloadFailed("program", "The file-server mix ended without doing anything.")
     yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + synced.wall_s))
     yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
     yield Measured(BYTES_WRITTEN, figures["bytes_written"])

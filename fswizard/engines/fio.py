@@ -71,9 +71,9 @@ class FioJob(Engine):
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
-            raise keys.error("block", "a size up to that of the file")
+            raise keys.error("block", "at most the size of the file")
         if 0 < self.cap_seconds < self.seconds:
-            raise keys.error("cap_seconds", "no fewer seconds than its least")
+            raise keys.error("cap_seconds", "at least the minimum of 'seconds'")
         return self
 
     @property
@@ -120,10 +120,10 @@ class FioJob(Engine):
 
     @property
     def words(self) -> str:
-        words = {"read": "reads in order", "write": "writes in order", "randread": "reads here and there"}
-        kind = words.get(self.rw, "writes here and there" if self.rw == "randwrite" else "reads and writes")
+        words = {"read": "sequential reads", "write": "sequential writes", "randread": "random reads"}
+        kind = words.get(self.rw, "random writes" if self.rw == "randwrite" else "reads and writes")
         parallel = f", {self.jobs} programs" if self.jobs > 1 else ""
-        depth = f", {self.depth} requests at a time" if self.depth > 1 else ""
+        depth = f", queue depth {self.depth}" if self.depth > 1 else ""
         block, file = binary_size_text(self.block_bytes), binary_size_text(self.size_bytes)
         return f"fio {kind}, blocks of {block}, file of {file}{parallel}{depth}"
 
@@ -171,7 +171,7 @@ class FioJob(Engine):
         if self.makes_its_file:
             return (measured,)
         layout = self._layout._command(path, "SEED")
-        return (PlannedCommand(layout, text="laying out the file, unless it is there"), measured)
+        return (PlannedCommand(layout, text="preparing the file, if it isn't there yet"), measured)
 
     async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
         path = self._file(context.directory)
@@ -182,7 +182,7 @@ class FioJob(Engine):
         share = 0.0
         if path not in context.laid_out:
             share = self.cost.prepare_share
-            tell(Doing(f"laying out a file of {size_text(self.size_bytes)}"))
+            tell(Doing(f"preparing a file of {size_text(self.size_bytes)}"))
             async with making(context, path):
                 await self._layout._fio(context, path, seed, part(tell, 0.0, share))
         await self._measure(context, path, seed, part(tell, share, 1 - share))

@@ -66,7 +66,7 @@ class OverflowJob(Engine):
     @property
     def words(self) -> str:
         file = size_text(self.working_set_bytes)
-        return f"fio writes here and there in a file of {file} for {duration_text(self.seconds)}"
+        return f"fio random writes in a file of {file} for {duration_text(self.seconds)}"
 
     @property
     def cost(self) -> Cost:

@@ -35,7 +35,7 @@ class RsyncJob(TreeEngine):
 
     @property
     def words(self) -> str:
-        return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} together"
+        return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} in total"
 
     @property
     def cost(self) -> Cost:

@@ -124,11 +124,11 @@ class TreeJob(TreeEngine):
     def checked(self, keys: Keys) -> TreeJob:
         own = _own_tree(keys.outer)
         if self.operation == "read-back" and (self.files != 1 or self.shape == "own"):
-            raise keys.error("operation", "of one file of a known shape, 'read-back', else another operation")
+            raise keys.error("operation", "'read-back' only for one file of a known shape, otherwise another operation")
         if self.shape != "own":
             return self
         if own is None:
-            raise keys.error("shape", "a table [tree] that says what one's own files are like")
+            raise keys.error("shape", "'own' only with a table [tree] that describes your files")
         if sum(own.files_at_depth) != self.files:
             raise keys.error("files", f"{sum(own.files_at_depth)}, the sum of 'files_at_depth',")
         return replace(self, own=own)
@@ -136,7 +136,7 @@ class TreeJob(TreeEngine):
     @property
     def words(self) -> str:
         program = WORDS.get(self.operation, self.operation)
-        files = f"{self.files:,} files, {size_text(self.total_bytes)} together"
+        files = f"{self.files:,} files, {size_text(self.total_bytes)} in total"
         return f"{program} of {files if self.files > 1 else f'a file of {size_text(self.total_bytes)}'}"
 
     @property
@@ -375,7 +375,7 @@ def _own_tree(recipe: Keys) -> TreeShape | None:
     if sum(shape.directories_at_depth) > MOST_DIRECTORIES:
         raise keys.error("directories_at_depth", f"at most {MOST_DIRECTORIES:,} directories")
     if shape.directories_at_depth[0] != 1 or 0 in shape.directories_at_depth:
-        raise keys.error("directories_at_depth", "1 and then, for each depth, 1 or more,")
+        raise keys.error("directories_at_depth", "a 1, then 1 or more for each depth,")
     if len(shape.files_at_depth) != len(shape.directories_at_depth):
         raise keys.error("files_at_depth", "a number for each depth of 'directories_at_depth'")
     return shape

@@ -54,7 +54,7 @@ def layout_availability(layout: Layout) -> Availability:
     if not (host.this.kernel_supports(layout.kernel) or host.this.has_module(layout.kernel)):
         return Availability(
             False,
-            f"The running kernel makes no {layout.title} ({layout.kernel}).",
+            f"The running kernel can't make {layout.title} ({layout.kernel}).",
             "Choose another layout, or start a kernel that has it as a module.",
             version,
         )

@@ -16,8 +16,7 @@ from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
 
 _NO_CANDIDATES = {
-    "zonefs": "zonefs shows each zone of a disk as a file that grows at its end, and lets nobody make another file: "
-    "no workload could run on it.",
+    "zonefs": "zonefs shows each zone of a disk as one file and allows no others, so no workload can run on it.",
 }
 """Known, but nothing that could be measured, and why."""
 
@@ -26,7 +25,7 @@ def parse_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates from a list such as `ext4; xfs:noatime`; UsageError where it is empty or names one twice."""
     candidates = tuple(parse_candidate(part) for part in text.split(";") if part.strip())
     if not candidates:
-        raise UsageError("No candidate was named.", 'Name some, such as "ext4; xfs:noatime; btrfs".')
+        raise UsageError("No candidates named.", 'Name some, such as "ext4; xfs:noatime; btrfs".')
     names = [candidate.name for candidate in candidates]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -72,13 +71,13 @@ def _on_array(text: str) -> Candidate:
     array = parse_array(MD, [word.strip() for word in words.split(",")])
     if not plus:
         raise UsageError(
-            f"{array.name} has no filesystem on it.", f"Write {array.name}+ext4, or another one after the +."
+            f"{array.name} has no filesystem on it.", f"Write {array.name}+ext4, or another filesystem after the +."
         )
     candidate = parse_candidate(on_it)
     if candidate.array is not None or candidate.filesystem.pool:
         raise UsageError(
-            f"{candidate.name} on {array.name} would be spread twice: it makes arrays of its own.",
-            "Write one of both alone.",
+            f"{candidate.name} on {array.name} would be spread twice: it makes its own arrays.",
+            "Name one or the other.",
         )
     return replace(candidate, name=f"{array.name}+{candidate.name}", array=array)
 
@@ -88,12 +87,12 @@ def _take_array(filesystem: Filesystem, tokens: list[str]) -> tuple[Array | None
     known = layouts_of(filesystem.name)
     words = [token for token in tokens if token in known]
     if len(words) > 1:
-        raise UsageError(f"{filesystem.name}: {words[0]} and {words[1]} do not go together.", "Leave one of them out.")
+        raise UsageError(f"{filesystem.name}: {words[0]} and {words[1]} can't be combined.", "Leave one of them out.")
     if not words:
         if DEGRADED in tokens:
             raise UsageError(
-                f"{filesystem.name} is not spread over several devices, so none can be missing.",
-                f"Name a layout, too: {', '.join(f'{name},{DEGRADED}' for name in known)}."
+                f"{filesystem.name} isn't spread over several devices, so none can be missing.",
+                f"Name a layout as well: {', '.join(f'{name},{DEGRADED}' for name in known)}."
                 if known
                 else f"Name an array under it, such as md:raid5,{DEGRADED}+{filesystem.name}.",
             )
@@ -107,7 +106,7 @@ def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption 
     for name, option in chosen.items():
         if array and option.name in array.layout.replaces:
             raise UsageError(
-                f"{array.layout.name} and {name} do not go together: the layout says how often everything is stored.",
+                f"{array.layout.name} and {name} can't be combined: the layout sets how many copies are stored.",
                 "Leave one of them out.",
             )
 
@@ -120,7 +119,7 @@ def _find_filesystem(name: str) -> Filesystem:
         raise UsageError(_NO_CANDIDATES[name.lower()], "On such a disk, compare btrfs and f2fs.")
     if not name:
         raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
-    raise UsageError(f"The filesystem {safe(name)} is not known.", hint(name, known))
+    raise UsageError(f"There is no filesystem {safe(name)} in the catalogue.", hint(name, known))
 
 
 def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption:
@@ -140,14 +139,14 @@ def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption
     known |= dict.fromkeys(option.name for option in filesystem.mkfs_options)
     known |= dict.fromkeys(layouts_of(filesystem.name))
     if not token:
-        raise UsageError(f"{filesystem.name}: an option is empty.", "Separate options with single commas.")
+        raise UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
     raise UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
 
 
 def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
     for (first, one), (second, other) in combinations(chosen.items(), 2):
         if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
-            raise UsageError(f"{filesystem.name}: {first} and {second} do not go together.", "Leave one of them out.")
+            raise UsageError(f"{filesystem.name}: {first} and {second} can't be combined.", "Leave one of them out.")
 
 
 def _complaint(name: str, assigned: str, options: Sequence[MountOption]) -> str:
@@ -160,7 +159,7 @@ def _complaint(name: str, assigned: str, options: Sequence[MountOption]) -> str:
 
 def _offer(options: Sequence[MountOption]) -> str:
     examples = [f"{option.name}={value}" for option in options if not option.unsafe for value in option.values]
-    return f"Such as: {', '.join(examples)}." if examples else f"Write {options[0].name} alone."
+    return f"For example: {', '.join(examples)}." if examples else f"Write {options[0].name} alone."
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     word, *rest = tokens or [""]
     if word not in known:
         names = ", ".join(f"{maker}:{name}" for name in known)
-        raise UsageError(f"{maker}:{safe(word)} is no layout that is known.", f"Known: {names}.")
+        raise UsageError(f"There is no layout {maker}:{safe(word)}.", f"Known: {names}.")
     layout = known[word]
     if len(set(rest)) < len(rest):
         raise UsageError(f"{layout.name}: an option was named twice.", "Name each one once.")

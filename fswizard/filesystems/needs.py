@@ -9,10 +9,10 @@ from fswizard.model.text import safe
 
 NEEDS = (
     Need("checksums", "notices when stored data has changed"),
-    Need("compression", "compresses files by itself"),
-    Need("snapshots", "keeps earlier states of everything"),
+    Need("compression", "compresses files automatically"),
+    Need("snapshots", "keeps earlier states of all files"),
     Need("send-receive", "sends changes to another disk as a stream"),
-    Need("reflink", "copies files without taking room twice"),
+    Need("reflink", "copies files instantly, sharing their space"),
     Need("shrink", "can be made smaller"),
     Need("grow", "can be made larger"),
     Need("quotas", "limits how much each user may store"),
@@ -29,5 +29,5 @@ def parse_needs(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known:
-            raise UsageError(f"The need {safe(name)} is not known.", hint(name, known))
+            raise UsageError(f"There is no feature {safe(name)}.", hint(name, known))
     return names

@@ -53,18 +53,18 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
 
 
 def _for_host_managed() -> Iterator[Suggestion]:
-    yield Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 cannot be made on such a disk.")
+    yield Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk.")
     yield Suggestion("f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere.")
 
 
 def _for_shingled() -> Iterator[Suggestion]:
     yield Suggestion(
         "ext4:noatime,packed_meta_blocks",
-        "Metadata at one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
+        "Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
     )
     yield Suggestion(
         "btrfs:noatime,metadata=single",
-        "Metadata is written once instead of twice; a damaged block of it then has no second copy.",
+        "Metadata is written once instead of twice; a damaged block then has no second copy.",
     )
     yield Suggestion(
         "xfs:noatime", "Large files in few extents; without access times, reading causes no random writes."
@@ -73,7 +73,7 @@ def _for_shingled() -> Iterator[Suggestion]:
 
 
 def _for_flash() -> Iterator[Suggestion]:
-    yield Suggestion("ext4:noatime", "The usual choice; a weekly fstrim serves better than the option discard.")
+    yield Suggestion("ext4:noatime", "The usual choice; a weekly fstrim works better than the option discard.")
     yield Suggestion("xfs:noatime", "Many parallel writers and large files.")
     yield Suggestion(
         "btrfs:noatime,compress=zstd:1",
@@ -82,7 +82,7 @@ def _for_flash() -> Iterator[Suggestion]:
 
 
 def _for_stick() -> Iterator[Suggestion]:
-    yield Suggestion("ext4:noatime,lazytime", "Fewer small writes, which cheap flash is slowest at.")
+    yield Suggestion("ext4:noatime,lazytime", "Fewer small writes, where cheap flash is slowest.")
     yield Suggestion("btrfs:noatime,compress=zstd:1", "Compression writes less; checksums notice when the flash fails.")
     yield Suggestion("xfs:noatime", "Large files.")
 
@@ -96,4 +96,6 @@ def _for_hard_disk(drive: Drive) -> Iterator[Suggestion]:
             "Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.",
         )
     else:
-        yield Suggestion("btrfs:noatime,compress=zstd:1", "Checksums for what stays for years; compression reads less.")
+        yield Suggestion(
+            "btrfs:noatime,compress=zstd:1", "Checksums for files kept for years; compressed data means fewer reads."
+        )

@@ -42,7 +42,7 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
         from fswizard.importers import table
 
         if len(files) > 1:
-            raise UsageError("A table in TOML stands for itself.", "Import it alone.")
+            raise UsageError("A TOML table can't be combined with other files.", "Import it alone.")
         return {"": table.parse(_text(tables[0]), tables[0].name)}
     told: list[tuple[tuple[str, str], list[ParsedRun]]] = []
     drives: dict[str, Drive] = {}
@@ -56,8 +56,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
     if not parsed_runs:
         hint = f"Name files of {READABLE}. Backup copies ({' and '.join(BACKUPS)}) are not read."
-        raise UsageError("There are no figures in what was named.", hint)
-    doubts = (Doubt("files-passed-over", f"Backup copies and unknown output, passed over: {', '.join(foreign)}."),)
+        raise UsageError("These files contain no figures.", hint)
+    doubts = (Doubt("files-passed-over", f"Skipped as backup copies or unknown output: {', '.join(foreign)}."),)
     return {
         group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
         for group, some in by_disk(parsed_runs).items()

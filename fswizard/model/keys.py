@@ -84,7 +84,7 @@ class Keys:
 
         where = safe(where)
         if len(text) > LONGEST_FILE_BYTES:
-            raise UsageError(f"{where}: over 1 MB is too long.")
+            raise UsageError(f"{where}: a file over 1 MB is too long.")
         try:
             return cls(harmless(tomli.loads(text)), where)
         except (ValueError, RecursionError) as error:
@@ -112,12 +112,12 @@ class Keys:
             if key in self.table:
                 values[field] = self.value(key, hint)
             elif required:
-                near = "".join(f" (is '{name}' meant to be it?)" for name in _close(key, self._unknown()))
+                near = "".join(f" (is '{name}' a typo?)" for name in _close(key, self._unknown()))
                 words = _expected(hint).words.rstrip(",")
-                raise UsageError(f"{self._where}: '{key}' is missing{near}: {words} is expected.")
+                raise UsageError(f"{self._where}: '{key}' is missing{near}; it must be {words}.")
         for key in () if further else self._unknown():
             hint = f"Known keys here are {', '.join(self._known)}."
-            raise UsageError(f"{self._where}: '{key[:60]}' is no known key{nearest(key, self._known)}.", hint)
+            raise UsageError(f"{self._where}: '{key[:60]}' is not a known key{nearest(key, self._known)}.", hint)
         return kind(**values, **given)
 
     def value(self, key: str, hint: Any) -> Any:
@@ -139,7 +139,7 @@ class Keys:
         value = self.table.get(key)
         given = "a table of its own" if isinstance(value, dict) else repr(value)[:60]
         near = nearest(value, choices) if isinstance(value, str) else ""
-        return UsageError(f"{self._where}: '{key}': {words}{near} was expected, not {given}.")
+        return UsageError(f"{self._where}: '{key}' must be {words}{near}, not {given}.")
 
     def _unknown(self) -> list[str]:
         return [key for key in self.table if key not in self._known]
@@ -178,5 +178,5 @@ def _expected(hint: Any) -> Expected:
             return said._replace(words=said.words or bare.words, choices=said.choices or bare.choices)
     if get_origin(hint) is Literal:
         return one_of(get_args(hint))
-    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of texts"}
+    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of strings"}
     return Expected(words.get(get_origin(hint) or hint, "a table"))

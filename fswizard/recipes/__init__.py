@@ -40,14 +40,14 @@ def find(name_or_path: str) -> Recipe:
         raise found
     if found is None:
         usable = [name for name, recipe in known.items() if isinstance(recipe, Recipe)]
-        hint = f"There are {', '.join(usable)}; or name a file that ends with .toml."
+        hint = f"Choose one of {', '.join(usable)}, or name a file that ends with .toml."
         raise UsageError(f"There is no recipe '{safe(name_or_path)}'{nearest(name_or_path, known)}.", hint)
     return found
 
 
 def load(path: Path) -> Recipe:
     """Read a recipe's file; UsageError where it cannot be read or used."""
-    data = read_file(path, LONGEST_FILE_BYTES, hint="`fswizard recipes` lists what there is.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint="`fswizard recipes` lists the recipes.")
     try:
         return parse(data.decode("utf-8-sig"), str(path))  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
@@ -77,8 +77,8 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                 recipe = load(path)
                 other = found.get(recipe.name)
                 if isinstance(other, Recipe) and other.source != SHIPPED:
-                    text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}', too."
-                    raise UsageError(text, "Give each a name of its own.")
+                    text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}' too."
+                    raise UsageError(text, "Give each its own name.")
                 found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else recipe
             except UsageError as error:
                 found[safe(path.name if path.stem in found else path.stem)] = error

@@ -41,11 +41,11 @@ def parse(text: str, source: str) -> Recipe:
     recipe = replace(recipe, workloads=tuple(_filling(_workloads(keys), recipe.image_bytes)))
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
         if times > 1:
-            raise UsageError(f"{recipe.source}: two workloads are called '{name}'.", "Give each a name of its own.")
+            raise UsageError(f"{recipe.source}: two workloads are called '{name}'.", "Give each its own name.")
     jobs = [workload.job for workload in recipe.workloads]
     least = least_image_bytes(jobs)
     if recipe.image_bytes < least:
-        expected = f"at least {size_text(least)}, for the workloads leave {size_text(room(jobs))} behind,"
+        expected = f"at least {size_text(least)}, because the workloads leave {size_text(room(jobs))} behind,"
         raise keys.error("image", expected)
     return recipe
 

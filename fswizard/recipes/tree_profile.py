@@ -30,11 +30,15 @@ SEED = 8_000_001
 PLACE_FOR_IMAGE = 256 << 20
 WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
     ("copy-onto", "Copying my files onto the disk", "cp -a of files that are in memory, then one sync."),
-    ("delete-onto", "Deleting the copy", "rm -rf, cold, then one sync."),
+    ("delete-onto", "Deleting the copy", "rm -rf, uncached, then one sync."),
     ("untar", "Unpacking my files", "tar --extract of an archive that is in memory, then one sync."),
-    ("tar", "Packing my files", "tar --create, cold, then one sync."),
-    ("find", "Searching my files", "find with a condition on the size, cold."),
-    ("read", "Reading them in any order", "Every file read whole, cold, one after the other in a random order."),
+    ("tar", "Packing my files", "tar --create, uncached, then one sync."),
+    ("find", "Searching my files", "find with a condition on the size, uncached."),
+    (
+        "read",
+        "Reading my files in random order",
+        "Every file read in full, uncached, one after another in random order.",
+    ),
 )
 
 
@@ -62,8 +66,8 @@ def look(directory: Path) -> Look:
         device = directory.stat().st_dev
         os.scandir(directory).close()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is not a directory's name"
-        raise UsageError(f"{safe(str(directory))}: {reason}.", "Name a directory of yours.") from error
+        reason = getattr(error, "strerror", None) or "not a valid directory name"
+        raise UsageError(f"{safe(str(directory))}: {reason}.", "Name a directory that you can read.") from error
     waiting = [(str(directory), 0)]
     while waiting:
         path, depth = waiting.pop()
@@ -87,7 +91,7 @@ def look(directory: Path) -> Look:
                 seen.files_at_depth[depth] += 1
                 _draw(sampled, entry.path, len(seen.sizes), dice)
     if not seen.sizes:
-        raise UsageError(f"{safe(str(directory))}: there are no files in it.", "Name a directory with files of yours.")
+        raise UsageError(f"{safe(str(directory))}: it contains no files.", "Name a directory that contains files.")
     seen.random_share = _random_share(sampled, dice)
     return seen
 
@@ -105,12 +109,12 @@ def recipe_text(seen: Look) -> str:
     lines = [
         f"# Made from a directory with {len(seen.sizes):,} files in {sum(seen.directories_at_depth.values()):,} "
         "directories,",
-        f"# {size_text(total_bytes)} together: {once}. Sizes, depths and compressibility are kept; names are not.",
+        f"# {size_text(total_bytes)} in total: {once}. Sizes, depths and compressibility are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
         'name = "my-files"',
         'title = "My own files"',
-        'why = "What is done with files like mine: copied, deleted, packed, searched and read."',
+        'why = "Files like mine: copied, deleted, packed, searched and read."',
         f"minutes = {minutes}",
         f'image = "{binary_size_text(image)}"',
         'candidates = ["ext4", "xfs", "btrfs"]',

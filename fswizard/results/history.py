@@ -97,7 +97,7 @@ def latest() -> Path:
     """The newest result; UsageError where there is none yet."""
     entries = all_results()
     if not entries:
-        raise UsageError("There is no result yet.", "`fswizard run quick` makes one.")
+        raise UsageError("No results yet.", "`fswizard run quick` makes one.")
     return entries[0].path
 
 
@@ -116,8 +116,8 @@ def find(name: str) -> Path:
         return matches[0]
     if matches:
         names = ", ".join(path.stem for path in matches[:5]) + (", …" if len(matches) > 5 else "")
-        raise UsageError(f"{safe(name)!r} means {len(matches)} results.", f"Name one of them: {names}")
-    raise UsageError(f"There is no result {safe(name)!r}.", "`fswizard history` lists the results that there are.")
+        raise UsageError(f"{safe(name)!r} matches {len(matches)} results.", f"Name one of them: {names}")
+    raise UsageError(f"There is no result {safe(name)!r}.", "`fswizard history` lists the results.")
 
 
 def _file_name_part(text: str) -> str:

@@ -23,7 +23,7 @@ MAXIMUM_BYTES = 20_000_000
 KEPT = (Sample, ThroughputSeries, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
 FORMERLY: Mapping[str, type[Any]] = {"Course": ThroughputSeries}
 """What lines were called before version 0.1."""
-WHERE_RESULTS_ARE = "`fswizard history` lists the results that there are."
+WHERE_RESULTS_ARE = "`fswizard history` lists the results."
 
 
 def load(path: str | Path) -> Result:
@@ -35,7 +35,7 @@ def load(path: str | Path) -> Result:
     where = safe(Path(path).name)
     header = _expect(where, 1, lines.readline(), Header)
     if header.schema != SCHEMA:
-        hint = "A newer fswizard wrote it; update this one." if header.schema > SCHEMA else ""
+        hint = "A newer fswizard wrote it: update fswizard." if header.schema > SCHEMA else ""
         raise UsageError(f"{where} has schema {header.schema}; this program reads schema {SCHEMA}.", hint)
     begun = _expect(where, 2, lines.readline(), RunStarted)
     return _collect(where, Result(begun.environment, begun.plan), lines)
@@ -44,13 +44,13 @@ def load(path: str | Path) -> Result:
 def _wrong(where: str, number: int, error: Exception) -> UsageError:
     """What is wrong with a line, in words that name file and line."""
     reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
-    hint = "This is no result file of fswizard; `fswizard import` reads what other programs print."
+    hint = "This isn't an fswizard result; `fswizard import` reads other programs' output."
     return UsageError(f"{where}, line {number}: {reason}.", hint)
 
 
 def _expect(where: str, number: int, line: bytes, kind: type[Any]) -> Any:
     if not line:
-        raise UsageError(f"{where} ends before its plan is told.", "Nothing was measured in that run.")
+        raise UsageError(f"{where} ends before its plan.", "Nothing was measured in that run.")
     try:
         data = parse_line(line)
         if data.get("type") != kind.__name__:

@@ -39,11 +39,11 @@ class ResultWriter:
         try:
             self._descriptor = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
         except FileExistsError as error:
-            hint = "Name another file, or move that one away."
+            hint = "Choose another name, or move that file away."
             raise UsageError(f"The result file {safe(str(path))} exists already.", hint) from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            hint = "Name a file in a directory that exists and that you can write."
+            hint = "Choose a file in an existing directory that you can write to."
             raise UsageError(f"The result file {safe(str(path))} cannot be made: {reason}.", hint) from error
         try:
             self._own()
@@ -57,7 +57,7 @@ class ResultWriter:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UsageError(
-                f"The run of {safe(str(self.path))} still goes on.", "Wait for its end, or end it first."
+                f"The run of {safe(str(self.path))} is still in progress.", "Wait until it ends, or stop it first."
             ) from error
         if self._resumed:
             mend(self._descriptor)
@@ -119,7 +119,7 @@ class ResultWriter:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> RunFailed:
-        hint = "What was written before can still be read. Make room there, or name a file elsewhere."
+        hint = "What was written before can still be read. Free some space there, or choose a file elsewhere."
         return RunFailed(f"The result file {safe(str(self.path))} cannot be written: {error.strerror}.", hint)
 
 

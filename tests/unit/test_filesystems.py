@@ -151,8 +151,8 @@ def test_options_reach_the_right_program() -> None:
 @pytest.mark.parametrize(
     ("typed", "message", "hint"),
     [
-        ("btfs", "The filesystem btfs is not known.", "Did you mean btrfs?"),
-        ("", "No candidate was named.", "ext4; xfs:noatime"),
+        ("btfs", "There is no filesystem btfs in the catalogue.", "Did you mean btrfs?"),
+        ("", "No candidates named.", "ext4; xfs:noatime"),
         (":noatime", "A candidate has no filesystem.", "ext4, xfs, btrfs"),
         ("ext4:noatim", "ext4 has no option noatim.", "Did you mean noatime?"),
         ("ext4:", "ext4: an option is empty.", "commas"),
@@ -161,9 +161,9 @@ def test_options_reach_the_right_program() -> None:
         ("ext4:commit", "ext4: the option commit needs a value.", "commit=30"),
         ("ext4:commit=", "ext4: the option commit needs a value.", "commit=30"),
         ("btrfs:compress=zstd:99", "btrfs: the option compress does not take the value zstd:99.", "compress=zstd:1"),
-        ("ext4:noatime,relatime", "ext4: noatime and relatime do not go together.", "Leave one"),
-        ("ext4:commit=5,commit=30", "ext4: commit=5 and commit=30 do not go together.", "Leave one"),
-        ("xfs:rmapbt=1,rmapbt=0", "xfs: rmapbt=1 and rmapbt=0 do not go together.", "Leave one"),
+        ("ext4:noatime,relatime", "ext4: noatime and relatime can't be combined.", "Leave one"),
+        ("ext4:commit=5,commit=30", "ext4: commit=5 and commit=30 can't be combined.", "Leave one"),
+        ("xfs:rmapbt=1,rmapbt=0", "xfs: rmapbt=1 and rmapbt=0 can't be combined.", "Leave one"),
         ("ext4:noatime,noatime", "ext4: the option noatime was named twice.", "once"),
         ("ext4; xfs; EXT4", "The candidate ext4 was named twice.", "once"),
         (
@@ -200,7 +200,7 @@ def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: 
 def test_an_offer_of_values_never_names_an_unsafe_one() -> None:
     with pytest.raises(UsageError) as raised:
         parse_candidate("ext4:data=fast")
-    assert raised.value.hint == "Such as: data=journal."
+    assert raised.value.hint == "For example: data=journal."
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(ext4|xfs|btrfs):[a-z=:,_0-9 ]{0,40}", fullmatch=True))

@@ -209,7 +209,7 @@ sizes = [1, 5]
         ("[1]", "[0]", "'directories_at_depth'"),
         ("[1]", "[1, 900000, 900000]", "at most 1,000,000"),
         ("0.5", "1.5", "'random_share'"),
-        ("[tree]", '[tree]\npath = "/home"', "'path' is no known key"),
+        ("[tree]", '[tree]\npath = "/home"', "'path' is not a known key"),
         (TREE, "", "a table \\[tree\\]"),
     ],
 )

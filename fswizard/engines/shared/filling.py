@@ -30,7 +30,7 @@ async def fill(context: WorkloadContext, percent: int, tell: Tell) -> None:
     found = await finish(context, ("stat", "--format=%m", directory), limit_s=60.0)
     if found.stdout.decode(errors="replace").strip() != directory:
         raise Refused(
-            "This workload fills a whole filesystem, and the directory is only a part of one.",
+            "This workload fills a whole filesystem, which holds more than this directory.",
             "Measure it on a scratch image.",
         )
     put_worker(WORKER, context)

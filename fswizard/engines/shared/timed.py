@@ -39,7 +39,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """What is made before anything is timed, unless it is there."""
+    """What is made before anything is timed, if it isn't there yet."""
 
     path: str
     works: tuple[Work, ...]
@@ -87,7 +87,7 @@ class TimedEngine(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         timed, planned = self.timed("MOUNT", "SCRATCH", "SEED"), list[PlannedCommand]()
         for wanted in timed.lay_out:
-            unless = "" if wanted.anew else ", unless it is there"
+            unless = "" if wanted.anew else ", if it isn't there yet"
             planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
         planned += [filling.planned(self.fill_percent)] if self.fill_percent else []
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
