@@ -21,6 +21,8 @@ or one that hints at it, or people's lists."""
 
 ASSUMED_CACHE_BYTES = 20_000_000_000
 """Persistent cache of a drive-managed disk where its size is not known: that of the Archive family, as measured."""
+LEAST_TYPED = 4
+"""Letters of a name from which on its completions are worth showing."""
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
@@ -192,9 +194,13 @@ class ModelTable:
         return (*self._exact.get(short, ()), *matching)
 
     def near(self, model: str) -> list[tuple[str, SmrKind]]:
-        """Up to three models that the rows spell out and that are one letter off, with what their first row says."""
-        near = sorted(_one_letter_off(stem(bare(model))) & self._spelled_out)
-        return [(name, self.find(name)[0].kind) for name in near[:3]]
+        """Up to three models that the rows spell out, with what their first row says: those one letter off, or else
+        those that begin with what was typed."""
+        typed = stem(bare(model))
+        near = _one_letter_off(typed) & self._spelled_out
+        if not near and len(typed) >= LEAST_TYPED:
+            near = {name for name in self._spelled_out if name.startswith(typed)}
+        return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
 
     @cached_property
     def _spelled_out(self) -> frozenset[str]:

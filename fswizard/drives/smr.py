@@ -263,9 +263,10 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
             continue
         strength = "weak" if row.kind == "unknown" else row.confidence
         yield Evidence(DISPUTED if row.disputed else "model-table", row.kind, strength, row_text(row))
-    if not rows and facts.source == "name" and (near := table.near(facts.model)):
-        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in near)
-        yield Evidence("near-names", "unknown", "weak", f"We know nothing of this name. One letter off: {models}.")
+    if not rows and facts.source == "name" and facts.model:
+        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in table.near(facts.model))
+        nearest = f" The nearest names: {models}." if models else ""
+        yield Evidence("near-names", "unknown", "weak", f"This name is not in the table of models.{nearest}")
 
 
 def row_text(row: ModelRow) -> str:

@@ -172,7 +172,7 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
 @pytest.mark.parametrize(
     ("facts", "rows", "words"),
     [
-        (DISK, NOTHING, "that is no proof"),
+        (DISK, NOTHING, "this proves nothing"),
         (DISK, table("drive-managed"), "https://example.org/list"),
         (TRIM, table("cmr"), "contradict"),
         (replace(DISK, model="ASMT109x- Safe"), NOTHING, "smartctl -d sat"),
@@ -180,8 +180,14 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
         (
             SmrFacts("name", model="WDC WD40EFAK"),
             table("cmr", "WD40EFAX"),
-            "One letter off: WD40EFAX is conventional (CMR).",
+            "The nearest names: WD40EFAX is conventional (CMR).",
         ),
+        (
+            SmrFacts("name", model="wd40ef"),
+            table("cmr", "WD40EFAX"),
+            "The nearest names: WD40EFAX is conventional (CMR).",
+        ),
+        (SmrFacts("name", model="WD4"), table("cmr", "WD40EFAX"), "not in the table of models"),
         (replace(DISK, recording=""), NOTHING, "smartctl -l farm"),
         (replace(DISK, trim_would_show=False), NOTHING, "7.2"),
     ],
