@@ -121,7 +121,8 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
     except (OSError, ValueError) as error:
         if "/" in source:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
-            raise UsageError(f"{safe(source)} cannot be read: {reason}.") from error
+            hint = "Name a file, a device, or a model such as ST8000AS0002."
+            raise UsageError(f"{safe(source)} cannot be read: {reason}.", hint) from error
         return (_name(source),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)

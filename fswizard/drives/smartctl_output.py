@@ -204,14 +204,14 @@ def _text_problem(text: str, model: str, has_version: bool) -> str:
     if match := _FAILED.search(text):
         return safe(match[0])
     if not model and not has_version:
-        return "This isn't output of smartctl."
+        return "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
     return "" if model else "smartctl reported no model name."
 
 
 def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
-        return Reading(SmrFacts("smartctl", problem="This isn't output of smartctl."))
+        return Reading(SmrFacts("smartctl", problem="This isn't output of smartctl; `smartctl -x DEVICE` prints it."))
     run = mapping(data, "smartctl")
     protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
@@ -302,7 +302,7 @@ def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:
     if model:
         return ""
     if not run:
-        return "This isn't output of smartctl."
+        return "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
     return safe(messages) or "smartctl reported no model name."
 
 

@@ -282,7 +282,7 @@ def row_text(row: ModelRow) -> str:
     elif row.strength in _MARKED:
         text = f"{by} show that this model {row.note}, as no {_MARKED[row.strength]} does"
     elif row.strength == "date":
-        text = f"{by} has this model already, and the first shingled disk was sold in 2013{note}"
+        text = f"{by} already lists this model, and the first shingled disk was sold in 2013{note}"
     else:
         text = f"{by} {_VERBS[row.strength]} {_ARE[row.kind]}{note}"
     return f"{text[0].upper()}{text[1:]}. {row.source}"
@@ -376,7 +376,7 @@ def _ways_to_learn(facts: SmrFacts) -> list[str]:
     if facts.source == "name":
         return ["To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`."]
     ways = []
-    if facts.source == "smartctl" and not facts.trim_would_show:
+    if facts.source == "smartctl" and not facts.trim_would_show and not facts.problem:
         ways.append("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
     if bare(facts.model).startswith("ST") and not facts.recording:
         ways.append("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")

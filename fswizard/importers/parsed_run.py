@@ -55,7 +55,7 @@ class ParsedRun:
 
 def refuse(where: str, line: int, reason: str) -> UsageError:
     """A file that cannot be read, named with line and reason."""
-    return UsageError(f"{safe(where)}, line {line}: {reason}.", "fswizard import --help names what can be read.")
+    return UsageError(f"{safe(where)}, line {line}: {reason}.", "`fswizard import --help` lists what can be read.")
 
 
 def slug(text: str) -> str:

@@ -159,5 +159,5 @@ def chunk_kib(text: str) -> int:
     """`64K` or `1M` in KiB."""
     match = re.fullmatch(r"(\d+)([KM])", text)
     if match is None:
-        raise ValueError(f"'{text}' is no chunk size")
+        raise ValueError(f"'{text}' isn't a chunk size")
     return int(match[1]) * (1024 if match[2] == "M" else 1)

@@ -135,7 +135,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
     """Refusal where they are fewer than two, twice the same, on the same disk, joined already, or kept locked."""
     members = [device for device in devices if not isinstance(device, Group)]
     if len(members) < len(devices):
-        raise Refusal("refused", "a group is no part of another one")
+        raise Refusal("refused", "a group can't be part of another one")
     own = [member.name for member in members]
     disks = [member.device.disk if isinstance(member, ClaimedDevice) else member.name for member in members]
     if len(members) < 2 or len(set(own)) < len(own):

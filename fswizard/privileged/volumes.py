@@ -256,7 +256,7 @@ def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_direc
     """Measure the device without a filesystem, as root without capabilities: it owns the device and needs no more."""
     device = volume.device
     if isinstance(device, Group) or volume.zoned:
-        raise Refusal("refused", f"{device.name} is no single device that can be written anywhere")
+        raise Refusal("refused", f"{device.name} is not a single device that can be written anywhere")
     if size_bytes > os.lseek(device.descriptor, 0, os.SEEK_END):
         raise Refusal("refused", f"{device.name} ends before that")
     argv = (*programs.drop_rights(identity.ROOT_ALONE), *programs.located(command))

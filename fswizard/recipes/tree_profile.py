@@ -135,7 +135,7 @@ def recipe_text(seen: Look) -> str:
         ]
     lines += [
         "",
-        "# Sizes are quantiles in equal steps; the sum of the largest few makes up for what lies between them.",
+        "# Sizes are quantiles in equal steps; the sum of the largest few makes up for those between them.",
         "[tree]",
         f"random_share = {shape.random_share:.3f}",
         f"files_at_depth = {list(shape.files_at_depth)}",

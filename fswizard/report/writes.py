@@ -81,7 +81,7 @@ def written_text(result: Result) -> str:
 def wear_text(drive: Drive, writes_bytes: float) -> str:
     """What share of a disk's life `writes_bytes` take, and what that rests on; empty where it does not wear."""
     if drive.kind == "flash-card":
-        return "rated life not known: few makers of cards and sticks tell it"
+        return "rated life unknown: few makers of cards and sticks publish it"
     if drive.kind not in ("ssd", "nvme"):
         return ""
     if drive.endurance_bytes:

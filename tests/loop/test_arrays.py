@@ -171,9 +171,9 @@ async def test_a_member_takes_no_order_while_it_is_part_of_a_group(helper: Helpe
 
 
 NO_LAYOUTS = [
-    ({"filesystem": "btrfs", "arguments": [], "level": "raid5", "missing": 0}, "not made as"),
+    ({"filesystem": "btrfs", "arguments": [], "level": "raid5", "missing": 0}, "cannot be made as"),
     ({"filesystem": "btrfs", "arguments": ["-d", "raid1"], "level": "raid1", "missing": 0}, "not allowed"),
-    ({"filesystem": "btrfs", "arguments": [], "level": "raid1 /dev/sda", "missing": 0}, "not made as"),
+    ({"filesystem": "btrfs", "arguments": [], "level": "raid1 /dev/sda", "missing": 0}, "cannot be made as"),
     ({"filesystem": "btrfs", "arguments": [], "level": "raid1", "missing": 2}, "more than one"),
     ({"filesystem": "zfs", "arguments": [], "level": "stripe", "missing": 0}, "cannot be made a pool"),
     ({"filesystem": "ext4", "arguments": [], "level": "raid1", "missing": 0}, "does not spread"),
@@ -191,7 +191,7 @@ async def test_only_layouts_on_the_list_are_made(helper: Helper, parts: list[Att
 
 async def test_a_group_is_of_several_devices_each_of_them_once(helper: Helper, parts: list[Attached]) -> None:
     for wrong in ([parts[0].handle], [parts[0].handle] * 2, []):
-        with pytest.raises(Refused, match="two devices or more"):
+        with pytest.raises(Refused, match="two or more different devices"):
             await helper.ask("join", handles=wrong)
     joined = await helper.joined(parts)
     assert joined.names == tuple(part.name for part in parts)

@@ -52,7 +52,7 @@ async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_wh
     with closing(Journal(tmp_path / "result.jsonl")) as journal:
         prepared = PreparedDirectories(emitter, journal, str(tmp_path), None)
         await prepared.check_device(reading=False)
-        with pytest.raises(RunFailed, match="cannot be read or written any more") as failed:
+        with pytest.raises(RunFailed, match="can no longer be read or written") as failed:
             await prepared.check_device(reading=True)
     assert "dmesg" in failed.value.hint
 

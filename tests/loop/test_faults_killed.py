@@ -26,7 +26,7 @@ from tests.unit.test_journal import left_behind
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 STAGES = {
-    "reserving": "reserving room",
+    "reserving": "reserving space",
     "filling": "writing the whole scratch image once",
     "starting": "starting the privileged helper",
     "raw": "without a filesystem",

@@ -67,7 +67,7 @@ def test_an_image_that_stays_the_users_is_refused(tmp_path: Path, monkeypatch: p
     """FAT, which few kernels of test machines have, can be mounted so that chown succeeds and does nothing."""
     monkeypatch.setattr(os, "fchown", lambda descriptor, uid, gid: None)
     given = foreign(tmp_path)
-    with pytest.raises(Refusal, match="keeps no owners"):
+    with pytest.raises(Refusal, match="does not record file owners"):
         loop_device.take_image(given, User(NOBODY, NOBODY, (), "/"))
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(given)
@@ -172,7 +172,7 @@ def test_the_bare_device_is_measured_before_a_filesystem_is_made_and_never_below
 
 def test_several_devices_as_one_are_not_measured_bare(joined: tuple[Channel, int]) -> None:
     channel, group = joined
-    refused(channel.ask("bare", handle=group, **BARE), "no single device")
+    refused(channel.ask("bare", handle=group, **BARE), "not a single device")
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_a_group_is_no_part_of_another_one(joined: tuple[Channel, int], tmp_path
     """Else its devices took orders again once the other one was detached."""
     channel, group = joined
     other = channel.attach(make_image(tmp_path))
-    refused(channel.ask("join", handles=[group, other]), "no part of another")
+    refused(channel.ask("join", handles=[group, other]), "be part of another")
     assert "ok" in channel.ask("detach", handle=group)
 
 

@@ -62,7 +62,7 @@ def test_a_directory_gives_a_plan_within_what_is_free(bench: Bench) -> None:
 
 
 def test_a_filesystem_in_memory_tells_nothing() -> None:
-    with pytest.raises(UsageError, match="lies on no disk"):
+    with pytest.raises(UsageError, match="isn't on a disk"):
         find_target("/dev/shm")
 
 

@@ -202,7 +202,7 @@ MATRIX: tuple[Row, ...] = (
     ("RAID member, metadata 1.1", lambda b: write(b.disk(), 0, raid_superblock(0)), "raid-member", "Linux RAID"),
     ("RAID member below a filesystem", raid_below_ext4, "", ""),
     ("ZFS member", lambda b: write(b.disk(), 0, zfs_label()), "zfs-member", "ZFS pool"),
-    ("marks of several filesystems", several_marks, "", ""),
+    ("signatures of several filesystems", several_marks, "", ""),
     ("below another loop device", loop_on_top, "loop", "stands on"),
     ("a loop device on a disk", on_a_disk, "", "stands on"),
     ("two loop devices for one file", second_loop, "", "same file"),

@@ -117,7 +117,7 @@ def test_behind_an_adapter_that_cuts_writes_the_stall_comes_sooner_and_is_found(
     disk = as_published(cache_bytes=1 << 40)
     result = probed(disk, listen_s=81.0, time_limit_s=180.0, pieces=BRIDGE_PIECES)
     assert result.evidence.code == "periodic-stall", result
-    assert "it stalls after 27 writes" in result.evidence.text
+    assert "each time after 27 writes" in result.evidence.text
 
 
 def test_a_plain_disk_behind_an_adapter_stays_inconclusive(seed: int) -> None:

@@ -133,7 +133,7 @@ async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None
         await opened(pilot)
         await shows(pilot, "up to")
         await pilot.press("enter")
-        await shows(pilot, "✗ sdb failed while it was written to")
+        await shows(pilot, "✗ sdb failed while it was being written to")
         await pilot.press("escape")
         await at_step(pilot, "drive")
 

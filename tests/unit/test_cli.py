@@ -46,15 +46,15 @@ WRONG = [
     (("run", "quick", "--target", "image:900P"), "the image takes 1013 PB"),
     (("run", "quick", "--target", "image:100000G@/var/tmp"), "free"),
     (("run", "quick", "--target", "image:16M@/var/tmp"), "too small"),
-    (("run", "quick", "--target", "floppy:A"), "'floppy:A' is no target"),
+    (("run", "quick", "--target", "floppy:A"), "'floppy:A' isn't a valid target"),
     (("run", "quick", "--target", "dir:/nowhere"), "/nowhere is not a directory"),
     (("run", "quick", "--time", "soon"), "'soon' is not a duration"),
-    (("run", "quick", "--time", "0s"), "measures nothing"),
+    (("run", "quick", "--time", "0s"), "leaves no time to measure"),
     (("run", "quick", "--rounds", "many"), "'many' isn't a number of rounds"),
     (("run", "quick", "--rounds", "5..3"), "Rounds 5..3"),
     (("run", "quick", "--memory-limit", "little"), "In --memory-limit: 'little' is not a size"),
     (("run", "quick", "--memory-limit", "1M"), "1 MiB of memory is too little"),
-    (("run", "quick", "--weights", "speed"), "'speed' is no weight"),
+    (("run", "quick", "--weights", "speed"), "'speed' isn't a weight"),
     (("run", "quick", "--weights", "speed=1"), "no workload 'speed'"),
     (("run", "quick", "--need", "magic"), "magic"),
     (("run", "quick", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
@@ -110,7 +110,7 @@ def test_output_that_cannot_be_written_is_one_clear_error(redirected: str, code:
 
 def test_a_device_is_refused_with_exit_code_3() -> None:
     done = fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X")
-    assert (done.returncode, "no block device" in done.stderr) == (3, True)
+    assert (done.returncode, "isn't a block device" in done.stderr) == (3, True)
 
 
 def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_a_file_that_is_something_else_is_unknown_and_said_so(tmp_path: Path) ->
     other.write_bytes(b"\x1b[2J nothing about disks \xff")
     done = fswizard("smr", "--json", str(other))
     assert json.loads(done.stdout)[0]["verdict"] == "unknown"
-    assert "not output of smartctl" in done.stderr
+    assert "isn't output of smartctl" in done.stderr
 
 
 def test_for_people_it_fits_the_screen_and_keeps_addresses_whole() -> None:
@@ -196,7 +196,7 @@ def test_the_probe_refuses_what_would_tell_nothing_or_cost_data(tmp_path: Path) 
         done = fswizard("smr", "--probe", target)
         assert done.returncode in (2, 3), done.stderr
         assert "Traceback" not in done.stderr
-        assert words in done.stderr or "lies on no disk" in done.stderr
+        assert words in done.stderr or "isn't on a disk" in done.stderr
     soon = fswizard("smr", "--probe", str(tmp_path), "--time", "soon")
     assert soon.returncode == 2
     assert "'soon' is not a duration" in soon.stderr

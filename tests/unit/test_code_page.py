@@ -1,4 +1,4 @@
-"""The page on the code shows the directories as they are. `python -m tests.unit.test_code_page` draws it anew."""
+"""The page on the code shows the directories as they are. `python -m tests.unit.test_code_page` redraws it."""
 
 from __future__ import annotations
 

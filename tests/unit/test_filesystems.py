@@ -173,8 +173,8 @@ def test_options_reach_the_right_program() -> None:
         ),
         ("ext4:x\x1b[31m", "ext4 has no option x\\x1b[31m.", "Known:"),
         ("md:raid5", "no filesystem on it", "md:raid5+ext4"),
-        ("md:raid0+ext4", "no layout that is known", "md:raid10"),
-        ("md:+ext4", "no layout that is known", "md:raid5"),
+        ("md:raid0+ext4", "There is no layout", "md:raid10"),
+        ("md:+ext4", "There is no layout", "md:raid5"),
         ("md:raid5,chunk=3K+ext4", "does not take the value 3K", "64K"),
         ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
         ("md:raid5,degraded,degraded+ext4", "named twice", "once"),
@@ -187,7 +187,7 @@ def test_options_reach_the_right_program() -> None:
         ("btrfs:degraded", "none can be missing", "raid1,degraded"),
         ("ext4:degraded", "none can be missing", "md:raid5,degraded+ext4"),
         ("btrfs:raid5", "no option raid5", "raid1"),
-        ("zonefs", "lets nobody make another file", "f2fs"),
+        ("zonefs", "allows no others", "f2fs"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: str, hint: str) -> None:

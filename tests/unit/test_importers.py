@@ -351,7 +351,7 @@ def test_a_candidate_can_be_named_beside_its_file(tmp_path: Path) -> None:
         ("a.txt", b"hello\n", "line 1: this is none of fio"),
         ("a.txt", b"fine\n\xff\xfe", "line 2: this is not text in UTF-8"),
         ("a.toml", b"schema = 1\nname = ", "this is not TOML"),
-        ("a.df", b"Filesystem 1K-blocks\n", "no figures in what was named"),
+        ("a.df", b"Filesystem 1K-blocks\n", "These files contain no figures"),
         ("a.json", b'{\n "fio version": "fio-3.33",\n "jobs": [\n  {"jobname": "x"',
          r"a\.json, line 4: fio's JSON is not whole"),
         ("a.json", fio_dump({"jobname": "a", "error": "E"}).replace('"E"', "9" * 5000).encode(),
@@ -372,7 +372,7 @@ def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) 
         assert round(ratios(result, "operations")["btrfs"], 4) in (1.2417, 1.362)
     refused(tmp_path / "all.sh", r"all\.sh, line 1: this is none of fio")
     (tmp_path / "empty").mkdir()
-    refused(tmp_path / "empty", "no figures in what was named")
+    refused(tmp_path / "empty", "These files contain no figures")
 
 
 PARTS = (

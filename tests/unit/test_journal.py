@@ -99,7 +99,7 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "why"), [(True, "something else has its name now"), (False, "is not what the run made")]
+    ("link", "why"), [(True, "something else has that name now"), (False, "is not what the run made")]
 )
 def test_a_link_and_another_directory_in_place_of_the_directory_are_left_alone(
     link: bool, why: str, tmp_path: Path

@@ -125,7 +125,7 @@ def test_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
     for path, error, why in (
         ("/dev/null", Refused, "no block device"),
         ("/dev/disk/by-id/x", UsageError, "No such file"),
-        (str(tmp_path), UsageError, "is no device"),
+        (str(tmp_path), UsageError, "isn't a device"),
     ):
         with pytest.raises(error, match=why):
             plan(tmp_path, target=TargetChoice("device", path))
@@ -166,7 +166,7 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
 @pytest.mark.parametrize(
     ("text", "why", "hint"),
     [
-        ("devices:/dev/a", "names 1, and 2 to 12", "devices:/dev/disk/by-id/A"),
+        ("devices:/dev/a", "names 1, but takes 2 to 12", "devices:/dev/disk/by-id/A"),
         ("devices:", "names 1", "devices:"),
         ("images:2G@/a", "names 1", "images:4x2G"),
         ("images:1x2G@/a", "names 1", "images:4x2G"),
@@ -174,7 +174,7 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
         ("images:-4x2G@/a", "isn't a number of images", "images:4x2G"),
         ("images:3x2G@/a,/b", "3 images and 2 directories", "one for each"),
         ("images:4x2Q@/a", "In the target", "images:4x2G"),
-        ("disks:/dev/a,/dev/b", "is no target", "devices:PATH,PATH"),
+        ("disks:/dev/a,/dev/b", "isn't a valid target", "devices:PATH,PATH"),
     ],
 )
 def test_a_target_that_is_none_is_refused_with_what_to_write(text: str, why: str, hint: str) -> None:

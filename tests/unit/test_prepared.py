@@ -97,7 +97,7 @@ async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_st
     there = prepared(StuckHelper(), tmp_path)
     with pytest.raises(CandidateFailed, match="zfs could not be unmounted"):
         await used(there)
-    with pytest.raises(RunFailed, match="zfs could not be unmounted: its driver does not let go of it") as caught:
+    with pytest.raises(RunFailed, match="zfs could not be unmounted: its driver does not release it") as caught:
         await used(there, 1)
     assert "--resume" in caught.value.hint
     assert "cannot export" in caught.value.details

@@ -166,7 +166,7 @@ def test_a_table_by_hand_becomes_a_result_with_rounds() -> None:
         ("schema = 1", "schema = 2", "'schema' must be 1, not 2"),
         ('title = "My own"', "", "'title' is missing; it must be text"),
         ("better", "worse", r"workload 1 .write.: 'better' is missing"),
-        ("better", "beter", r"workload 1 .write.: 'better' is missing .is 'beter' meant to be it"),
+        ("better", "beter", r"workload 1 .write.: 'better' is missing .is 'beter' a typo"),
         ('"higher"', '"more"', r"workload 1 .write.: 'better' must be one of higher, lower, not 'more'"),
         ("[100, 110, 105]", '"fast"', r"workload 1 .write.: figures: 'ext4': a number"),
         ("[100, 110, 105]", "[]", "figures: 'ext4': a number"),

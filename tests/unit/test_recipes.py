@@ -157,7 +157,7 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
         ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
-        (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' meant to be it?)"]),
+        (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' a typo?)"]),
         ("", ["'schema' is missing; it must be 1"]),
     ],
 )

@@ -141,7 +141,7 @@ MATRIX: tuple[Row, ...] = (
     ("MSR", {}, {PART_TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "(MSR)"),
     ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
     ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
-    ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "marks of several"),
+    ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
     ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "physical volume of LVM"),
     ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "volume of LVM"),
     ("LVM of old", {}, {TYPE: "LVM1_member"}, "raid-member", "larger whole (LVM1_member)"),

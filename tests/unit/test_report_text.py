@@ -126,7 +126,7 @@ def test_the_memory_limit_stands_beside_the_memory_where_it_could_be_had() -> No
     assert "16 GiB memory, 256 MiB of it for measured programs" in " ".join(render(limited, "text").split())
     doubts = (Doubt("fits-in-memory", "It could not be had."),)
     without = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
-    assert "of it for what is measured" not in " ".join(render(without, "text").split())
+    assert "of it for measured programs" not in " ".join(render(without, "text").split())
 
 
 def test_without_intervals_none_is_invented() -> None:

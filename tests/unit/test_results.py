@@ -328,5 +328,5 @@ def test_a_result_is_found_by_a_part_of_its_name(state: Path, file: Path) -> Non
 
 def test_without_any_result_the_newest_one_is_refused_with_a_way_on(state: Path) -> None:
     assert all_results() == ()
-    with pytest.raises(UsageError, match="no result yet"):
+    with pytest.raises(UsageError, match="No results yet"):
         latest()

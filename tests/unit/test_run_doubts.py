@@ -147,7 +147,7 @@ def test_images_that_share_a_disk_tell_what_layouts_cost_and_not_what_several_di
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = said(over_images(str(tmp_path), str(tmp_path)))
-    assert "The 2 scratch images share a disk" in alike["members-on-one-disk"]
+    assert "The 2 scratch images share one disk" in alike["members-on-one-disk"]
     assert "images:SIZE@DIRECTORY,DIRECTORY" in alike["members-on-one-disk"]
     monkeypatch.setattr(doubts, "place_of", lambda path: make_drive(name=path.replace("/", "")))
     assert "members-on-one-disk" not in said(over_images("/first", "/second"))

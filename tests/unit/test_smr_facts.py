@@ -260,8 +260,8 @@ def test_a_pattern_is_shown_as_the_names_that_it_stands_for(pattern: str, found:
 SENTENCES = {
     "vendor": "Somebody (a letter, 2020) says that this model is conventional (CMR): of 4 TB. https://example.org/list",
     "database": "Somebody (a letter, 2020) lists this model as conventional (CMR): of 4 TB. https://example.org/list",
-    "date": "Somebody (a letter, 2020) has this model already, and the first shingled disk was sold in 2013: of 4 TB. "
-    "https://example.org/list",
+    "date": "Somebody (a letter, 2020) already lists this model, and the first shingled disk was sold in 2013: of 4 TB."
+    " https://example.org/list",
 }
 
 

@@ -143,7 +143,7 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
         (replace(SSD, written_bytes=30 * TB, life_used_percent=3),
          "about 0.005 % of its life, as 30.0 TB so far took 3 % of it"),
         (replace(SSD, size_bytes=10 * TB), "under 0.001 % of its rated life (6.00 PB by its maker)"),
-        (replace(SSD, kind="flash-card"), "rated life not known: few makers of cards and sticks tell it"),
+        (replace(SSD, kind="flash-card"), "rated life unknown: few makers of cards and sticks publish it"),
         (replace(SSD, kind="hdd"), ""),
         (replace(SSD, model="", size_bytes=0), ""),
     ],
