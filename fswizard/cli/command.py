@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import re
 from typing import Any
 
 from plumbum import cli
 from plumbum.cli.application import ShowCompletion, ShowHelp, ShowHelpAll, ShowVersion
-from plumbum.cli.switches import SwitchError
+from plumbum.cli.switches import SwitchError, UnknownSwitch
 
 import fswizard
 from fswizard.errors import UsageError
@@ -51,7 +53,33 @@ class Command(cli.Application):
         except (ShowHelp, ShowHelpAll, ShowVersion, ShowCompletion):
             raise
         except SwitchError as error:
-            raise UsageError(f"{str(error).rstrip('.')}.", f"`{self.PROGNAME} --help` lists the options.") from error
+            raise UsageError(f"{_in_words(error)}.", self._advice(error)) from error
+
+    def _advice(self, error: SwitchError) -> str:
+        known = [f"--{name}" for name in self._switches_by_name if len(name) > 1]
+        near = (
+            difflib.get_close_matches(str(error).split()[-1], known, 1, 0.75)
+            if isinstance(error, UnknownSwitch)
+            else []
+        )
+        return f"Did you mean {near[0]}?" if near else f"`{self.PROGNAME} --help` lists the options."
+
+
+_WORDS = (
+    (r"Expected at most .*, got \[(.*)\]", r"Too many arguments: \1"),
+    (r"Given (\S+), the following are missing \['(.*)'\]", r"\1 takes effect only with --\2"),
+    (r"Given (\S+), the following are invalid \['(.*)'\]", r"\1 can't be combined with \2"),
+    (r"\bswitch\b", "option"),
+    (r"\bSwitch\b", "Option"),
+)
+"""What plumbum says, and how people say it."""
+
+
+def _in_words(error: SwitchError) -> str:
+    text = str(error).rstrip(".")
+    for said, words in _WORDS:
+        text = re.sub(said, words, text)
+    return text
 
 
 def parse_weights(text: str) -> dict[str, float]:

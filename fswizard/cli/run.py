@@ -77,18 +77,20 @@ class _Choosing(Command):
         return make_plan(
             Choices(
                 recipe=find(recipe),
-                candidates=parse_candidates(self.candidates) if self.candidates else (),
+                candidates=parse_candidates(self.candidates) if self.candidates is not None else (),
                 baseline=self.baseline or "",
                 target=replace(
                     parse_target(self.target or "image:"), serial=",".join(self.erase) if self.erase else None
                 ),
                 weights=parse_weights(self.weights or ""),
                 needs=parse_needs(self.need or ""),
-                time_limit_s=_duration(self.time) if self.time else None,
-                write_budget_bytes=_budget(self.budget) if self.budget else None,
-                rounds=_rounds(self.rounds) if self.rounds else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
+                time_limit_s=_duration(self.time) if self.time is not None else None,
+                write_budget_bytes=_budget(self.budget) if self.budget is not None else None,
+                rounds=_rounds(self.rounds)
+                if self.rounds is not None
+                else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=_seed(self.seed) if self.seed is not None else None,
-                memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit else None,
+                memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit is not None else None,
             )
         )
 
