@@ -108,7 +108,7 @@ class FswizardApp(Wizard):
         yield SystemCommand("Light or dark", "Switch between light and dark theme", self.action_toggle_dark)
         yield SystemCommand("Help", "Help on this screen", self.action_explain)
         yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
-        yield SystemCommand("Start anew", "Back to the first question", lambda: self.visit("purpose"))
+        yield SystemCommand("Start over", "Back to the first question", lambda: self.visit("purpose"))
         yield SystemCommand("Quit", "Quit the wizard; a run is stopped and cleaned up first", self.action_leave)
 
     def action_history(self) -> None:

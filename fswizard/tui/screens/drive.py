@@ -51,7 +51,7 @@ class DriveScreen(BoxScreen):
     HELP = (
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
         "full. The evidence stands beside the verdict, so you can check it.\n\n"
-        "p probes a disk: it writes to a temporary file for some minutes and looks for what only shingled disks do. "
+        "p probes a disk: it writes to a temporary file for a few minutes and looks for what only shingled disks do. "
         "You see how much it will write before it begins.\n\n"
         "The test runs in a scratch image: a large file on a filesystem of that disk, removed afterwards. Nothing is "
         "lost. Left and right change its size. If nothing on the disk is mounted and writable, mount something, or "

@@ -72,8 +72,8 @@ def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Co
     """Where it lies, and what its filesystem can."""
     pairs = [
         ("Place", place.directory),
-        ("Filesystem", place.filesystem or "not known"),
-        ("Disk", place.drive or "not known"),
+        ("Filesystem", place.filesystem or "unknown"),
+        ("Disk", place.drive or "unknown"),
         ("Room", f"{size_text(place.free_bytes)} free"),
     ]
     rows = [facts(pairs, width, gap=False)]

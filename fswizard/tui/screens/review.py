@@ -280,7 +280,7 @@ def _where(plan: Plan) -> str:
         return f"the devices {paths}; left empty, without a filesystem"
     if target.kind == "device":
         return f"the device {target.path} of {size_text(target.size_bytes)}; left empty, without a filesystem"
-    host = target.host_filesystem or "filesystem not known"
+    host = target.host_filesystem or "filesystem unknown"
     images = f"{len(target.members)} scratch images" if target.others else "a scratch image"
     return f"{images} of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
 
