@@ -138,7 +138,7 @@ def _differences(first: Result, second: Result) -> Iterator[str]:
 def _disks(first: Result, second: Result) -> Iterator[str]:
     one, two = first.plan.drive, second.plan.drive
     if one is None or two is None:
-        yield "Whether it was the same disk is not known."
+        yield "Whether it was the same disk is unknown."
     elif one.model != two.model:
         yield f"Disk: {one.model or 'not named'}, then {two.model or 'not named'}."
     elif one.serial != two.serial:

@@ -128,7 +128,7 @@ def test_discarded_rounds_do_not_count() -> None:
     [
         (run((1.0, 1.0), drive=make_drive(serial="other")), "Disk: two of the model ST8000AS0002-1NA17Z."),
         (run((1.0, 1.0), drive=make_drive(model="WD40EFAX")), "Disk: ST8000AS0002-1NA17Z, then WD40EFAX."),
-        (run((1.0, 1.0), drive=None), "Whether it was the same disk is not known."),
+        (run((1.0, 1.0), drive=None), "Whether it was the same disk is unknown."),
         (replace(BEFORE, environment=replace(BEFORE.environment, kernel="6.8")), "Kernel: 6.1.0, then 6.8."),
         (replace(BEFORE, environment=replace(BEFORE.environment, tools={"fio": "3.36"})), "fio: not told, then 3.36."),
     ],
