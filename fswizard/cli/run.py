@@ -69,7 +69,7 @@ class _Choosing(Command):
     )  # fmt: skip
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
-        help="serial number of a device that may be erased; separate several with commas, or repeat the option",
+        help="serial number of a device that may be erased; separate several with commas",
     )  # fmt: skip
 
     def plan(self, recipe: str) -> model.Plan:

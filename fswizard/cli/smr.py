@@ -60,16 +60,16 @@ class Smr(Command):
     )
 
     json = cli.Flag("--json", help="print JSON")
-    submit = cli.Flag("--submit", excludes=["--json"], help="write a report that others can use, with nothing personal")
+    submit = cli.Flag("--submit", excludes=["--json"], help="print a report for sharing, with nothing personal")
     table = cli.Flag("--table", excludes=["--probe"], help="print the table of models with its sources")
     wake = cli.Flag("--wake", help="wake a device that is in standby")
     probe = cli.SwitchAttr(
         "--probe",
         str,
         argname="TARGET",
-        help="write to a directory on the diskor to an unused device, and look for signs of SMR",
+        help="write to a directory on the disk, or to an unused device, and look for signs of SMR",
     )
-    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="stop the probe after this (3m)")
+    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="stop the probe after this time")
     erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help="serial number of the device to overwrite")
 
     def _parse_args(self, argv: list[str]) -> Any:

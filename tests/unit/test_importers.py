@@ -368,7 +368,7 @@ def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) 
     (tmp_path / "all.sh").write_text("#!/bin/sh\nfilebench -f my.f\n")
     (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
     for result in importers.read([str(tmp_path)]).values():
-        assert any("passed over: all.sh, chart.png." in doubt.text for doubt in result.doubts)
+        assert any("unknown output: all.sh, chart.png." in doubt.text for doubt in result.doubts)
         assert round(ratios(result, "operations")["btrfs"], 4) in (1.2417, 1.362)
     refused(tmp_path / "all.sh", r"all\.sh, line 1: this is none of fio")
     (tmp_path / "empty").mkdir()
@@ -473,7 +473,7 @@ def test_backup_copies_are_no_runs(tmp_path: Path, ending: str) -> None:
     for named in ([tmp_path], sorted(tmp_path.iterdir())):
         result = only(*named)
         assert values(result, "xfs", "operation_rate") == [90.0]
-        assert any(f"passed over: {copy.name}." in doubt.text for doubt in result.doubts)
+        assert any(f"unknown output: {copy.name}." in doubt.text for doubt in result.doubts)
     refused(copy, "no figures")
 
 

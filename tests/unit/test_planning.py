@@ -123,7 +123,7 @@ def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch
 
 def test_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
     for path, error, why in (
-        ("/dev/null", Refused, "no block device"),
+        ("/dev/null", Refused, "isn't a block device"),
         ("/dev/disk/by-id/x", UsageError, "No such file"),
         (str(tmp_path), UsageError, "isn't a device"),
     ):
@@ -213,7 +213,7 @@ def test_a_full_filesystem_is_refused_with_the_figures(
 
 def test_what_is_copied_from_elsewhere_must_fit_there_too(tmp_path: Path) -> None:
     recipe = recipes.find("archive-disk")
-    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there takes"):
+    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there take"):
         make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
     with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
         make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))

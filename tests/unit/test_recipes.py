@@ -289,7 +289,7 @@ def test_two_recipes_of_one_name_are_told_apart(own_directory: Path) -> None:
         (own_directory / f"{name}.toml").write_text(toml(FIO))
     (error,) = recipes.broken()
     assert "theirs.toml: 'name': " in error.message
-    assert "mine.toml is called 'mine', too" in error.message
+    assert "mine.toml is called 'mine' too" in error.message
     assert recipes.find("mine").source.endswith("mine.toml")
 
 

@@ -131,7 +131,7 @@ def test_the_memory_limit_stands_beside_the_memory_where_it_could_be_had() -> No
 
 def test_without_intervals_none_is_invented() -> None:
     text = render(make_findings(intervals=False), "text")
-    assert "No intervals: they need 2 rounds, and this is one." in " ".join(text.split())
+    assert "No intervals: they need 2 rounds, and there is only one." in " ".join(text.split())
     assert "±" not in text
     assert "1.15" not in text.split("Ratios to ext4")[1]
     assert "95 %" not in text

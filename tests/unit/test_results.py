@@ -320,7 +320,7 @@ def test_a_result_is_found_by_a_part_of_its_name(state: Path, file: Path) -> Non
     assert find("2025").stem == "2025_quick_A"
     assert find("2026_quick").stem == "2026_quick"
     assert find(str(file)) == file
-    with pytest.raises(UsageError, match="means 3 results"):
+    with pytest.raises(UsageError, match="matches 3 results"):
         find("quick")
     with pytest.raises(UsageError, match="no result 'ntfs'"):
         find("ntfs")

@@ -174,7 +174,7 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
     [
         (DISK, NOTHING, "this proves nothing"),
         (DISK, table("drive-managed"), "https://example.org/list"),
-        (TRIM, table("cmr"), "contradict"),
+        (TRIM, table("cmr"), "disagree"),
         (replace(DISK, model="ASMT109x- Safe"), NOTHING, "smartctl -d sat"),
         (SmrFacts("name", model="ST4000XX000"), NOTHING, "fswizard smr DEVICE"),
         (
@@ -195,7 +195,7 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
 def test_why_it_is_so_and_what_is_missing_is_said(facts: SmrFacts, rows: ModelTable, words: str) -> None:
     found = judge_smr(facts, rows)
     assert any(words in text for text in (*found.advice, *(piece.text for piece in found.evidence)))
-    assert words != "contradict" or found.kind == "unknown"
+    assert words != "disagree" or found.kind == "unknown"
 
 
 def test_a_probes_evidence_turns_an_open_verdict() -> None:
@@ -298,8 +298,8 @@ def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
     ("text", "complaint"),
     [
         (row(source="somebody said so"), "'source' must be an address that can be looked up"),
-        (row(kind="pmr"), "'class': one of host-managed"),
-        (row(strength="rumour"), "'strength': one of vendor"),
+        (row(kind="pmr"), "'class' must be one of host-managed"),
+        (row(strength="rumour"), "'strength' must be one of vendor"),
         (row(pattern="ST(1"), "regular expression"),
         (row() + 'colour = "blue"\n', "'colour' is not a known key"),
         (row() + row(kind="drive-managed"), "'ST1' is cmr in one row and drive-managed in another"),
