@@ -98,7 +98,7 @@ def test_a_hanging_smartctl_is_given_up_and_said_so(programs: Path) -> None:
     make_program(programs, "smartctl", "exec sleep 1000")
     known = details(disk(), timeout_s=0.01)
     assert "did not answer" in known.pending
-    assert any("could not be asked" in piece.text for piece in known.smr.evidence)
+    assert any("are missing here" in piece.text for piece in known.smr.evidence)
 
 
 def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) -> None:
