@@ -80,15 +80,15 @@ async def test_what_was_wrong_with_a_typed_directory_goes_with_the_box() -> None
 async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:
     async with app("result").run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        await pilot.press("n")
+        await pilot.press("m")
         wanted = pilot.app.screen.query_one(PreferenceList)
-        assert "⏎/space tick" in footer(pilot.app)
+        await until(pilot, lambda: "⏎/space tick" in footer(pilot.app), "its keys")
         await pilot.press("enter")
         await settled(pilot)
         assert wanted.needs == (wanted.key.removeprefix(NEED),)
         assert not isinstance(pilot.app.screen, ExportScreen)
         await pilot.press("w")
-        assert "⏎ done" in footer(pilot.app)
+        await until(pilot, lambda: "⏎ done" in footer(pilot.app), "the keys of the weights")
         await pilot.press("enter")
         assert pilot.app.screen.focused is None
         assert "Looking" not in question(pilot.app)

@@ -95,7 +95,7 @@ async def test_escape_stops_it_and_a_second_one_leaves() -> None:
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, ProbeScreen)
         await pilot.press("escape")
-        await shows(pilot, "which proves nothing")
+        await shows(pilot, "showed neither")
         await pilot.press("escape")
         await at_step(pilot, "drive")
     assert len(machine.probes) == 1

@@ -80,8 +80,9 @@ async def test_share_opens_with_the_text_for_a_forum() -> None:
         await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
         await pilot.press("s")
         await shows(pilot, "Export: BBCode, for forums")
+        await until(pilot, lambda: "⏎ copy" in footer(pilot.app), "the text")
         await pilot.press("enter")
-        assert pilot.app.clipboard.startswith("[")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("["), "the text in the clipboard")
         await pilot.press("escape", "enter")
         await shows(pilot, "Export: Plain text, 80 columns")
 
