@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -93,7 +94,8 @@ def report(checked: Sequence[Checked]) -> str:
     lines = [f"{host.this.distribution().title}, Linux {platform.release()}"]
     groups = (("Needed for the default run", True), ("For more filesystems and workloads", False))
     for title, required in groups:
-        lines += ["", title, *(_line(item) for item in checked if item.required is required)]
+        if items := [item for item in checked if item.required is required]:
+            lines += ["", title, *map(_line, items)]
     return "\n".join(lines)
 
 
@@ -126,7 +128,7 @@ class Doctor(Command):
         return tuple(item for item in examine() if item.required or not self.needed)
 
     def _emit(self, checked: Sequence[Checked], missing: Sequence[str]) -> None:
-        command = " ".join(programs.install_command(missing))
+        command = shlex.join(programs.install_command(missing))
         if self.as_json:
             print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))
             return

@@ -158,7 +158,7 @@ def _unknown(target: DeviceTarget) -> Iterator[Finding]:
     if target.drive.pending:
         yield Finding("unknown", target.drive.pending.rstrip("."), "Try again, or check the disk's health.")
     for name in target.unseen:
-        ask = f"Run `blkid -p /dev/{name}` to see why." if os.geteuid() == 0 else "It may take root: use sudo."
+        ask = f"Run `blkid -p /dev/{name}` to see why." if os.geteuid() == 0 else "It may take root."
         yield Finding("unknown", f"The contents of {name} couldn't be read", ask)
     if target.drive.health == "failing":
         hint = "Copy its files elsewhere and stop using it."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shlex
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -14,7 +15,7 @@ from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
 from fswizard.model.drive import Drive, Evidence
-from fswizard.system import clock
+from fswizard.system import clock, programs
 from fswizard.system.commands import query
 
 _ASKED: tuple[str, ...] = ("nvme", "sata", "sas", "scsi", "ide", "usb")
@@ -147,7 +148,7 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
             missing="The disk is asleep and was not woken.", hint="Try again when it is in use, or wake it with --wake."
         )
     if "ermission denied" in facts.problem:
-        command = f"sudo smartctl -x /dev/{drive.name} | fswizard smr -"
+        command = f"{shlex.join(programs.as_root(('smartctl', '-x', f'/dev/{drive.name}')))} | fswizard smr -"
         return _Answer(missing="smartctl needs root to query the disk.", hint=f"Query it as root: `{command}`.")
     if facts.model:
         return answer

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -15,20 +16,23 @@ from fswizard.system import commands, programs
 def offer(packages: Sequence[str]) -> bool:
     """Install packages if the user agrees; False when they are not installed afterwards.
 
-    On a terminal the user decides; root without one has decided already by starting it. All that is told, and the
-    package manager's own output, goes to standard error.
+    On a terminal the user decides; root without one, or who gets root without a password, has decided already by
+    starting it. All that is told, and the package manager's own output, goes to standard error.
     """
-    command = " ".join(programs.install_command(packages))
+    command, way = shlex.join(programs.install_command(packages)), programs.way_to_root()
+    missing = f"Missing: {', '.join(packages)}."
     if not command:
         _say(f"fswizard doesn't know this distribution's package manager. Please install: {', '.join(packages)}.")
         return False
+    if os.geteuid() != 0 and not way:
+        _say(f"{missing} Neither sudo nor su is installed. Please run as root:\n  {command}")
+        return False
     if sys.stdin.isatty():
-        _say(f"Missing: {', '.join(packages)}. This would install it:\n  {command}")
+        _say(f"{missing} This would install it:\n  {command}")
         if not _agreed():
             return False
-    elif os.geteuid() != 0:
-        _say(f"Missing: {', '.join(packages)}. There is no terminal to ask for a password on. Please run:")
-        _say(f"  {command}")
+    elif way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code):
+        _say(f"{missing} Without a terminal nobody can be asked for a password. Please run:\n  {command}")
         return False
     return all(_run(step) for step in programs.unattended_commands(packages))
 
@@ -40,7 +44,7 @@ def _agreed() -> bool:
 
 
 def _run(command: Sequence[str]) -> bool:
-    _say(f"$ {' '.join(command)}")
+    _say(f"$ {shlex.join(command)}")
     return commands.attend(command) == 0
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fswizard.model.recipe import Program
 from fswizard.system import host
+from fswizard.system.commands import find, query
 from fswizard.system.host import Distribution
 
 _UTIL_LINUX = {"": "util-linux"}
@@ -70,7 +73,7 @@ def install_command(packages: Iterable[str], system: Distribution | None = None)
     manager, names = package_manager(system), sorted({package for package in packages if package})
     if manager is None or not names:
         return ()
-    return (*_as_root(), manager.program, *manager.install, *names)
+    return as_root((manager.program, *manager.install, *names))
 
 
 def unattended_commands(packages: Iterable[str], system: Distribution | None = None) -> tuple[tuple[str, ...], ...]:
@@ -78,17 +81,47 @@ def unattended_commands(packages: Iterable[str], system: Distribution | None = N
     manager, names = package_manager(system), sorted({package for package in packages if package})
     if manager is None or not names:
         return ()
-    refresh = ((*_as_root(), manager.program, *manager.refresh),) if manager.refresh else ()
-    return (*refresh, (*_as_root(), manager.program, *manager.install, *manager.unattended, *names))
+    refresh = [(manager.program, *manager.refresh)] if manager.refresh else []
+    steps = [*refresh, (manager.program, *manager.install, *manager.unattended, *names)]
+    if way_to_root() == "su":  # which asks for the password each time
+        return (_by_su(*steps),)
+    return tuple(as_root(step) for step in steps)
 
 
-def install_hint(package: str) -> str:
-    """A sentence that says how to get a package here."""
-    command = install_command([package])
-    if command:
-        return f"Install it: {' '.join(command)}"
-    return f"Install the package {package} with your distribution's package manager." if package else ""
+def install_hint(*packages: str) -> str:
+    """A sentence that says how to get packages here."""
+    names = sorted({*filter(None, packages)})
+    several = len(names) > 1
+    if command := install_command(names):
+        how = "" if way_to_root() or os.geteuid() == 0 else " as root"
+        return f"Install {'them' if several else 'it'}{how}: {shlex.join(command)}"
+    package = f"package{'s' * several} {', '.join(names)}"
+    return f"Install the {package} with your distribution's package manager." if names else ""
 
 
-def _as_root() -> tuple[str, ...]:
-    return () if os.geteuid() == 0 else ("sudo",)
+def way_to_root() -> str:
+    """`sudo`, or `su` where that is not installed; empty for root, and where there is neither."""
+    return next(filter(find, ("sudo", "su")), "") if os.geteuid() else ""
+
+
+def as_root(command: Sequence[str]) -> tuple[str, ...]:
+    """What a user types to have root run `command`."""
+    way = way_to_root()
+    return _by_su(command) if way == "su" else (*filter(None, [way]), *command)
+
+
+def _by_su(*commands: Sequence[str]) -> tuple[str, ...]:
+    return ("su", "-", "-c", " && ".join(map(shlex.join, commands)))
+
+
+_OWNERS = (("dpkg-query", "--search"), ("rpm", "--query", "--file"), ("pacman", "--query", "--owns", "--quiet"))
+
+
+def owner_of(path: Path) -> str:
+    """The package that brought a file; empty where none did."""
+    for asking in _OWNERS:
+        if find(asking[0]):
+            told = query((*asking, str(path)), timeout_s=60)
+            if told.exit_code == 0:
+                return told.stdout.decode(errors="replace").partition(":")[0].strip()
+    return ""

@@ -119,8 +119,8 @@ class PreparedDirectories:
         if reading:
             raise RunFailed(
                 "A directory can no longer be read or written.",
-                "Its disk or its filesystem may be failing: check `sudo dmesg` and the disk's health, for example "
-                "with `smartctl -a`. The figures so far are kept.",
+                "Its disk or its filesystem may be failing: check the kernel's log and the disk's health as root, for "
+                "example with `dmesg` and `smartctl -a`. The figures so far are kept.",
             )
 
     def close(self) -> None:

@@ -120,6 +120,8 @@ def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) 
 def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    make_program(programs, "sudo", "exit 0")
     answering(programs, saying("Smartctl open device: /dev/sdzz failed: Permission denied"), code=2)
     known = details(disk(model="HGST HTS541010B7E610"))
     assert known.pending == "smartctl needs root to query the disk."

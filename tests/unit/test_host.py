@@ -75,6 +75,7 @@ def test_the_install_command_is_the_distributions_own(
 ) -> None:
     system = host._read_os_release(OS_RELEASE[name])
     packages = ["xfsprogs", "fio", "fio", ""]
+    monkeypatch.setattr(programs, "find", lambda program: f"/usr/bin/{program}")
     for uid, prefix in ((0, ""), (1000, "sudo ")):
         monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
         assert " ".join(programs.install_command(packages, system)) == prefix + asked
@@ -291,13 +292,32 @@ def test_a_failing_package_manager_is_an_error(machine: Path) -> None:
     assert log(machine) == ["apt-get update"], "it stops at the first failure"
 
 
+SUDO = '[ "$1" = -n ] && {{ shift; {asked}; }}; exec "$@"'
+
+
 def test_without_root_and_terminal_the_command_is_told_instead(
     machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    make_program(machine / "bin", "sudo", SUDO.format(asked="exit 1"))
     assert run("--install", "--needed") == 4
-    assert "sudo apt-get install btrfs-progs sqlite3" in capsys.readouterr().err
+    assert "nobody can be asked for a password. Please run:\n  sudo apt-get install" in capsys.readouterr().err
+    (machine / "bin/sudo").unlink()
+    for way, words in (("su", "  su - -c 'apt-get install btrfs-progs sqlite3 sudo'"), ("", "Neither sudo nor su")):
+        if way:
+            make_program(machine / "bin", way, "exit 1")
+        assert run("--install", "--needed") == 4
+        assert words in capsys.readouterr().err
+        (machine / "bin/su").unlink(missing_ok=True)
     assert log(machine) == []
+
+
+def test_sudo_that_needs_no_password_needs_no_terminal(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    make_program(machine / "bin", "sudo", SUDO.format(asked="exec true"))
+    make_program(machine / "bin", "true", "exit 0")
+    assert run("--install", "--needed") == 0
+    assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs sqlite3"]
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 4), ("", 4), ("\n", 0), ("Yes\n", 0)])
@@ -309,6 +329,32 @@ def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.Monke
         assert run("--install", "--needed") == code
     os.close(leader)
     assert bool(log(machine)) is (code == 0)
+
+
+def test_where_there_is_no_sudo_su_asks_for_roots_password_once(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (machine / "bin/sudo").unlink()
+    make_program(machine / "bin", "su", f'echo su >> {machine}/log; [ "$1$2" = --c ] && eval "$3"')
+    leader, follower = os.openpty()
+    os.write(leader, b"y\n")
+    with os.fdopen(follower) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        run("--install", "--needed")
+    os.close(leader)
+    assert log(machine) == ["su", "apt-get update", "apt-get install --yes btrfs-progs sqlite3 sudo"]
+
+
+def test_a_heading_without_anything_below_it_is_left_out(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("--needed")
+    assert "For more filesystems" not in capsys.readouterr().out
+    run()
+    assert "For more filesystems" in capsys.readouterr().out
+
+
+@pytest.mark.dpkg
+def test_the_package_that_brought_a_file_is_told() -> None:
+    assert programs.owner_of(Path("/usr/bin/dpkg-deb")) == "dpkg"
+    assert programs.owner_of(Path("/usr/bin/nonesuch")) == ""
 
 
 def test_other_users_need_sudo(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
