@@ -32,7 +32,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
-from fswizard.session import Choices, Session, make_plan, take_up
+from fswizard.session import Choices, Session, left_out_text, make_plan, take_up
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
 DEFAULT_RECIPE = "quick"
@@ -187,6 +187,7 @@ def plan_text(plan: model.Plan) -> str:
         f"Where       {_place(plan)}",
         *(f"You lose    {loss}" for loss in plan.losses),
         f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
+        *([f"Left out    {left_out_text(plan)}"] if plan.left_out else []),
         *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Budget      {budget_text(plan)}",
         f"Rounds      {plan.minimum_rounds} to {plan.maximum_rounds}; {limits_text(plan)}",

@@ -98,6 +98,17 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A candidate of the recipe's that this machine cannot make."""
+
+    name: str
+    reason: str
+    """A sentence."""
+    package: str = ""
+    """What would bring what is missing; empty where no package does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A run, decided in full."""
 
@@ -125,6 +136,8 @@ class Plan:
     """The run ends before it has written more; None for no limit."""
     losses: tuple[str, ...] = ()
     """Device: what is on it and would be lost, a sentence each."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Where the user chose no candidates: those that would have been among them."""
 
     def candidate(self, name: str) -> Candidate:
         return next(candidate for candidate in self.candidates if candidate.name == name)

@@ -1,7 +1,8 @@
 """A run: planned (`Choices`, `make_plan`, `estimated`), carried out (`Session`), resumed (`resumable`, `take_up`)."""
 
+from fswizard.session.doubts import left_out_text
 from fswizard.session.planning import Choices, estimated, make_plan, within_budget
 from fswizard.session.resuming import resumable, take_up
 from fswizard.session.session import Session
 
-__all__ = ["Choices", "Session", "estimated", "make_plan", "resumable", "take_up", "within_budget"]
+__all__ = ["Choices", "Session", "estimated", "left_out_text", "make_plan", "resumable", "take_up", "within_budget"]

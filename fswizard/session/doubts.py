@@ -12,7 +12,7 @@ from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import binary_text, size_text
-from fswizard.system import host
+from fswizard.system import host, programs
 
 CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 """Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
@@ -32,6 +32,8 @@ def before(plan: Plan) -> Iterator[Doubt]:
             "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
             "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
         )
+    if plan.left_out:
+        yield Doubt("not-compared", f"Not compared: {left_out_text(plan)}")
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
     yield from _over_several(plan)
@@ -52,6 +54,12 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         f"The run was interrupted, and {', '.join(changed)} changed before it resumed. Candidates are compared within "
         "rounds, so ratios stay fair, but they average both states. Run it again for figures of the present one.",
     )
+
+
+def left_out_text(plan: Plan) -> str:
+    """Which candidates of the recipe's are missing from the plan, why, and the one command that brings them."""
+    names = "; ".join(f"{each.name} ({each.reason.rstrip('.')})" for each in plan.left_out)
+    return f"{names}. {programs.install_hint(*(each.package for each in plan.left_out))}".rstrip()
 
 
 def _discarding(plan: Plan) -> Iterator[Doubt]:

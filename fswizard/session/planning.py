@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.engines import commands
+from fswizard.engines import programs as engine_programs
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import (
     Availability,
@@ -32,12 +33,12 @@ from fswizard.model.estimates import (
 )
 from fswizard.model.filesystem import Candidate
 from fswizard.model.outlook import LEAST_SHARE
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan, Target
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.session import harness_ceiling
-from fswizard.system import host
+from fswizard.system import host, programs
 from fswizard.system.commands import find
 from fswizard.targets import (
     LEAST_MEMORY_LIMIT_BYTES,
@@ -92,8 +93,9 @@ def make_plan(choices: Choices) -> Plan:
     _check_rounds(choices)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     zoned = must_keep_to_zones(target)
-    candidates = _candidates(choices, target, zoned=zoned)
-    require_programs(_work(recipe), f"the recipe {recipe.name}")
+    work = _work(recipe)
+    candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)), zoned=zoned)
+    require_programs(work, f"the recipe {recipe.name}", packages=[each.package for each in left_out])
     if choices.drive and not target.others:
         drive = choices.drive
     plan = estimated(
@@ -110,6 +112,7 @@ def make_plan(choices: Choices) -> Plan:
             seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
             memory_limit_bytes=_memory_limit_bytes(choices, recipe),
             losses=losses,
+            left_out=left_out,
         )
     )
     plan = within_budget(plan, choices.write_budget_bytes)
@@ -240,7 +243,11 @@ def _check_rounds(choices: Choices) -> None:
         raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
 
 
-def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
+def _candidates(
+    choices: Choices, target: Target, packages: Sequence[str], *, zoned: bool
+) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
+    """The candidates, and of those that nobody chose the ones that cannot be made; `packages` are missing, too."""
+    left_out: tuple[LeftOut, ...] = ()
     if target.kind == "directory":
         candidates = directory_candidates(choices.target.path)
     else:
@@ -249,10 +256,11 @@ def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candi
         if zoned:
             candidates = tuple(made_for_zones(candidate, target) for candidate in candidates)
         states = [(candidate, available(candidate)) for candidate in candidates]
+        packages = [*packages, *(state.package for _, state in states)]
         if not choices.candidates:
-            states = _usable(states)
+            states, left_out = _usable(states, packages)
         for candidate, state in states:
-            require_available(candidate, state)
+            require_available(candidate, state, packages=packages)
             _check_space(candidate, target, choices.recipe)
         candidates = tuple(candidate for candidate, _ in states)
     short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
@@ -262,7 +270,7 @@ def _candidates(choices: Choices, target: Target, *, zoned: bool) -> tuple[Candi
             f"No candidate has all that you need ({', '.join(choices.needs)}): {'; '.join(short)}.",
             "Add another filesystem to --candidates, or leave something out of --need.",
         )
-    return fitting
+    return fitting, left_out
 
 
 def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
@@ -284,12 +292,15 @@ def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate
     return (large_enough or candidates) if target.others else candidates
 
 
-def _usable(states: Sequence[tuple[Candidate, Availability]]) -> list[tuple[Candidate, Availability]]:
+def _usable(
+    states: Sequence[tuple[Candidate, Availability]], packages: Sequence[str]
+) -> tuple[list[tuple[Candidate, Availability]], tuple[LeftOut, ...]]:
+    """Those that can be made, and the others."""
     usable = [(candidate, state) for candidate, state in states if state.usable]
     if not usable:
         _, first = states[0]
-        raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", first.hint)
-    return usable
+        raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", _hint(first, packages))
+    return usable, tuple(LeftOut(c.name, state.reason, state.package) for c, state in states if not state.usable)
 
 
 def available(candidate: Candidate) -> Availability:
@@ -298,10 +309,18 @@ def available(candidate: Candidate) -> Availability:
     return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
 
 
-def require_available(candidate: Candidate, state: Availability, where: str = "here") -> None:
+def require_available(
+    candidate: Candidate, state: Availability, where: str = "here", *, packages: Sequence[str] = ()
+) -> None:
+    """Missing where it cannot be made; the hint brings `packages`, too."""
     if not state.usable:
         name = candidate.name if candidate.array else candidate.filesystem.title
-        raise Missing(f"{name} cannot be made {where}: {state.reason}", state.hint)
+        raise Missing(f"{name} cannot be made {where}: {state.reason}", _hint(state, packages))
+
+
+def _hint(state: Availability, packages: Sequence[str]) -> str:
+    """One command for all that is missing, where that is what helps."""
+    return programs.install_hint(state.package, *packages) if state.package else state.hint
 
 
 def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
@@ -327,11 +346,28 @@ def _baseline(chosen: str, names: Sequence[str]) -> str:
     return chosen or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
 
 
-def require_programs(commands: Sequence[PlannedCommand], what: str, since: str = "") -> None:
-    """Missing where a program of `commands`, which `what` needs, is absent."""
-    for program in dict.fromkeys(command.argv[0] if command.argv else "" for command in commands):
-        if not program.startswith("python") and find(program) is None:
-            raise Missing(
-                f"{safe(program)} is not installed{since}, and {what} needs it.",
-                "`fswizard doctor` shows the command that installs it; `fswizard doctor --install` runs it.",
-            )
+def require_programs(
+    commands: Sequence[PlannedCommand], what: str, since: str = "", *, packages: Sequence[str] = ()
+) -> None:
+    """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
+    if absent := _absent(commands):
+        names, verb = ", ".join(map(safe, absent)), "are" if len(absent) > 1 else "is"
+        raise Missing(
+            f"{names} {verb} not installed{since}, and {what} needs {'them' if len(absent) > 1 else 'it'}.",
+            f"{programs.install_hint(*_packages_of(absent), *packages)}, or run `fswizard doctor --install`.",
+        )
+
+
+def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
+    """Programs of `commands` that are not there."""
+    named = dict.fromkeys(command.argv[0] if command.argv else "" for command in commands)
+    return [name for name in named if not name.startswith("python") and find(name) is None]
+
+
+def _packages_of(names: Sequence[str]) -> list[str]:
+    """What brings programs, each of its distribution's."""
+    known = {program.name: program for program in (*programs.PROGRAMS, *engine_programs())}
+    system = host.this.distribution()
+    return [
+        programs.package_of({"": name, **(known[name].packages if name in known else {})}, system) for name in names
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fswizard import recipes
+from fswizard import filesystems, recipes
 from fswizard.cli.run import plan_text
 from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
@@ -16,7 +16,8 @@ from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.estimates import memory_limit_bytes
 from fswizard.model.plan import Plan
 from fswizard.report.presentation import repeat_command
-from fswizard.session import Choices, make_plan
+from fswizard.session import Choices, doubts, make_plan
+from fswizard.system.host import Distribution
 from fswizard.targets import Journal, TargetChoice, locations, parse_target
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
@@ -337,6 +338,51 @@ def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monk
     monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: missing)
     with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel can't make RAID 5"):
         over(tmp_path, "md:raid5+ext4")
+
+
+@pytest.fixture
+def debian(everything_is_installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One where mkfs programs other than that of ext4 are missing."""
+    monkeypatch.setattr("fswizard.session.planning.availability", filesystems.availability)
+    installed = {"mkfs.ext4", "fio", "sudo", "apt-get"}
+    for where in ("system.commands.find", "system.programs.find", "session.planning.find"):
+        monkeypatch.setattr(f"fswizard.{where}", lambda program: program if program in installed else None)
+    monkeypatch.setattr(ModelHost, "kernel_supports", lambda self, name: True)
+    monkeypatch.setattr(ModelHost, "distribution", lambda self: Distribution("Debian", ("debian",)))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
+THREE = replace(RECIPE, candidates=("ext4", "xfs", "btrfs"))
+EVERYTHING = "sudo apt-get install btrfs-progs xfsprogs"
+
+
+@pytest.mark.usefixtures("debian")
+def test_candidates_that_are_left_out_are_named_with_the_one_command_that_brings_them(tmp_path: Path) -> None:
+    target = TargetChoice("image", str(tmp_path), 512 << 20)
+    made = make_plan(Choices(THREE, target=target))
+    assert [candidate.name for candidate in made.candidates] == ["ext4"]
+    words = f"xfs (mkfs.xfs is not installed); btrfs (mkfs.btrfs is not installed). Install them: {EVERYTHING}"
+    assert f"Left out    {words}\n" in plan_text(made)
+    (told,) = (doubt.text for doubt in doubts.before(made) if doubt.code == "not-compared")
+    assert told == f"Not compared: {words}"
+    chosen = make_plan(Choices(THREE, parse_candidates("ext4"), target=target))
+    assert "Left out" not in plan_text(chosen), "who chose ext4 misses nothing"
+
+
+@pytest.mark.usefixtures("debian")
+def test_whatever_is_missing_first_the_command_brings_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = TargetChoice("image", str(tmp_path), 512 << 20)
+    with pytest.raises(Missing, match=r"XFS cannot be made here: mkfs\.xfs is not installed") as missing:
+        make_plan(Choices(THREE, parse_candidates("xfs; btrfs"), target=target))
+    assert missing.value.hint == f"Install them: {EVERYTHING}"
+    monkeypatch.setattr("fswizard.session.planning.find", lambda program: None)
+    with pytest.raises(Missing, match="fio is not installed, and the recipe") as missing:
+        make_plan(Choices(THREE, target=target))
+    everything = "sudo apt-get install btrfs-progs fio xfsprogs"
+    assert missing.value.hint == f"Install them: {everything}, or run `fswizard doctor --install`."
+    with pytest.raises(Missing, match="None of the recipe's filesystems") as missing:
+        make_plan(Choices(replace(THREE, candidates=("btrfs", "xfs")), target=target))
+    assert missing.value.hint == f"Install them: {everything}"
 
 
 @pytest.mark.root
