@@ -40,7 +40,7 @@ from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import decide, forecast, judge
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.host import environment
-from fswizard.targets import Journal, PreparedTarget, make_images, open_devices, open_directories, open_images
+from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
 
 WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
@@ -178,8 +178,7 @@ class Session:
             return await undo.enter_async_context(open_directories(self.plan, self._emitter, journal))
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
-        images = await make_images(self.plan, self._emitter, journal)
-        return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, images))
+        return await undo.enter_async_context(open_images(self.plan, self._emitter, journal))
 
     async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
         plan, idle_wait_s = self.plan, self._idle_wait_s

@@ -8,8 +8,8 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
 - a device is one of several `offers`, loses something, is confirmed (`questions`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
 - programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
-- for a run it is prepared (`open_directories`, `open_devices`, `make_images` and `open_images`) under a `Journal`, from
-  which `leftovers` of a killed run are found for `clean`.
+- for a run it is prepared (`open_directories`, `open_devices`, `open_images`) under a `Journal`, from which `leftovers`
+  of a killed run are found for `clean`.
 """
 
 from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
@@ -27,7 +27,7 @@ from fswizard.targets.device_checks import (
 from fswizard.targets.device_probe import run_probe
 from fswizard.targets.directory import DirectoryContext, open_directories
 from fswizard.targets.helper_commands import planned_commands
-from fswizard.targets.image import can_be_bare, make_images, open_images
+from fswizard.targets.image import can_be_bare, open_images
 from fswizard.targets.journal import Journal, Leftover, clean, leftovers
 from fswizard.targets.locations import (
     NOT_ON_A_DISK,
@@ -48,7 +48,7 @@ __all__ = [
     "Offer", "PreparedTarget", "Question", "TargetChoice", "can_be_bare", "checked_directory", "clean",
     "confirmed", "default_directory", "directory_candidates", "drive_under",
     "filesystem_name", "filesystem_type", "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates",
-    "made_for_zones", "make_images", "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices",
+    "made_for_zones", "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices",
     "open_directories", "open_images",
     "parse_target", "plan_target", "planned_commands", "questions", "require_confirmation", "require_still_there",
     "run_probe", "worth_trying_on_zones",

@@ -298,7 +298,7 @@ class PreparedImage:
             raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
 
 
-async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> ScratchImages:
+async def _make_images(plan: Plan, emitter: Emitter, journal: Journal) -> ScratchImages:
     """Make the image, or several, and write them once."""
     members = plan.target.members
     directories = {member.path: journal.make_directory(Path(member.path)) for member in members}
@@ -314,12 +314,14 @@ async def make_images(plan: Plan, emitter: Emitter, journal: Journal) -> Scratch
 
 
 @asynccontextmanager
-async def open_images(
-    plan: Plan, emitter: Emitter, journal: Journal, images: ScratchImages
-) -> AsyncIterator[PreparedImage]:
-    """Hand the images over to the helper; leaving takes everything away."""
+async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedImage]:
+    """Make the images and hand them over to the helper; leaving takes everything away.
+
+    The helper starts first: that root cannot be had, or takes a password, comes out before anything takes time.
+    """
     emitter.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:
+        images = await _make_images(plan, emitter, journal)
         attached = await images.hand_over(helper, emitter)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)

@@ -28,7 +28,7 @@ from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session.trial import run_trial
 from fswizard.system.commands import children_cpu_s
-from fswizard.targets import Journal, PreparedTarget, make_images, open_directories, open_images
+from fswizard.targets import Journal, PreparedTarget, open_directories, open_images
 from tests.bench.pairs import Pairs
 from tests.bench.table import Line, Size, at_least
 from tests.builders import make_plan
@@ -138,8 +138,7 @@ async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Liste
         if place == "tmpfs":
             yield plan, await undo.enter_async_context(open_directories(plan, emitter, journal)), listener
         else:
-            images = await make_images(plan, emitter, journal)
-            yield plan, await undo.enter_async_context(open_images(plan, emitter, journal, images)), listener
+            yield plan, await undo.enter_async_context(open_images(plan, emitter, journal)), listener
 
 
 async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listener: _Listener) -> Mapping[str, float]:

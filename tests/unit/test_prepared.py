@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from fswizard.errors import Refused, RunFailed
+from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.model.events import DoubtRaised, Event
+from fswizard.model.plan import Target
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.system import clock
@@ -18,8 +19,9 @@ from fswizard.system.process import Finished
 from fswizard.targets import device
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
-from fswizard.targets.helper import Attached, Begun
-from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage
+from fswizard.targets.helper import Attached, Begun, Helper
+from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
+from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed
 from tests.builders import make_plan
 from tests.fakes.clock import SimulatedClock
@@ -189,3 +191,18 @@ async def test_a_device_that_cannot_be_written_is_blamed(
 ) -> None:
     monkeypatch.setattr(device, "_check_member", lambda name, member: None)
     assert await blamed(prepared(StuckHelper(wiping=wiping), tmp_path, PreparedDevices)) == said
+
+
+@pytest.mark.usefixtures("state")
+async def test_without_root_no_image_is_written_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise Missing("no root")
+
+    monkeypatch.setattr(Helper, "start", refuse)
+    place = tmp_path / "place"
+    place.mkdir()
+    plan = make_plan(target=Target("image", str(place), 64 << 20))
+    with pytest.raises(Missing, match="no root"):
+        async with open_images(plan, Emitter(lambda event: None, Eta(plan)), Journal(None)):
+            pass
+    assert not list(place.iterdir())
