@@ -4,9 +4,6 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 FSWIZARD = $(BIN)/fswizard
-HELPER = $(DESTDIR)/usr/libexec/fswizard/privileged
-POLKIT = $(DESTDIR)/usr/share/polkit-1/actions
-AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
@@ -75,14 +72,8 @@ bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots
 
-install-helper: ## Give root a copy of the helper that only root can change
-	$(AS_ROOT) rm -rf $(HELPER)
-	$(AS_ROOT) install -d -o root -g root -m 755 $(HELPER)
-	$(AS_ROOT) install -o root -g root -m 644 fswizard/privileged/*.py $(HELPER)
-	$(AS_ROOT) chmod 755 $(HELPER)/__main__.py
-	$(AS_ROOT) install -D -o root -g root -m 644 packaging/polkit/org.fswizard.policy $(POLKIT)/org.fswizard.policy
-	@echo 'To allow YOU scratch images, and nothing else, without a password: a line of sudoers (visudo),'
-	@echo '  YOU ALL=(root) NOPASSWD: $(HELPER:$(DESTDIR)%=%)/__main__.py images'
+install-helper: $(VENV)/.run-ready ## Give root a copy of the helper that only root can change; ARGS=--remove takes it away
+	@$(FSWIZARD) install-helper $(ARGS)
 
 lock: $(VENV)/bin/python ## Pin anew what the tests need, each version with its hashes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -50,7 +50,9 @@ def _root() -> Lack | None:
     how = "sudo systemd-run --pty --same-dir make test"
     if os.geteuid() != 0:
         return Lack("not root", f"run them as root: {how}")
-    return None if privilege.state() == "root" else Lack("root for somebody else, whom the helper refuses", how)
+    if (state := privilege.state()) == "wrong-helper":
+        return Lack("another version's helper is installed", "fswizard install-helper --remove")
+    return None if state == "root" else Lack("root for somebody else, whom the helper refuses", how)
 
 
 def _cgroup() -> Lack | None:

@@ -19,6 +19,7 @@ SUBCOMMANDS = {
     "published": "fswizard.cli.report.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
+    "install-helper": "fswizard.cli.install_helper.InstallHelper",
 }
 
 

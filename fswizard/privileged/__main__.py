@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -ISBXutf8
 """Starts the helper for one right, as `__main__.py images`; `__main__.py confirm 8:16` has the user confirm erasing.
 
+`__main__.py install` and `__main__.py remove` put this program where only root can change it, and take it away.
+
 The helper speaks the protocol on standard input and output, and lives as long as standard input is open. Everything
 that it mounts or starts ends with it: it has namespaces of its own, killed with their first process. With propagation
 `slave` the host sees none of its mounts, while it follows the host's: a stick that the user unmounts meanwhile is not
@@ -31,6 +33,8 @@ def main(arguments: Sequence[str]) -> None:
     right, *further = arguments or [""]
     if right == rights.CONFIRM:
         _confirm(further)
+    elif right in (rights.INSTALL, rights.REMOVE) and not further:
+        _install(right)
     elif right not in rights.VERBS or further:
         known = ", ".join(rights.VERBS)
         sys.exit(f"the privileged helper is started for one right ({known}), not for {' '.join(arguments)!r:.80}")
@@ -54,6 +58,23 @@ def _confirm(numbers: Sequence[str]) -> None:
         reason = f"{error.filename or consent.TERMINAL}: {error.strerror}"
     except KeyboardInterrupt:
         reason = "you interrupted it"
+    else:
+        return
+    print(reason)
+    sys.exit(1)
+
+
+def _install(what: str) -> None:
+    """On standard output is why not, if so."""
+    from fswizard.privileged import install
+
+    os.umask(0o022)
+    try:
+        (install.install if what == rights.INSTALL else install.remove)()
+    except Refusal as refusal:
+        reason = refusal.text
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}"
     else:
         return
     print(reason)

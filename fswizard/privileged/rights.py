@@ -17,6 +17,8 @@ ERASE_UNATTENDED = "erase-unattended"
 """Without the user's yes on a terminal, for scripts."""
 CONFIRM = "confirm"
 """No right: it asks for that yes, and `ERASE` takes it."""
+INSTALL, REMOVE = "install", "remove"
+"""No rights either: root's own copy of the helper comes and goes."""
 
 ALL = frozenset(protocol.VERBS)
 _ON_DISKS = ALL - {"attach", "write", "reclaim"}

@@ -18,7 +18,7 @@ from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import programs, protocol
 from fswizard.system import clock, commands, timeouts
 from fswizard.system.process import Finished
-from fswizard.targets import privilege
+from fswizard.targets import helper_copy, privilege
 from fswizard.targets.privilege import Purpose
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Channel:
         way = privilege.way()
         if way not in BY:
             raise privilege.missing(way, needed)
-        command = await asyncio.to_thread(privilege.helper_command, needed.right)
+        command = await asyncio.to_thread(helper_copy.command, needed.right)
         ours, theirs = socket.socketpair()
         try:
             process = await commands.converse(
@@ -197,7 +197,7 @@ class Channel:
         try:
             hello = await timeouts.within(limit_s, self._write("hello"))
         except Refused as refused:
-            raise Missing(refused.message, privilege.AS_YOURSELF) from None
+            raise Missing(refused.message, privilege.instead()) from None
         except (RunFailed, asyncio.TimeoutError):
             state = await asyncio.to_thread(privilege.state, needed)
             if state not in privilege.READY:
@@ -208,10 +208,7 @@ class Channel:
                 safe_lines(bytes(self._stderr)).strip(),
             ) from None
         if hello["protocol"] != protocol.VERSION:
-            raise Missing(
-                "The installed privileged helper has a different version.",
-                f"Install it again, or remove {privilege.INSTALLED}.",
-            )
+            raise Missing("The privileged helper has a different version.", helper_copy.remedy())
         self.uid = hello["uid"]
         self.limits_memory = hello["limits_memory"]
 

@@ -15,7 +15,6 @@ from textual.screen import ModalScreen
 from fswizard.errors import ExitCode, FswizardError, Missing, Refused
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.model.text import safe
 from fswizard.tui.backend import NO_WAY, Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
@@ -161,7 +160,7 @@ class Wizard(App[int]):
             self.backend.authorise(needed)  # says what is missing
         try:
             with self.suspend():
-                error = self._ask_on_the_terminal(needed, text)  # not raised: the screen would not come back
+                error = self._ask_on_the_terminal(needed)  # not raised: the screen would not come back
         except SuspendNotSupported as unsupported:
             raise Missing(
                 f"{text[:1].upper()}{text[1:]} needs root, and the password cannot be asked for here.",
@@ -175,9 +174,8 @@ class Wizard(App[int]):
                 "⏎ asks again; “Compare what I have” on the first screen needs no root.",
             )
 
-    def _ask_on_the_terminal(self, needed: Purpose, text: str) -> FswizardError | None:
-        then = ", and then you are asked once more whether to erase" if needed.devices else ""
-        print(f"\nfswizard needs root for {safe(text)}.\nsudo asks for your password{then}.")
+    def _ask_on_the_terminal(self, needed: Purpose) -> FswizardError | None:
+        print(flush=True)
         before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
         try:
             self.backend.authorise(needed)

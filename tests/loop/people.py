@@ -29,6 +29,7 @@ from tests.recipe_texts import writing
 USERS = pytest.mark.xdist_group("users")
 """Tests that share users, who are made once in one process."""
 PASSWORD = "correct horse"
+PROMPT = "[sudo] password for"
 SYSTEM_PYTHON = "/usr/bin/python3"
 """The one of the tests may stand where nobody else can reach it."""
 

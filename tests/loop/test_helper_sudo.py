@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.privileged.install import INSTALLED
 from tests.loop.channel import children
 from tests.loop.machine_state import alive, descendants, loops_below, process_named, wait_until_gone
-from tests.loop.people import EXPLAIN, PASSWORD, USERS, User
+from tests.loop.people import EXPLAIN, PASSWORD, PROMPT, USERS, User
 from tests.loop.terminals import talk
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, USERS]
@@ -144,8 +145,9 @@ def test_whatever_is_killed_nothing_is_left(trusted: User, place: Path, victim: 
 
 
 def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: User) -> None:
-    said = talk(asked.command(ASK), asked.home, {"assword": PASSWORD})
+    said = talk(asked.command(ASK), asked.home, {PROMPT: PASSWORD})
     assert "before: sudo-asks" in said
+    assert 0 < said.find("Making and mounting filesystems needs root: sudo asks for your password.") < said.find(PROMPT)
     assert "after: sudo" in said
     assert f"works for {asked.uid}" in said
     assert PASSWORD not in said
@@ -159,13 +161,15 @@ def test_control_c_on_the_terminal_reaches_the_client_alone(trusted: User, place
 
 
 def test_a_wrong_password_ends_with_what_can_be_done(asked: User) -> None:
-    said = talk(asked.command(EXPLAIN), asked.home, {"assword": "wrong"})
+    said = talk(asked.command(EXPLAIN), asked.home, {PROMPT: "wrong"})
     assert "sudo-asks | Making and mounting filesystems needs root" in said
     assert "--target dir:" in said
 
 
 def test_without_a_terminal_nothing_is_asked(asked: User) -> None:
-    assert "Run `sudo -v` in this terminal first" in asked.run(EXPLAIN)
+    said = asked.run(EXPLAIN)
+    assert "there is no terminal where sudo could ask for your password" in said
+    assert f"allow `{INSTALLED}/__main__.py images` in sudoers (NOPASSWD)" in said
 
 
 def test_who_may_not_use_sudo_is_told_what_works_without(nobody: User) -> None:

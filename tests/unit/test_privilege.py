@@ -12,17 +12,16 @@ from types import SimpleNamespace
 
 import pytest
 
-import fswizard.privileged
 from fswizard.errors import Missing, Refused
 from fswizard.model.plan import Member, Target
-from fswizard.privileged import identity, protocol
+from fswizard.privileged import identity
+from fswizard.privileged.install import INSTALLED
 from fswizard.privileged.protocol import Refusal
-from fswizard.system import commands
-from fswizard.targets import privilege
+from fswizard.system import commands, programs
+from fswizard.targets import helper_copy, privilege
+from fswizard.targets.helper_copy import PACKAGE
 from tests.builders import make_plan
 from tests.fakes.machine import make_program
-
-PACKAGE = Path(fswizard.privileged.__file__).parent
 
 
 @pytest.fixture
@@ -30,7 +29,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy as a package would install it, in a directory that is root's alone from / on."""
     directory = Path("/root") if os.access("/root", os.W_OK) else Path("/nonexistent")
     copy = directory / f".fswizard-test-{os.getpid()}"
-    monkeypatch.setattr(privilege, "INSTALLED", copy)
+    monkeypatch.setattr(helper_copy, "INSTALLED", copy)
+    monkeypatch.setattr(programs, "owner_of", lambda path: "")
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
@@ -42,8 +42,10 @@ def _removed() -> object:
 
 
 @pytest.mark.root
-def test_an_installed_copy_that_is_roots_alone_is_preferred(installed: Path) -> None:
-    assert privilege.privileged_path() == installed
+def test_an_installed_copy_that_is_roots_alone_and_ours_is_used(installed: Path) -> None:
+    (installed / "__pycache__").mkdir()
+    assert (helper_copy.path(), helper_copy.fault(), helper_copy.warning()) == (installed, "", "")
+    assert privilege.way() == "root"
 
 
 def link_out(copy: Path) -> None:
@@ -51,39 +53,39 @@ def link_out(copy: Path) -> None:
     (copy / "jobs.py").symlink_to(PACKAGE / "jobs.py")
 
 
-def another_version(copy: Path) -> None:
-    text = (copy / "protocol.py").read_text()
-    (copy / "protocol.py").write_text(text.replace(f"VERSION = {protocol.VERSION}\n", "VERSION = 0\n"))
+CHANGED, ANOTHERS = "others than root", "does not belong to this version"
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "change",
+    ("change", "fault"),
     [
-        pytest.param(lambda copy: copy.chmod(0o777), id="that others could change"),
-        pytest.param(lambda copy: (copy / "protocol.py").chmod(0o777), id="with a file that others could change"),
-        pytest.param(lambda copy: (copy / "__main__.py").chmod(0o777), id="with a program that others could change"),
-        pytest.param(lambda copy: os.chown(copy / "jobs.py", 65534, 65534), id="with a file of somebody else's"),
-        link_out,
-        another_version,
+        pytest.param(lambda copy: copy.chmod(0o777), CHANGED, id="others could change the directory"),
+        pytest.param(lambda copy: (copy / "protocol.py").chmod(0o777), CHANGED, id="others could change a file"),
+        pytest.param(lambda copy: os.chown(copy / "jobs.py", 65534, 65534), CHANGED, id="a file is somebody else's"),
+        pytest.param(link_out, CHANGED, id="a link leads out"),
+        pytest.param(lambda copy: (copy / "jobs.py").write_text("# old\n"), ANOTHERS, id="a file differs"),
+        pytest.param(lambda copy: (copy / "jobs.py").unlink(), ANOTHERS, id="a file is missing"),
+        pytest.param(lambda copy: (copy / "more.py").touch(), ANOTHERS, id="there is one file more"),
+        pytest.param(shutil.rmtree, "", id="it is gone"),
     ],
 )
-def test_a_copy_that_is_not_roots_alone_or_of_another_version_is_passed_over(
-    change: Callable[[Path], None], installed: Path
+def test_an_installed_copy_that_is_not_roots_alone_or_not_ours_is_refused_and_not_passed_over(
+    change: Callable[[Path], None], fault: str, installed: Path
 ) -> None:
     change(installed)
-    assert privilege.privileged_path() == PACKAGE
+    assert fault in helper_copy.fault()
+    assert privilege.state() == ("wrong-helper" if fault else "root")
+    if fault:
+        with pytest.raises(Missing, match=fault) as refused:
+            privilege.authorise()
+        assert "`fswizard install-helper` renews it" in refused.value.hint
 
 
 def test_a_directory_that_everybody_can_write_is_not_roots_alone(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "privileged")
     (tmp_path / "privileged").chmod(0o757)
-    assert not privilege.is_roots_alone(tmp_path / "privileged")
-
-
-def test_without_an_installed_copy_the_programs_own_is_used() -> None:
-    assert privilege.protocol_version(PACKAGE) == protocol.VERSION
-    assert privilege.protocol_version(Path("/nonexistent")) is None
+    assert not helper_copy.is_roots_alone(tmp_path / "privileged")
 
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
@@ -91,7 +93,8 @@ def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
     for error in map(privilege.missing, states):
         assert "needs root" in error.message and "--target dir:" in error.hint
     for needed in (privilege.PROBE, privilege.ERASE, privilege.ERASE_UNATTENDED):
-        assert f"__main__.py {needed.right}` in sudoers" in privilege.missing("sudo-refuses", needed).hint
+        hint = privilege.missing("sudo-refuses", needed).hint
+        assert f"`fswizard install-helper` and allow `{INSTALLED}/__main__.py {needed.right}` in sudoers" in hint
     assert "Start fswizard in a terminal" in privilege.missing("sudo-asks", privilege.ERASE_UNATTENDED).hint
 
 
@@ -112,13 +115,13 @@ def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.Monkey
 
 @pytest.mark.root
 def test_the_installed_copy_is_a_program_by_itself(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert privilege.helper_command("images") == (str(installed / "__main__.py"), "images")
-    monkeypatch.setattr(privilege, "SYSTEM_PYTHON", "/nonexistent")
-    assert privilege.helper_command("images")[0] == sys.executable, "its first line names one that is not there"
+    assert helper_copy.command("images") == (str(installed / "__main__.py"), "images")
+    monkeypatch.setattr(helper_copy, "SYSTEM_PYTHON", "/nonexistent")
+    assert helper_copy.command("images")[0] == sys.executable, "its first line names one that is not there"
 
 
 def test_a_checkout_is_started_by_an_interpreter_that_takes_nothing_from_the_user() -> None:
-    python, *options, program, right = privilege.helper_command("erase")
+    python, *options, program, right = helper_copy.command("erase")
     assert (options, right) == (["-I", "-S", "-B", "-X", "utf8"], "erase")
     assert Path(program) == PACKAGE / "__main__.py"
     assert Path(python).is_absolute()
@@ -194,7 +197,7 @@ def test_a_yes_to_the_helper_is_all_that_erasing_takes(sudo: Callable[..., Path]
     [
         (("exit 0", REFUSED, "echo sdb is mounted on /mnt; exit 1"), Refused,
          r"Not erased: sdb is mounted on /mnt\.$", True),
-        ((ASKS, ASKS, REFUSED), Missing, "sudo did not give it", True),
+        ((ASKS, ASKS, REFUSED), Missing, "no terminal where sudo could ask", True),
         ((ASKS,), Missing, "sudo is not allowed to start it", False),
     ],
     ids=["a no to the helper", "a no of sudo's", "nobody is asked to confirm where sudo will not start it"],
@@ -206,6 +209,28 @@ def test_a_no_is_told_with_its_reason(
     with pytest.raises(error, match=said):
         privilege.authorise(CONFIRMED)
     assert ("confirm" in log.read_text()) == asked
+
+
+def test_who_can_change_what_root_will_run_is_told_once_before_a_password_is_typed(
+    sudo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sudo("exit 0")
+    privilege._warn.cache_clear()
+    monkeypatch.setattr(helper_copy, "is_roots_alone", lambda directory: False)
+    privilege.authorise()
+    assert "which your account can change; `fswizard install-helper` gives root a copy" in capsys.readouterr().err
+    privilege.authorise()
+    assert capsys.readouterr().err == ""
+
+
+def test_where_sudo_asks_it_is_said_what_for(
+    sudo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sudo(ASKS, ASKS)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(Missing, match="sudo did not give it"):
+        privilege.authorise()
+    assert "Making and mounting filesystems needs root: sudo asks for your password.\n" in capsys.readouterr().err
 
 
 ROOT, USER, OTHER = (0, 0, 0), (65534, 65534, 65534), (1, 1, 1)

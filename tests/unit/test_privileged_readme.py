@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fswizard import privileged
-from fswizard.privileged import rights
+from fswizard.privileged import install, rights
 from fswizard.privileged.protocol import VERBS
 from fswizard.privileged.system_calls import CAPABILITIES
 from fswizard.privileged.volumes import ALLOWED
@@ -55,8 +55,7 @@ def test_the_reading_order_has_each_file() -> None:
     assert {*re.findall(r"`(\w+\.py)`", order)} == {path.name for path in ROOM.glob("*.py")} - {"__init__.py"}
 
 
-POLICY = Path(__file__).parents[2] / "packaging" / "polkit" / "org.fswizard.policy"
-ACTIONS = ElementTree.parse(POLICY).getroot().findall("action")
+ACTIONS = ElementTree.parse(ROOM / install.POLICY).getroot().findall("action")
 BY_RIGHT = {action.attrib["id"].removeprefix("org.fswizard."): action for action in ACTIONS}
 
 
@@ -71,7 +70,7 @@ def test_an_action_is_found_by_the_installed_helper_and_its_right(right: str) ->
     """Word for word: pkexec takes blanks and line ends for part of them."""
     noted = {note.attrib["key"]: note.text for note in BY_RIGHT[right].findall("annotate")}
     assert noted == {
-        "org.freedesktop.policykit.exec.path": str(privilege.INSTALLED / "__main__.py"),
+        "org.freedesktop.policykit.exec.path": str(install.INSTALLED / install.PROGRAM),
         "org.freedesktop.policykit.exec.argv1": right,
     }
 

@@ -41,16 +41,15 @@ ROOT = {
     "pkexec": "pkexec asks for your password in a window, as sudo is not installed; everything else runs as you.",
     "sudo-refuses": "Formatting and mounting need root, and sudo won't give it to you.",
     "unknown-caller": "fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed.",
+    "wrong-helper": "The installed helper is not this version's: run `fswizard install-helper` and come back.",
     "none": "Formatting and mounting need root, and sudo is not installed.",
 }
 CONFIRMED = (
     "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
     "else runs as you."
 )
-NO_ROOT = (
-    "have sudo installed and allowed for you or log in as root, or go back to the first step and choose “Compare what "
-    "I have”: comparing mounted filesystems needs no root."
-)
+COMPARE = "go back to the first step and choose “Compare what I have”: comparing mounted filesystems needs no root."
+NO_ROOT = f"have sudo installed and allowed for you or log in as root, or {COMPARE}"
 
 
 class SerialBox(TextBox):
@@ -239,7 +238,7 @@ def plan_words(
         pairs.append(("Needs", ", ".join(plan.needs)))
     pairs.append(("Root", _root(plan, rights) if root else "not needed"))
     if root and rights in NO_WAY:
-        missing = [pairs.pop(), ("Instead", NO_ROOT)]
+        missing = [pairs.pop(), ("Instead", COMPARE if rights == "wrong-helper" else NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
