@@ -12,6 +12,13 @@ FAULTS = faults or helper or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
 
+# What was moved, or has outlived its Python, is made anew.
+ifneq ($(wildcard $(VENV)),)
+ifeq ($(shell exec 2> /dev/null; grep -qF "$$(cd $(VENV) && pwd -P)" $(BIN)/activate && $(BIN)/python -c 'import pip' && echo whole),)
+$(shell rm -rf $(VENV))
+endif
+endif
+
 .DEFAULT_GOAL := run
 .PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper lock clean
 
@@ -91,11 +98,19 @@ $(VENV)/bin/python:
 	@echo 'Setting up $(VENV) ...' >&2
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 4; }
 
+# All that pip says of a machine without network is thirty lines; of other faults it is shown.
+define pip_install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(1) > $(VENV)/pip.log 2>&1 || { \
+		if grep -q 'Retrying (' $(VENV)/pip.log; \
+		then echo 'Python packages could not be fetched: connect this machine to the network and try again.'; \
+		else cat $(VENV)/pip.log; fi >&2; exit 4; }
+endef
+
 $(VENV)/.run-ready: $(VENV)/bin/python pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . >&2
+	$(call pip_install,--editable .)
 	@touch $@
 
 $(VENV)/.test-ready: $(VENV)/bin/python pyproject.toml requirements-dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . >&2
+	$(call pip_install,--require-hashes --requirement requirements-dev.txt)
+	$(call pip_install,--no-deps --no-build-isolation --editable .)
 	@touch $@ $(VENV)/.run-ready
