@@ -473,7 +473,7 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
         assert box.value.endswith(".md")
         box.value = str(tmp_path / "report.md")
         await pilot.press("enter")
-        await until(pilot, (tmp_path / "report.md").exists, "the file")
+        await shows(pilot, "Saved as")
         assert (tmp_path / "report.md").read_text() == pilot.app.clipboard
         await pilot.press("s")
         box.value = str(tmp_path / "report.md")
