@@ -107,7 +107,7 @@ class Wizard(App[int]):
             self.visit(names[number])
 
     def leave_run(self) -> None:
-        """Back from a run that is over: to its plan, or to where it was taken up again."""
+        """Back from a run that is over, or cleans up: to its plan, or to where it was taken up again."""
         self.visit("purpose" if self.resumed else "review")
 
     def close_windows(self) -> None:

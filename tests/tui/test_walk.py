@@ -329,6 +329,19 @@ async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
         assert wizard(pilot).running.state.outcome == "stopped"
 
 
+async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() -> None:
+    async with app("run").run_test(size=SIZE) as pilot:  # nobody follows this run, so that it never ends
+        await at_step(pilot, "run")
+        await pilot.press("x", "down", "enter")
+        await shows(pilot, "removing everything the run made")
+        assert "esc leave" in footer(pilot.app)
+        await pilot.press("escape")
+        await at_step(pilot, "review")
+        await shows(pilot, "returns to it")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+
+
 async def test_quitting_a_run_cleans_up_before_the_program_ends() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:

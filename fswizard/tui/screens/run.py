@@ -149,8 +149,6 @@ class RunScreen(StepScreen):
         over = self._run.state.ended
         if action in ("pause", "skip", "stop"):
             return not over and not self._run.stopping
-        if action == "back":
-            return over or not self._run.stopping
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
@@ -174,8 +172,8 @@ class RunScreen(StepScreen):
         self.wizard.push_screen(LogScreen(self._run))
 
     def action_back(self) -> None:
-        """Leaving ends the run: ask once."""
-        if self._run.state.ended:
+        """Leaving ends the run: ask once. Cleaning up may take minutes on a bad disk: one can look around meanwhile."""
+        if self._run.state.ended or self._run.stopping:
             self.wizard.leave_run()
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
