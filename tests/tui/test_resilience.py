@@ -275,3 +275,14 @@ async def test_a_result_that_cannot_be_read_is_told() -> None:
         await shows(pilot, "2025-12-31")
         await pilot.press("enter")
         await shows(pilot, "new.jsonl is no result.")
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_a_screen_that_goes_before_it_is_whole_breaks_nothing(turns: int) -> None:
+    async with app("review", FakeMachine(event_s=0.01)).run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        wizard(pilot).leave_now()
+        for _ in range(turns):
+            await asyncio.sleep(0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -65,6 +65,11 @@ class WizardScreen(Screen[ScreenResultType]):
     @property
     def choices(self) -> WizardChoices:
         return self.wizard.choices
+
+    async def on_event(self, event: events.Event) -> None:
+        """A screen that goes before it has all its widgets is not filled any more."""
+        if self.display or not isinstance(event, events.Mount):
+            await super().on_event(event)
 
     def say(self, *pieces: Piece) -> None:
         """Replace what stands in the line for messages."""
