@@ -1,9 +1,9 @@
 """How many of a table's marks may be wrong: its verdicts together, not each for itself.
 
-A table of many workloads looks at so many ratios that some of them clear 1 by chance. So that in a table at most 5 % of
-the marks are expected to be wrong (the false discovery rate), intervals are as wide as the number of workloads with
-a difference asks for: Benjamini and Hochberg (1995) over the workloads, and their intervals for what is found
-(Benjamini and Yekutieli 2005). Where nothing differs, one table in twenty has a wrong mark.
+In a table of many workloads some ratios clear 1 by chance. To keep the wrong marks of a table at 5 % or less on average
+(the false discovery rate), intervals are as wide as the number of workloads with a difference asks for: Benjamini and
+Hochberg (1995) over the workloads, and their intervals for what is found (Benjamini and Yekutieli 2005). Where nothing
+differs, one table in twenty has a wrong mark.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m tests.bench.derive_constants [--share X] [CANDIDATES...]     about twenty minutes for all
 
 For each number of candidates it simulates runs in which nothing differs, and keeps of each look the largest difference
-of all pairs in standard errors. The constant of a look is the one that so many of the runs that got there unharmed
-exceed as the error may grow by at that look. It grows most at the first look and falls evenly to a fifth of that at the
-last one: what is proven early saves most. A constant is the largest that any of these machines needs:
+of all pairs in standard errors. A run errs at the first look whose constant it exceeds, and the constant of a look lets
+through as many more runs as the error may grow by there. It grows most at the first look and falls evenly to a fifth of
+that at the last one: what is proven early saves most. A constant is the largest that any of these machines needs:
 
 - equal noise, and what a round has in common 0, 0.4, 0.8 and 3 times as large: 5 % of the runs err in the end;
 - a tenth of the cells twice as slow: 5 %;

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.bars import KeyBar
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, TWIN, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, TWIN, FakeMachine, FakeSession, app
 from tests.tui.driving import STEPS, screen_text, settled, until, wizard
 
 DISKS = (ARCHIVE, SSD, BRIDGED, NEW, TWIN, OLD)
@@ -33,7 +33,10 @@ def shown_keys(application: FswizardApp) -> dict[str, str]:
 def what_is_seen(application: FswizardApp) -> tuple[object, ...]:
     """Changes when a key did something: the screen, the picture, the focus, or a run that was told something."""
     running = application.running
-    run = (running.paused, running.stopping, running.run.skipped) if running else ()  # type: ignore[attr-defined]
+    run: tuple[object, ...] = ()
+    if running:
+        assert isinstance(running.run, FakeSession)
+        run = (running.paused, running.stopping, running.run.skipped)
     scrolled = tuple(widget.scroll_offset for widget in application.screen.query("*"))
     return (
         application.screen, application.theme, application.screen.focused, application.clipboard, run, scrolled,
