@@ -32,7 +32,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
-from fswizard.session import Choices, Session, left_out_text, make_plan, take_up
+from fswizard.session import Choices, Session, left_out_text, make_plan, settles_text, take_up
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
 DEFAULT_RECIPE = "quick"
@@ -99,7 +99,8 @@ class Plan(_Choosing):
     """Show what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
 
     def main(self, recipe: str = DEFAULT_RECIPE) -> int:
-        print(plan_text(self.plan(recipe)))
+        plan = self.plan(recipe)
+        print(plan_text(plan, settles_text(plan, results.all_results())))
         return ExitCode.OK
 
 
@@ -180,8 +181,8 @@ async def _carry_out(session: Session) -> Outcome:
     return narration.outcome
 
 
-def plan_text(plan: model.Plan) -> str:
-    """The plan in words and commands, for a terminal."""
+def plan_text(plan: model.Plan, settles: str = "") -> str:
+    """The plan in words and commands, for a terminal. `settles` is what it is likely to settle, where that is known."""
     lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
     lines += [
         f"Where       {_place(plan)}",
@@ -191,6 +192,7 @@ def plan_text(plan: model.Plan) -> str:
         *(f"Layout      {text}" for text in layout_texts(plan)),
         f"Budget      {budget_text(plan)}",
         f"Rounds      {plan.minimum_rounds} to {plan.maximum_rounds}; {limits_text(plan)}",
+        *([f"Settles     {settles}"] if settles else []),
         *([f"Memory      {limit}"] if (limit := memory_text(plan)) else []),
         f"Repeat      --seed {plan.seed}",
         "",

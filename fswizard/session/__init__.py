@@ -2,7 +2,18 @@
 
 from fswizard.session.doubts import left_out_text
 from fswizard.session.planning import Choices, estimated, make_plan, within_budget
+from fswizard.session.precedent import settles_text
 from fswizard.session.resuming import resumable, take_up
 from fswizard.session.session import Session
 
-__all__ = ["Choices", "Session", "estimated", "left_out_text", "make_plan", "resumable", "take_up", "within_budget"]
+__all__ = [
+    "Choices",
+    "Session",
+    "estimated",
+    "left_out_text",
+    "make_plan",
+    "resumable",
+    "settles_text",
+    "take_up",
+    "within_budget",
+]

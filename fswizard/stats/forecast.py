@@ -6,10 +6,11 @@ import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import NormalDist
 
 from fswizard.model.forecast import LIKELY, Close, Forecast
-from fswizard.model.judgement import Judgement, Ratio
-from fswizard.model.plan import Plan
+from fswizard.model.judgement import TIE, Judgement, Ratio
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats.judge import Decision, decide
 from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fit, verdict
@@ -62,6 +63,22 @@ def foresee(
         tuple(_close(judgement, known, futures)),
         trial_s,
     )
+
+
+def provable(result: Result, candidates: int, rounds: int) -> float | None:
+    """The least difference that a run is likely to prove if its figures vary as those of `result`: 0.05 is 5 %.
+
+    The noise is taken to be as large as it is in four of five cases, by what `result` shows of it. None where that is
+    too little, or for too few rounds or candidates to come.
+    """
+    table = standing_table(result)
+    noise = fit(table, all_rounds(table))
+    if candidates < 2 or rounds < FIRST_LOOK or noise.freedom < 1 or result.environment.source:
+        return None
+    likely, part = NormalDist().inv_cdf(LIKELY), 2 / (9 * noise.freedom)
+    least_squares = (1 - part - likely * math.sqrt(part)) ** 3  # chi-square's quantile by Wilson and Hilferty (1931)
+    deviation = max(LEAST_DEVIATION, math.sqrt(2 * noise.residual_mean_square / least_squares))
+    return max(TIE - 1, math.expm1((critical(candidates, rounds) + likely) * deviation / math.sqrt(rounds)))
 
 
 class _Game:

@@ -280,6 +280,12 @@ class Backend:
             )
         )
 
+    def settles(self, plan: Plan) -> str:
+        """What a run is likely to settle; empty where nothing like it was measured before."""
+        from fswizard.session import settles_text
+
+        return settles_text(plan, self.history())
+
     def questions(self, plan: Plan) -> tuple[Question, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
         from fswizard.targets import questions

@@ -240,6 +240,13 @@ async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
         assert wizard(pilot).running is None
 
 
+async def test_the_review_says_what_earlier_noise_lets_a_run_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine()
+    monkeypatch.setattr(machine, "settles", lambda plan: f"differences of {len(plan.candidates) + 5} % or more")
+    async with app("review", machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "Settles    differences of 9 % or more")
+
+
 async def test_without_root_the_review_offers_what_needs_none() -> None:
     machine = FakeMachine(privilege="none")
     async with app("review", machine).run_test(size=SIZE) as pilot:

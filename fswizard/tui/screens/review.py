@@ -32,7 +32,7 @@ from fswizard.tui.widgets.canvas import Canvas
 if TYPE_CHECKING:
     from fswizard.tui.backend import Question, State
 
-    Planned = tuple[Plan, tuple[Question, ...], State]
+    Planned = tuple[Plan, str, tuple[Question, ...], State]
 
 ROOT = {
     "root": "fswizard runs as root; the workloads themselves run without root.",
@@ -101,7 +101,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
         if self.wizard.measuring and self.wizard.running is not None:
-            self._planned((self.wizard.running.state.plan, (), "root"))
+            self._planned((self.wizard.running.state.plan, "", (), "root"))
             return
         if self.wizard.taken_up is None:
             self.say("Making the plan …")
@@ -112,7 +112,7 @@ class ReviewScreen(StepScreen):
         backend, taken_up = self.wizard.backend, self.wizard.taken_up
         plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
-        return plan, questions, backend.privilege(backend.purpose(plan))
+        return plan, backend.settles(plan), questions, backend.privilege(backend.purpose(plan))
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
@@ -121,7 +121,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
-        plan, questions, rights = planned
+        plan, settles, questions, rights = planned
         self._plan = plan
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
@@ -136,7 +136,9 @@ class ReviewScreen(StepScreen):
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
         chosen = None if self.wizard.taken_up is not None or self.choices.comparing else self.choices.drive
-        self.query_one("#plan", Canvas).show(lambda width: plan_words(plan, rights, width, questions, chosen))
+        self.query_one("#plan", Canvas).show(
+            lambda width: plan_words(plan, rights, width, questions, chosen, settles=settles)
+        )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
             lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
@@ -219,10 +221,16 @@ class ReviewScreen(StepScreen):
 
 
 def plan_words(
-    plan: Plan, rights: State, width: int, questions: Sequence[Question] = (), chosen: Drive | None = None
+    plan: Plan,
+    rights: State,
+    width: int,
+    questions: Sequence[Question] = (),
+    chosen: Drive | None = None,
+    *,
+    settles: str = "",
 ) -> Content:
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
-    where the plan may be about another."""
+    where the plan may be about another, `settles` what it is likely to settle, where that is known."""
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
@@ -233,6 +241,7 @@ def plan_words(
         ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
         ("Takes", budget_text(plan)),
         ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
+        *([("Settles", settles)] if settles else []),
     ]
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
