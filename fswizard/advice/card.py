@@ -24,8 +24,8 @@ WEARS = 2.0
 """Times as much written to flash that is worth a line."""
 _CACHE = "cache-not-exceeded"
 GRAVE = frozenset({
-    _CACHE, "carry-over", "not-steady", "fits-in-memory", "changed-meanwhile", "workloads-missing", "busy-machine",
-    "on-battery", "governor", "figures-left-out",
+    _CACHE, "carry-over", "sticky-noise", "not-steady", "fits-in-memory", "changed-meanwhile", "workloads-missing",
+    "busy-machine", "on-battery", "governor", "figures-left-out",
 })  # fmt: skip
 """Doubts that may change who is ahead."""
 

@@ -13,7 +13,8 @@ from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import all_rounds, fit
-from fswizard.stats.table import comparable, counted, standing_table, workload_tables
+from fswizard.stats.sticky import stickiness
+from fswizard.stats.table import comparable, counted, shares, standing_table, workload_tables
 
 MOST_FALL = 0.3
 """So much slower at the end of a workload than at its beginning goes without saying."""
@@ -33,6 +34,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
         *_unknown_order(result),
         *_drift(result),
         *_not_steady(result),
+        *_sticky(result),
         *_carried_over(result, judgement),
         *_cache_exhausted(result, summaries),
         *_harness_limited(result, summaries),
@@ -72,6 +74,19 @@ def _drift(result: Result) -> Iterator[Doubt]:
         "hardly suffer, as every round compares all candidates; absolute figures do. Heat and a filling write cache "
         "are usual causes: let it rest and run again.",
     )
+
+
+def _sticky(result: Result) -> Iterator[Doubt]:
+    table = standing_table(result)
+    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
+    found = stickiness(table, all_rounds(table), shares(workload_tables(result), weights))
+    if found.proven and not result.environment.source:
+        yield Doubt(
+            "sticky-noise",
+            "Figures of a filesystem stayed high or low over several rounds, more than chance explains. Rounds then "
+            f"prove less than they seem to, so intervals are {found.widening:.1f} times as wide. Let the disk rest, "
+            "then run again.",
+        )
 
 
 def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:

@@ -12,7 +12,7 @@ from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
 from fswizard.stats.discoveries import AT_THE_END, controlled
-from fswizard.stats.table import Failures, Table, failures, overall_table, without, workload_tables
+from fswizard.stats.table import Failures, Table, failures, overall_table, shares, without, workload_tables
 
 
 class Rule(Protocol):
@@ -21,7 +21,13 @@ class Rule(Protocol):
     def ranking(self, table: Table, /) -> list[str]: ...
 
     def compare(
-        self, table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], /
+        self,
+        table: Table,
+        workload: str,
+        started_with: int,
+        pairs: Iterable[tuple[str, str]],
+        parts: Collection[Table] = (),
+        /,
     ) -> tuple[Ratio, ...]: ...
 
 
@@ -45,21 +51,31 @@ def judge(result: Result) -> Judgement:
     if len(names) < 2:
         return Judgement(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
-    overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule)
+    parts = shares(tables, weights)
+    overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule, parts=parts)
     each = unpaired.ERROR if result.environment.source else AT_THE_END
     by_workload = controlled(
         tuple(_by_workload(tables, failed, baseline, names, rule)), lambda ratio: ratio.workload, each
     )
-    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule)
+    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=parts)
     return replace(standing, by_workload=by_workload, overall=overall)
 
 
 def stand(
-    table: Table, rounds: int, *, started_with: int, unmeasured: Sequence[str] = (), rule: Rule = ratios
+    table: Table,
+    rounds: int,
+    *,
+    started_with: int,
+    unmeasured: Sequence[str] = (),
+    rule: Rule = ratios,
+    parts: Collection[Table] = (),
 ) -> Judgement:
-    """Who leads and who is proven slower by one table of scores. Without figures nobody is proven slower."""
+    """Who leads and who is proven slower by one table of scores. Without figures nobody is proven slower.
+
+    `parts` are the workloads' tables whose sum it is.
+    """
     best_first = rule.ranking(table)
-    pairs = Judgement(pairs=rule.compare(table, "", started_with, combinations(best_first, 2)), rounds=rounds)
+    pairs = Judgement(pairs=rule.compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
     in_the_run = [*best_first, *unmeasured]
     leaders = pairs.unbeaten(in_the_run)
     dropped = tuple(name for name in in_the_run if name not in leaders)
@@ -88,10 +104,12 @@ def _against(
     workload: str = "",
     started_with: int,
     rule: Rule,
+    parts: Collection[Table] = (),
 ) -> tuple[Ratio, ...]:
     """Ratios to the baseline in the given order, its own among them, then those that failed and why."""
     own = {baseline: _itself(baseline, workload, len(table[baseline]))} if baseline in table else {}
-    others = rule.compare(table, workload, started_with, ((name, baseline) for name in order if name != baseline))
+    pairs = ((name, baseline) for name in order if name != baseline)
+    others = rule.compare(table, workload, started_with, pairs, parts)
     known = own | {ratio.candidate: ratio for ratio in others}
     return (
         *(known[name] for name in order if name in known),

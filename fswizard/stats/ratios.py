@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from fswizard.model.judgement import TIE, Ratio, Verdict
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.stats.constants import CRITICAL, LAST_LOOK
+from fswizard.stats.sticky import stickiness
 from fswizard.stats.table import Table
 
 
@@ -55,14 +56,21 @@ def all_rounds(table: Table) -> list[int]:
     return sorted({number for rounds in table.values() for number in rounds})
 
 
-def compare(table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]]) -> tuple[Ratio, ...]:
+def compare(
+    table: Table,
+    workload: str,
+    started_with: int,
+    pairs: Iterable[tuple[str, str]],
+    parts: Collection[Table] = (),
+) -> tuple[Ratio, ...]:
     """The ratio of the first to the second of each pair that has a round in common.
 
     The interval is the narrower of two: of the differences within rounds, and of the two candidates' figures as if
     rounds had nothing in common. Both rest on the rounds that the two took part in, steadied by what all candidates
-    did in the same rounds. So it stands still once one of the two has left the run.
+    did in the same rounds. So it stands still once one of the two has left the run. It is wider where noise sticks to
+    candidates, which shows best in the `parts`, if any, that the table is the sum of.
     """
-    pools: dict[tuple[int, ...], tuple[float, float]] = {}
+    pools: dict[tuple[int, ...], tuple[tuple[float, float], float]] = {}
     ratios = []
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
@@ -74,8 +82,8 @@ def compare(table: Table, workload: str, started_with: int, pairs: Iterable[tupl
             ratios.append(Ratio(candidate, baseline, workload, math.exp(mean), rounds=len(shared)))
             continue
         if shared not in pools:
-            pools[shared] = _pooled(table, shared)
-        mean, deviation = min(_estimates(one, other, shared, pools[shared]), key=lambda estimate: estimate[1])
+            pools[shared] = _pooled(table, shared), stickiness(table, shared, parts).widening
+        mean, deviation = min(_estimates(one, other, shared, *pools[shared]), key=lambda estimate: estimate[1])
         half_width = critical(started_with, len(shared)) * deviation / math.sqrt(len(shared))
         low, high = math.exp(mean - half_width), math.exp(mean + half_width)
         ratio = Ratio(candidate, baseline, workload, math.exp(mean), low, high, len(shared), verdict(low, high))
@@ -102,7 +110,7 @@ _Cells = Mapping[int, float]
 
 
 def _estimates(
-    one: _Cells, other: _Cells, shared: Sequence[int], pools: tuple[float, float]
+    one: _Cells, other: _Cells, shared: Sequence[int], pools: tuple[float, float], wider: float
 ) -> Iterator[tuple[float, float]]:
     """The mean difference and the deviation of a difference: within rounds, and as if unpaired."""
     differences = _without_far_off([one[number] - other[number] for number in shared])
@@ -112,7 +120,7 @@ def _estimates(
     freedom = len(shared) - 1
     for mean, variance, pool in list(zip(means, own, pools))[freedom < PAIRED_FROM - 1 :]:
         steadied = (POOL_WEIGHT * pool + freedom * variance) / (POOL_WEIGHT + freedom)
-        yield mean, max(LEAST_DEVIATION, math.sqrt(steadied))
+        yield mean, max(LEAST_DEVIATION, wider * math.sqrt(steadied))
 
 
 def _pooled(table: Table, rounds: Sequence[int]) -> tuple[float, float]:

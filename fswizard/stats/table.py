@@ -47,16 +47,28 @@ def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> 
 
     Workloads that nobody has a figure for do not take part.
     """
-    weighed = {name: weights[name] for name, table in tables.items() if weights.get(name, 0.0) > 0 and table}
-    total = sum(weighed.values())
-    candidates = dict.fromkeys(candidate for name in weighed for candidate in tables[name])
+    parts = shares(tables, weights)
+    candidates = dict.fromkeys(candidate for part in parts for candidate in part)
     return {
         candidate: {
-            number: sum(weight * tables[name][candidate][number] for name, weight in weighed.items()) / total
-            for number in _complete_rounds(candidate, [tables[name] for name in weighed])
+            number: math.fsum(part[candidate][number] for part in parts)
+            for number in _complete_rounds(candidate, parts)
         }
         for candidate in candidates
     }
+
+
+def shares(tables: Mapping[str, Table], weights: Mapping[str, float]) -> list[Table]:
+    """What each workload adds to the weighted mean."""
+    weighed = {name: weights[name] for name, table in tables.items() if weights.get(name, 0.0) > 0 and table}
+    total = sum(weighed.values())
+    return [
+        {
+            candidate: {n: weight / total * value for n, value in cells.items()}
+            for candidate, cells in tables[name].items()
+        }
+        for name, weight in weighed.items()
+    ]
 
 
 def standing_table(result: Result) -> Table:

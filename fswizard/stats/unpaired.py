@@ -22,7 +22,13 @@ def ranking(table: Table) -> list[str]:
     return sorted(table, key=lambda name: -statistics.fmean(table[name].values()))
 
 
-def compare(table: Table, workload: str, _started_with: int, pairs: Iterable[tuple[str, str]]) -> tuple[Ratio, ...]:
+def compare(
+    table: Table,
+    workload: str,
+    _started_with: int,
+    pairs: Iterable[tuple[str, str]],
+    _parts: Collection[Table] = (),
+) -> tuple[Ratio, ...]:
     """The ratio of the first to the second of each pair, with intervals that hold for all pairs together (Bonferroni).
 
     There is one look, after everything was measured, so that those without an interval cost the others nothing.

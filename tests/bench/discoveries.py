@@ -18,7 +18,7 @@ from fswizard.model.judgement import TIE, Ratio
 from fswizard.stats.discoveries import AT_THE_END, controlled
 from fswizard.stats.judge import decide, stand
 from fswizard.stats.ratios import compare
-from fswizard.stats.table import overall_table
+from fswizard.stats.table import overall_table, shares
 from tests.bench.simulation import plan_of
 
 Truth = Sequence[Sequence[float]]
@@ -75,7 +75,8 @@ def table(case: Case, rng: random.Random) -> tuple[Ratio, ...]:
             luck = rng.gauss(0.0, half)
             for levels, cells in zip(case.truth, figures.values()):
                 cells[name][number] = levels[names.index(name)] + luck + rng.gauss(0.0, half)
-        judgement = stand(overall_table(figures, weights), number, started_with=len(names))
+        parts = shares(figures, weights)
+        judgement = stand(overall_table(figures, weights), number, started_with=len(names), parts=parts)
         decision = decide(judgement, plan)
         survivors = decision.survivors
         if decision.stop:

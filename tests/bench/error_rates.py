@@ -1,4 +1,4 @@
-"""How often the program's rule errs and how soon it decides, on simulated machines; about ten minutes.
+"""How often the program's rule errs and how soon it decides, on simulated machines; about fifteen minutes.
 
     python -m tests.bench.error_rates [--runs N] [--write]
 
@@ -68,10 +68,15 @@ RACES: tuple[tuple[str, tuple[float, ...], Noise, float, float], ...] = (
 """Comparison, truth, noise, cells with intervals within rounds from round 3 on, and the most there should be."""
 
 
-def many(truth: tuple[float, ...], noise: Noise, runs: int, *, to_the_end: bool = False) -> Outcome:
+def many(
+    truth: tuple[float, ...], noise: Noise, runs: int, *, to_the_end: bool = False, widened: bool = True
+) -> Outcome:
     """This number of runs, in chunks that fit into memory."""
-    chunks = [play(truth, noise, min(CHUNK, runs - n), n, to_the_end=to_the_end) for n in range(0, runs, CHUNK)]
-    fields = ("answer", "missed", "cells", "told", "half_width", "rounds")
+    chunks = [
+        play(truth, noise, min(CHUNK, runs - n), n, to_the_end=to_the_end, widened=widened)
+        for n in range(0, runs, CHUNK)
+    ]
+    fields = ("answer", "missed", "cells", "told", "half_width", "rounds", "doubted")
     return Outcome(*(np.concatenate([getattr(chunk, field) for chunk in chunks]) for field in fields))
 
 
@@ -92,6 +97,30 @@ def error_table(runs: int) -> str:
         word = "holds" if worst <= most else f"misses by {worst - most:.1%}"
         lines.append(f"| {name} | {' | '.join(f'{m:.1%} ({w:.1%})' for m, w in found)} | ≤ {most:.0%}: {word} |")
         print(lines[-1], flush=True)
+    return _percent("\n".join(lines))
+
+
+def sticky_table(runs: int) -> str:
+    """With intervals that are widened where noise sticks, and without that."""
+    kept = (0.0, 0.5, 0.8, 0.95)
+    lines = [
+        f"| candidates, workloads; {runs:,} runs | {' | '.join(f'keeps {share:g}' for share in kept)} |",
+        f"| --- | {' | '.join('---' for _ in kept)} |",
+    ]
+    for candidates in SIZES:
+        for workloads in (1, 6):
+            cells = []
+            for share in kept:
+                noise = sticky(0.03, share, workloads)
+                before, after = (
+                    many((1.0,) * candidates, noise, runs, to_the_end=True, widened=widened)
+                    for widened in (False, True)
+                )
+                won = [f"{(outcome.answer >= 0).mean():.1%}" for outcome in (before, after)]
+                missed = [f"{outcome.missed.mean():.1%}" for outcome in (before, after)]
+                cells.append(f"{' → '.join(missed)} ({' → '.join(won)}), {after.doubted.mean():.0%}")
+            lines.append(f"| {candidates}, {workloads} | {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
     return _percent("\n".join(lines))
 
 
@@ -160,7 +189,7 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=10_000, help="simulated runs for each figure")
     parser.add_argument("--write", action="store_true", help="put the tables into the README of the statistics")
     arguments = parser.parse_args()
-    for table in (race_table, bias_table, error_table):
+    for table in (race_table, bias_table, error_table, sticky_table):
         made = table(arguments.runs)
         if arguments.write:
             README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")

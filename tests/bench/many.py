@@ -17,12 +17,14 @@ import numpy.typing as npt
 from fswizard.model.judgement import TIE
 from fswizard.model.plan import FIRST_LOOK, MAXIMUM_ROUNDS
 from fswizard.stats.ratios import FAR_OFF, LEAST_DEVIATION, NORMAL_MAD, PAIRED_FROM, POOL_WEIGHT, ROBUST_FROM, critical
+from fswizard.stats.sticky import FEWEST, MOST_KEPT, PROVEN, SUSPECTED
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Shape = tuple[int, int, int]
 Noise = Callable[[np.random.Generator, Shape], Floats]
-"""Errors of logarithms: an array of runs by rounds by candidates."""
+"""Errors of logarithms: an array of runs by rounds by candidates, with an axis for workloads before it if there are
+several. Their mean counts."""
 
 
 def normal(deviation: float, *, shared: float = 0.0) -> Noise:
@@ -60,11 +62,18 @@ def bimodal(deviation: float, *, share: float = 0.1) -> Noise:
     return lambda rng, shape: deviation * rng.standard_normal(shape) - math.log(2) * (rng.random(shape) < share)
 
 
-def sticky(deviation: float, correlation: float) -> Noise:
-    """Each candidate's error keeps so much of its own in the round before."""
+def sticky(deviation: float, correlation: float, workloads: int = 1) -> Noise:
+    """Each candidate's error keeps so much of its own in the round before.
+
+    Half of the variance is common to all `workloads` of a cell where there are several, which come as a first axis.
+    """
 
     def errors(rng: np.random.Generator, shape: Shape) -> Floats:
-        return deviation * _autoregressive(rng.standard_normal(shape), correlation)
+        common = _autoregressive(rng.standard_normal(shape), correlation)
+        if workloads == 1:
+            return deviation * common
+        each = (_autoregressive(rng.standard_normal(shape), correlation) for _ in range(workloads))
+        return deviation * math.sqrt(0.5) * np.stack([common + math.sqrt(workloads) * one for one in each])
 
     return errors
 
@@ -134,6 +143,32 @@ def without_far_off(differences: Floats) -> Floats:
     return np.clip(differences, middle - reach, middle + reach)
 
 
+def widening(parts: Floats, alive: Bools) -> tuple[Floats, Bools]:
+    """As `sticky.stickiness`, by run: how much wider intervals are, and whether that is said.
+
+    `parts` has an axis for workloads before the others. Who is not `alive` does not take part.
+    """
+    runs, rounds, _ = parts.shape[1:]
+    if rounds < FEWEST:
+        return np.ones(runs), np.zeros(runs, bool)
+    left, taking_part = alive.sum(axis=1), alive[None, :, None, :]
+    deviations = np.where(taking_part, parts - parts.mean(axis=2, keepdims=True), 0.0)
+    common = deviations.sum(axis=3, keepdims=True) / np.maximum(left, 1)[None, :, None, None]
+    by_candidate = np.where(taking_part, deviations - common, 0.0).transpose(1, 3, 2, 0)
+    products = by_candidate @ by_candidate.swapaxes(2, 3)
+    own = np.diagonal(products, axis1=2, axis2=3)
+    total, squares = own.sum(axis=2), (own**2).sum(axis=2)
+    others = (products**2).sum(axis=(2, 3)) - squares
+    orders = ((rounds - 1) * others + total**2 - 2 * squares) / (rounds * (rounds - 1)) - (total / rounds) ** 2
+    variance = orders.sum(axis=1) * left / np.maximum(left - 1, 1)
+    to_the_next = np.diagonal(products, 1, axis1=2, axis2=3).sum(axis=(1, 2))
+    squared, able = total.sum(axis=1), (left > 1) & (variance > 0)
+    alike = np.where(able, to_the_next + squared / rounds, 0.0) / np.sqrt(np.where(able, variance, 1.0))
+    kept = (rounds * to_the_next / np.where(able, squared, 1.0) + 1) / (rounds - 2)
+    kept = np.where(alike > SUSPECTED, kept, 0.0).clip(0.0, MOST_KEPT)
+    return np.sqrt((1 + kept) / (1 - kept)), alike > PROVEN
+
+
 @dataclass(slots=True)
 class Standing:
     """Where runs stand while candidates leave them."""
@@ -155,8 +190,11 @@ class Standing:
             np.ones((runs, pairs)), np.ones((runs, candidates)),
         )  # fmt: skip
 
-    def estimates(self, seen: Look) -> tuple[Bools, Floats, Floats]:
-        """Which pairs are still in the run, their differences, and the standard errors, by run and pair."""
+    def estimates(self, seen: Look, wider: Floats | float = 1.0) -> tuple[Bools, Floats, Floats]:
+        """Which pairs are still in the run, their differences, and the standard errors, by run and pair.
+
+        These are `wider`, by run and pair, where noise sticks.
+        """
         one, other = pairs_of(self.alive.shape[1])
         together = self.alive[:, one] & self.alive[:, other]
         self.paired = np.where(together, seen.paired, self.paired)
@@ -175,7 +213,7 @@ class Standing:
         if seen.rounds < PAIRED_FROM:
             paired = np.full_like(paired, np.inf)
         difference = np.where(unpaired < paired, seen.means[1], seen.means[0])
-        deviation = np.maximum(LEAST_DEVIATION, np.sqrt(np.minimum(paired, unpaired)))
+        deviation = np.maximum(LEAST_DEVIATION, wider * np.sqrt(np.minimum(paired, unpaired)))
         return together, difference, deviation / math.sqrt(seen.rounds)
 
 
@@ -207,6 +245,8 @@ class Outcome:
     """Of that difference."""
     rounds: npt.NDArray[np.intp]
     """That it rests on."""
+    doubted: Bools
+    """That noise sticks is said in the end."""
 
 
 def play(
@@ -217,23 +257,32 @@ def play(
     *,
     constants: Sequence[float] = (),
     to_the_end: bool = False,
+    widened: bool = True,
 ) -> Outcome:
-    """Go on as the program would; `to_the_end` does not stop at a tie, so that all looks are taken."""
+    """Go on as the program would; `to_the_end` does not stop at a tie, so that all looks are taken.
+
+    Without `widened` intervals stay as they are where noise sticks.
+    """
     rng = np.random.default_rng(seed)
     candidates = len(truth)
     levels = np.log(np.array(truth) / truth[0])
-    figures = noise(rng, (runs, MAXIMUM_ROUNDS, candidates)) + levels
+    errors_of = noise(rng, (runs, MAXIMUM_ROUNDS, candidates))
+    parts = (errors_of if errors_of.ndim == 4 else errors_of[None]) + levels
+    figures = parts.mean(axis=0)
     one, other = pairs_of(candidates)
     true = levels[one] - levels[other]
     standing = Standing.begin(runs, candidates)
     going, missed = np.ones(runs, bool), np.zeros(runs, bool)
     cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
     told, half_widths, compared = np.zeros(runs), np.zeros(runs), np.zeros(runs, np.intp)
+    doubted = np.zeros(runs, bool)
     best, second = np.argsort(-levels)[:2]
     closest = int(np.flatnonzero((one == min(best, second)) & (other == max(best, second)))[0])
     for rounds in range(FIRST_LOOK, MAXIMUM_ROUNDS + 1):
         cells += np.where(going, standing.alive.sum(axis=1), 0)
-        together, differences, errors = standing.estimates(look(figures, rounds))
+        wider, found = widening(parts[:, :, :rounds], standing.alive)
+        doubted[going] = found[going]
+        together, differences, errors = standing.estimates(look(figures, rounds), wider[:, None] if widened else 1.0)
         judged = together & going[:, None]
         constant = constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds)
         half_width = constant * errors
@@ -253,4 +302,4 @@ def play(
         tied = going & (left > 1) & (tie | ~still).all(axis=1)
         answer[tied] = TIED
         going &= ~won if to_the_end else ~(won | tied)
-    return Outcome(answer, missed, cells, told, half_widths, compared)
+    return Outcome(answer, missed, cells, told, half_widths, compared, doubted)

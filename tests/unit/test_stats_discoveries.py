@@ -93,7 +93,7 @@ def test_where_nothing_differs_one_report_in_twenty_marks_a_workload_wrongly(run
     assert together.wrong_tables < alone.wrong_tables
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [120, pytest.param(1000, marks=pytest.mark.slow)])
 def test_true_differences_are_still_found(runs: int) -> None:
     alone, together = scores(Case(2, 6, 3, 0.3, 0.08), runs)
     assert together.wrong_share / runs <= 0.05

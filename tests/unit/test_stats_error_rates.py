@@ -17,7 +17,7 @@ from fswizard.stats.ratios import compare, critical
 from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
 from tests.bench.error_rates import NOISES, bias, errors
-from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play
+from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play, widening
 from tests.bench.many import normal as normal_noise
 from tests.bench.recordings import FASTER, GAIN, ROUNDS, SAME, Recording, add, load, report
 from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
@@ -39,7 +39,7 @@ def slow(*values: tuple[int, ...]) -> list[Any]:
 @pytest.mark.parametrize(("candidates", "runs"), [(2, 2000), (4, 1000), *slow((3, 10_000), (6, 5000), (10, 2000))])
 @pytest.mark.parametrize("name", NOISES)
 def test_where_nothing_differs_one_run_in_twenty_errs_at_most(name: str, candidates: int, runs: int) -> None:
-    """One in fourteen where noise differs between candidates; noise that sticks to one is told by a doubt."""
+    """One in fourteen where noise differs between candidates; of noise that sticks to one see `test_stats_sticky`."""
     noise, most = NOISES[name]
     if name not in STICKY:
         missed, won = errors(candidates, noise, runs)
@@ -69,7 +69,8 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
         for rounds in range(FIRST_LOOK, 13):
             if rounds == 7:
                 standing.alive[0, 0] = len(truth) < 3
-            together, differences, standard_errors = standing.estimates(look(run[None], rounds))
+            wider, _ = widening(run[None, None, :rounds], standing.alive)
+            together, differences, standard_errors = standing.estimates(look(run[None], rounds), wider[:, None])
             table = {
                 f"c{c}": {n: float(run[n, c]) for n in range(rounds if standing.alive[0, c] else 6)}
                 for c in range(len(truth))

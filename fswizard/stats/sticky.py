@@ -1,0 +1,78 @@
+"""Noise that sticks to a candidate: a figure that is high in one round stays high in the next ones.
+
+Such rounds are no repeats. They differ by less than what all of them are off by, so that intervals made of their
+differences are too narrow. It shows in rounds next to one another, which are more alike than rounds far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fswizard.stats.table import Table
+
+FEWEST = 3
+"""Rounds below which there is no order to tell apart."""
+SUSPECTED, PROVEN = 1.65, 2.05
+"""Standard deviations from which on intervals are widened, and from which on it is said: noise that does not stick gets
+there in one look of twenty, and in one of fifty."""
+MOST_KEPT = 0.9
+"""Of its error that a candidate is taken to keep: a few rounds cannot tell more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stickiness:
+    """Of some rounds."""
+
+    alike: float = 0.0
+    """How much more alike rounds next to one another are than in any order, in standard deviations."""
+    kept: float = 0.0
+    """The share of its error that a candidate keeps in the next round: the autocorrelation, corrected for the few
+    rounds that it is taken from."""
+
+    @property
+    def proven(self) -> bool:
+        return self.alike > PROVEN
+
+    @property
+    def widening(self) -> float:
+        """By what factor intervals are to be wider, as the mean of many such rounds varies by that much more."""
+        return math.sqrt((1 + self.kept) / (1 - self.kept)) if self.alike > SUSPECTED else 1.0
+
+
+def stickiness(table: Table, rounds: Sequence[int], parts: Collection[Table] = ()) -> Stickiness:
+    """How the noise of those rounds sticks to candidates.
+
+    What is left of each figure without its candidate's and its round's level is multiplied from one round to the next,
+    and the sum is set against its mean and variance over all orders in which the candidate may have had the same
+    figures. Where `table` is the sum of `parts`, the workloads' tables, theirs are taken: the more there are, the
+    better it shows. Candidates without a figure in one of the rounds take no part.
+    """
+    n, parts = len(rounds), parts or (table,)
+    names = [name for name in table if all(part.get(name, {}).keys() >= set(rounds) for part in parts)]
+    if n < FEWEST or len(names) < 2:
+        return Stickiness()
+    residuals = [_residuals([[part[name][number] for number in rounds] for name in names]) for part in parts]
+    to_the_next = squared = variance = 0.0
+    for series in zip(*residuals):
+        products = [[math.fsum(left[i] * left[j] for left in series) for j in range(n)] for i in range(n)]
+        own = [products[i][i] for i in range(n)]
+        total, squares = math.fsum(own), math.fsum(x * x for x in own)
+        others = math.fsum(x * x for row in products for x in row) - squares
+        to_the_next += math.fsum(products[i][i + 1] for i in range(n - 1))
+        squared += total
+        variance += ((n - 1) * others + total**2 - 2 * squares) / (n * (n - 1)) - (total / n) ** 2
+    if variance <= 0:
+        return Stickiness()
+    mirrored = len(names) / (len(names) - 1)  # residuals of a round add up to 0
+    kept = (n * to_the_next / squared + 1) / (n - 2)
+    return Stickiness((to_the_next + squared / n) / math.sqrt(mirrored * variance), min(MOST_KEPT, max(0.0, kept)))
+
+
+def _residuals(rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """A table without gaps, less what its rows and its columns have in common."""
+    middle = [math.fsum(row) / len(row) for row in rows]
+    deviations = [[figure - mean for figure in row] for row, mean in zip(rows, middle)]
+    common = [math.fsum(column) / len(rows) for column in zip(*deviations)]
+    return [[figure - shared for figure, shared in zip(row, common)] for row in deviations]
