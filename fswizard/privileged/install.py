@@ -94,11 +94,11 @@ def _below(place: int, path: Path) -> int:
     try:
         below = os.open(path.name, _DIRECTORY, dir_fd=place)
     except OSError as error:
-        raise Refusal("refused", f"{path} is no directory: {error.strerror}") from None
+        raise Refusal("refused", f"{path} isn't a directory: {error.strerror}") from None
     status = os.fstat(below)
     if status.st_uid != ROOT or status.st_mode & OTHERS:
         os.close(below)
-        raise Refusal("refused", f"others than root can change {path}")
+        raise Refusal("refused", f"other accounts can change {path}")
     return below
 
 
@@ -107,7 +107,7 @@ def _read(path: Path) -> bytes:
     with closing(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAXIMUM_BYTES:
-            raise Refusal("refused", f"{path} is no file of the helper's")
+            raise Refusal("refused", f"{path} isn't one of the helper's files")
         return os.read(file, MAXIMUM_BYTES)
 
 

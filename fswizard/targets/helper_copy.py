@@ -31,7 +31,7 @@ def fault() -> str:
     if path() == PACKAGE:
         return ""
     if not is_roots_alone(INSTALLED):
-        return "can be changed by others than root"
+        return "can be changed by other accounts"
     try:
         same = files_in(INSTALLED) == files_in(PACKAGE)
     except (OSError, Refusal):
