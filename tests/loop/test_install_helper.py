@@ -109,5 +109,5 @@ def test_where_others_could_change_it_nothing_is_installed(layers: list[Path], t
     os.chmod("/usr/libexec", 0o775)
     done = without_terminal(trusted)
     assert done.returncode == 3
-    assert "others than root can change /usr/libexec" in done.stderr
+    assert "other accounts can change /usr/libexec" in done.stderr
     assert written(layers) == []

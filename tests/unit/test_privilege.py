@@ -53,7 +53,7 @@ def link_out(copy: Path) -> None:
     (copy / "jobs.py").symlink_to(PACKAGE / "jobs.py")
 
 
-CHANGED, ANOTHERS = "others than root", "does not belong to this version"
+CHANGED, ANOTHERS = "other accounts", "does not belong to this version"
 
 
 @pytest.mark.root
