@@ -82,7 +82,7 @@ def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, ben
     before = digest(case.file)
     full = asked("plan", recipe, case, code=0)
     assert 'ext4 "archive"' in full.stdout
-    assert "left wiped" in full.stdout
+    assert "left empty" in full.stdout
     assert f"--erase {case.file}" in full.stdout, "the plan says what to type"
     assert "# mkfs.ext4" in full.stdout
     assert digest(case.file) == before

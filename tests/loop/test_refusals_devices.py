@@ -186,8 +186,8 @@ def not_shown(bench: Bench, shown: str) -> Case:
 
 
 MATRIX: tuple[Row, ...] = (
-    ("a filesystem that was not shown", lambda b: not_shown(b, ""), "", "holds ext4, and nothing was shown"),
-    ("another filesystem than was shown", lambda b: not_shown(b, "xfs"), "", "holds ext4, and xfs was shown"),
+    ("a filesystem that was not shown", lambda b: not_shown(b, ""), "", "holds ext4, but you were shown nothing"),
+    ("another filesystem than was shown", lambda b: not_shown(b, "xfs"), "", "holds ext4, but you were shown xfs"),
     ("mounted", mounted, "mounted", "mounted on"),
     ("mounted read-only", lambda b: mounted(b, "-o", "ro"), "mounted", "mounted on"),
     ("mounted under a name with a blank", deleted_mount_point, "mounted", "mounted on"),
@@ -203,8 +203,8 @@ MATRIX: tuple[Row, ...] = (
     ("RAID member below a filesystem", raid_below_ext4, "", ""),
     ("ZFS member", lambda b: write(b.disk(), 0, zfs_label()), "zfs-member", "ZFS pool"),
     ("signatures of several filesystems", several_marks, "", ""),
-    ("below another loop device", loop_on_top, "loop", "stands on"),
-    ("a loop device on a disk", on_a_disk, "", "stands on"),
+    ("below another loop device", loop_on_top, "loop", "is on"),
+    ("a loop device on a disk", on_a_disk, "", "is on"),
     ("two loop devices for one file", second_loop, "", "same file"),
     ("the image of a run of our own", of_a_run, "", "of this program"),
     ("open for writing", lambda b: opened(b, os.O_RDWR), "open", "open"),

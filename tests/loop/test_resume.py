@@ -185,9 +185,9 @@ async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(
     first, second = session_of(found), session_of(found)
     async with aclosing(first.events()) as events:
         await anext(events)
-        with pytest.raises(UsageError, match="still goes on"):
+        with pytest.raises(UsageError, match="still in progress"):
             resuming.take_up(path)
-        with pytest.raises(UsageError, match="still goes on"):
+        with pytest.raises(UsageError, match="still in progress"):
             await watch(second)
     assert results.load(path).outcome == "cancelled"
 
