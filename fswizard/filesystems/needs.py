@@ -12,7 +12,7 @@ NEEDS = (
     Need("compression", "compresses files automatically"),
     Need("snapshots", "keeps earlier states of all files"),
     Need("send-receive", "sends changes to another disk as a stream"),
-    Need("reflink", "copies files instantly, sharing their space"),
+    Need("reflink", "makes instant, space-saving copies"),
     Need("shrink", "can be made smaller"),
     Need("grow", "can be made larger"),
     Need("quotas", "limits how much each user may store"),
