@@ -79,7 +79,7 @@ def figures(view: Presentation, width: int, height: int) -> Content:
 
 def _blocks(view: Presentation, width: int) -> list[Content]:
     every = [bar for row in view.rows for bar in row.bars]
-    name = min(max((cell_len(bar.title) for bar in every), default=0), max(8, width // 4))
+    name = min(max((cell_len(bar.title) for bar in every), default=0), max(8, width * 3 // 10))
     figure = max((cell_len(bar.figure) for bar in every), default=0)
     remark = max((cell_len(bar.remark) for bar in every if bar.figure), default=0)
     beside = width >= 72

@@ -18,7 +18,7 @@ from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished, running
 from tests.tui.screenshots import result as recorded_result
-from tests.tui.test_same_answer import early
+from tests.tui.test_same_answer import array, early
 
 WIDTHS = (60, 64, 71, 72, 76, 79, 80, 81, 90, 99, 100, 120, 160, 200)
 
@@ -140,3 +140,8 @@ async def test_a_large_terminal_shows_log_and_chart_of_a_run_side_by_side() -> N
         await pilot.resize_terminal(120, 36)
         await settled(pilot)
         assert pilot.app.screen.query_one("#tail").region.y >= pilot.app.screen.query_one("#now").region.bottom
+
+
+def test_the_names_of_layouts_stand_whole_beside_their_bars_at_80_columns() -> None:
+    drawn = outcome.figures(present(conclude(array())), 76, 20).plain
+    assert all(title in drawn for title in ("ext4 on RAID 10 (md)", "ext4 on RAID 6 (md)"))
