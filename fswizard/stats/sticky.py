@@ -1,6 +1,6 @@
 """Noise that sticks to a candidate: a figure that is high in one round stays high in the next ones.
 
-Such rounds are no repeats. They differ by less than what all of them are off by, so that intervals made of their
+Such rounds are less than repeats: they differ by less than what all of them are off by, so that intervals made of their
 differences are too narrow. It shows in rounds next to one another, which are more alike than rounds far apart.
 """
 
