@@ -216,7 +216,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         clean()
         assert not list(host.directory.glob("fswizard-*"))
     assert session.error is not None
-    assert "disk does not answer" in session.error.message
+    assert "disk no longer answers" in session.error.message
     assert "fswizard clean" in session.error.hint
     assert (result.outcome, result.failures) == ("failed", ())
     assert {sample.round for sample in result.samples if sample.primary} == {1}

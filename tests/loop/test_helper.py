@@ -16,7 +16,7 @@ import pytest_asyncio
 from fswizard import privileged
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
-from fswizard.targets import privilege
+from fswizard.targets import helper_copy
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, helper_pid, make_image, nameless
@@ -304,7 +304,7 @@ def installed() -> Iterator[Path]:
     copy = top / "fswizard" / "privileged"
     shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privilege, "INSTALLED", copy)
+        patch.setattr(helper_copy, "INSTALLED", copy)
         yield copy
     shutil.rmtree(top)
 
