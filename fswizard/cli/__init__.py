@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 
+from plumbum import cli
+
 from fswizard.cli.command import Command
 from fswizard.errors import UsageError
 
@@ -30,6 +32,18 @@ class Fswizard(Command):
     """
 
     PROGNAME = "fswizard"
+
+    @cli.switch(
+        "--completions", cli.Set("bash", "zsh", "fish"), argname="SHELL", group="Meta-switches",
+        help="print what bash, zsh or fish reads to complete this command line",
+    )  # fmt: skip
+    def completions(self, shell: str) -> None:
+        """plumbum calls `_print_completion` instead, before anything else is looked at."""
+
+    def _print_completion(self, shell: str) -> None:
+        from fswizard.cli.completion import script
+
+        print(script(shell, type(self)), end="")
 
     def main(self, *words: str) -> int:
         if words:

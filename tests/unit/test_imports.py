@@ -84,7 +84,8 @@ def test_the_wheel_carries_recipes_and_catalogue(wheel: Path) -> None:
 def test_the_wheel_is_told_to_carry_the_program_and_its_recipes() -> None:
     """What comes of it is looked at with --slow: to build a wheel takes seconds and a network."""
     build = tomli.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
-    assert build["wheel"] == {"packages": ["fswizard"], "force-include": {"recipes": "fswizard/shipped_recipes"}}
+    force, shared = {"recipes": "fswizard/shipped_recipes"}, {"packaging/share": "share"}
+    assert build["wheel"] == {"packages": ["fswizard"], "force-include": force, "shared-data": shared}
 
 
 def test_the_readme_earns_every_dependency() -> None:
