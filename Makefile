@@ -7,7 +7,7 @@ FSWIZARD = $(BIN)/fswizard
 ARGS ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm
+SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm test-bounds test-packages
 FAULTS = faults or helper or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
@@ -86,6 +86,8 @@ lock: $(VENV)/bin/python ## Pin anew what the tests need, each version with its 
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --extra dev --generate-hashes --no-annotate \
 		--no-emit-index-url --custom-compile-command 'make lock' --output-file requirements-dev.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --group package --generate-hashes --no-annotate \
+		--no-emit-index-url --custom-compile-command 'make lock' --output-file packaging/requirements.txt
 
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -114,3 +116,5 @@ $(VENV)/.test-ready: $(VENV)/bin/python pyproject.toml requirements-dev.txt
 	$(call pip_install,--require-hashes --requirement requirements-dev.txt)
 	$(call pip_install,--no-deps --no-build-isolation --editable .)
 	@touch $@ $(VENV)/.run-ready
+
+include packaging/packages.mk
