@@ -117,4 +117,4 @@ $(VENV)/.test-ready: $(VENV)/bin/python pyproject.toml requirements-dev.txt
 	$(call pip_install,--no-deps --no-build-isolation --editable .)
 	@touch $@ $(VENV)/.run-ready
 
-include packaging/packages.mk
+-include packaging/packages.mk
