@@ -30,7 +30,7 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
-from fswizard.model.estimates import room
+from fswizard.model.estimates import room, writes_bytes
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, DURATION, LASTED
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.result import Result
@@ -67,16 +67,30 @@ def longer(job: Job, times: float) -> Job:
     return replace(job, files=files, total_bytes=int(job.total_bytes * times))
 
 
+def affordable(recipe: Recipe) -> Recipe:
+    """The part of it that is measured here."""
+    part = 1 / SMALLER.get(recipe.name, 1)
+    workloads = []
+    for workload in recipe.workloads:
+        job = longer(workload.job, part)
+        workloads.append(replace(workload, job=job, seconds=part * workload.seconds, writes_bytes=writes_bytes(job)))
+    image_bytes = _image_bytes(part * recipe.image_bytes, workloads)
+    return replace(recipe, workloads=tuple(workloads), image_bytes=image_bytes) if part < 1 else recipe
+
+
 def at_both_lengths(recipe: Recipe) -> Recipe:
     """Each workload as it is and, right after it, at double length."""
-    part = 1 / SMALLER.get(recipe.name, 1)
+    single = affordable(recipe)
     workloads: list[Workload] = []
-    for workload in recipe.workloads:
-        once = replace(workload, job=longer(workload.job, part))
+    for once in single.workloads:
         workloads += [once, replace(once, name=f"{once.name}{TWICE}", job=longer(once.job, 2))]
+    return replace(recipe, workloads=tuple(workloads), image_bytes=_image_bytes(2 * single.image_bytes, workloads))
+
+
+def _image_bytes(least_bytes: float, workloads: Iterable[Workload]) -> int:
+    """So much at least, in whole GiB, and more than what lies on it at the end."""
     taken = room(workload.job for workload in workloads)
-    image_bytes = max(2 * recipe.image_bytes // SMALLER.get(recipe.name, 1), int(SPARE * taken))
-    return replace(recipe, workloads=tuple(workloads), image_bytes=-(-image_bytes >> 30) << 30)
+    return -(-max(int(least_bytes), int(SPARE * taken)) >> 30) << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +114,41 @@ class Row:
     """Standard error of the quotient of both, as a share."""
 
 
-async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
-    """What is recorded of a recipe."""
-    wanted = at_both_lengths(recipe)
-    target = TargetChoice("image", str(directory), wanted.image_bytes)
+async def run(recipe: Recipe, rounds: int, directory: Path) -> Result:
+    """All rounds of it on an image."""
+    target = TargetChoice("image", str(directory), recipe.image_bytes)
     choices = Choices(
-        wanted, parse_candidates("; ".join(CANDIDATES)), target=target, seed=1, write_budget_bytes=math.inf
+        recipe, parse_candidates("; ".join(CANDIDATES)), target=target, seed=1, write_budget_bytes=math.inf
     )
     plan = replace(make_plan(choices), minimum_rounds=rounds, maximum_rounds=rounds, time_limit_s=0.0)
     session = session_in(directory, plan)
     result = await result_of(session)
     assert result.outcome == "finished", session.error or result.outcome
+    return result
+
+
+async def estimates(recipe: Recipe, directory: Path) -> dict[str, Sequence[float]]:
+    """Seconds and bytes of one round of all candidates: as planned, and as they came."""
+    result = await run(affordable(recipe), 1, directory)
+    came_bytes = result.plan.target.filled_bytes + sum(sample.value for sample in result.trials_written)
+    return {
+        "planned": (result.plan.expected_s, result.plan.writes_bytes),
+        "came": (result.elapsed_s, came_bytes),
+    }
+
+
+async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
+    """What is recorded of a recipe."""
+    estimated = await estimates(recipe, directory)
+    wanted = at_both_lengths(recipe)
+    result = await run(wanted, rounds, directory)
     return {
         "recipe": recipe.name,
         "date": datetime.date.today().isoformat(),
         "kernel": result.environment.kernel,
         "rounds": rounds,
         "image_bytes": wanted.image_bytes,
+        "estimates": estimated,
         "direct_cached": {s.candidate: s.value for s in result.samples if s.metric == DIRECT_CACHED.name},
         "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in recipe.workloads},
     }
@@ -171,7 +203,7 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
     lines = [
         f"## {recipe.title} (`{recipe.name}`{smaller})\n",
         f"{record['date']}, kernel {record['kernel']}, {record['rounds']} rounds, image of "
-        f"{binary_size_text(record['image_bytes'])}.{_direct(record['direct_cached'])}\n",
+        f"{binary_size_text(record['image_bytes'])}.{_direct(record['direct_cached'])}{_estimated(record)}\n",
         "| workload | filesystem | asked to write | reached the disk | read from it | took | speed | twice as long "
         "| change |",
         "| --- | --- | --: | --: | --: | --: | --: | --: | --: |",
@@ -192,6 +224,16 @@ def _direct(shares: Mapping[str, float]) -> str:
     """How much of what was written with O_DIRECT was in memory all the same."""
     said = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
     return f" Of a write with O_DIRECT, in memory meanwhile: {said}." if said else ""
+
+
+def _estimated(record: Mapping[str, Any]) -> str:
+    if "estimates" not in record:
+        return ""
+    (planned_s, planned_bytes), (came_s, came_bytes) = (record["estimates"][key] for key in ("planned", "came"))
+    return (
+        f" One round as it is in the recipe: planned {planned_s:.0f} s and {_size(planned_bytes)} written, came to "
+        f"{came_s:.0f} s ({came_s / planned_s:.2f}) and {_size(came_bytes)} ({came_bytes / planned_bytes:.2f})."
+    )
 
 
 def _size(size_bytes: float | None) -> str:
