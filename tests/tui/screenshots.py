@@ -2,13 +2,14 @@
 
     python -m tests.tui.screenshots
 
-The disks of the first screens are made up, so that more than this machine's can be seen; run and result are those
-of tests/recorded/runs.
+The disks of the first screens are recorded ones, so that more than this machine's can be seen; runs and results are
+those of tests/recorded/runs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import subprocess
@@ -16,21 +17,24 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
+from fswizard import recipes, results
+from fswizard.advice import conclude
 from fswizard.model.events import RunStarted, StepProgressed
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.runstate import RunMonitor, RunState
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
 from tests.recording import recorded
 from tests.tui.animation import animated
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
-RUN = "quick"
+RUN, LATER = "quick", "quick-again"
 SIZE = (120, 36)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_FLAGS = (
@@ -47,11 +51,23 @@ WEB_FONT = re.compile(r",?\s*url\([^)]*\)\s*format\([^)]*\)")
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    asyncio.run(_take_all())
+    with tempfile.TemporaryDirectory() as state, patch.dict(os.environ, XDG_STATE_HOME=state):
+        results.results_directory().mkdir(parents=True)
+        for name in (RUN, LATER):
+            found = result(name)
+            findings = conclude(found)
+            path = results.results_directory() / f"{name}.jsonl"
+            results.write_result(path, found, findings.judgement, findings.advice.card.verdict)
+        asyncio.run(_take_all())
 
 
 class _Machine(FakeMachine):
-    """Plans what was recorded."""
+    """Has the recipes and the results that there are, and plans what was recorded."""
+
+    recipes = Backend.recipes
+    history = Backend.history
+    resumable = Backend.resumable
+    load = Backend.load
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         return _started().plan
@@ -59,13 +75,13 @@ class _Machine(FakeMachine):
 
 async def _take_all() -> None:
     for name in ("purpose", "drive", "filesystems", "workloads", "review"):
-        await _take(name, app(name, _Machine()))
+        await _take(name, app(name, _Machine(), recipe=recipes.find("archive-disk")))
     await _take("arrays", app("filesystems", images=4, member_bytes=5 << 30, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
-    await _take("history", app("purpose", TwoRuns()), "h", "space", "down", "space")
-    await _take("comparison", app("purpose", TwoRuns()), "h", "space", "down", "space", "c")
+    await _take("history", app("purpose", _Machine()), "h", "space", "down", "space")
+    await _take("comparison", app("purpose", _Machine()), "h", "space", "down", "space", "c")
     await _animate()
 
 
@@ -132,11 +148,11 @@ def running() -> FswizardApp:
     return FswizardApp(FakeMachine(), start="run", running=running, clock=lambda: 0.0)
 
 
-def result() -> Result:
-    """The result of the recorded run."""
-    started = _started()
+def result(name: str = RUN) -> Result:
+    """The result of a recorded run."""
+    started = _started(name)
     found = Result(replace(started.environment, host=""), started.plan)
-    for event in recorded(RUN):
+    for event in recorded(name):
         found = kept(found, event)
     return found
 
@@ -146,8 +162,8 @@ def finished() -> FswizardApp:
     return FswizardApp(FakeMachine(), start="result", result=result(), clock=lambda: 0.0)
 
 
-def _started() -> RunStarted:
-    started = next(recorded(RUN))
+def _started(name: str = RUN) -> RunStarted:
+    started = next(recorded(name))
     assert isinstance(started, RunStarted)
     return started
 
