@@ -18,7 +18,19 @@ from fswizard.filesystems import catalogue
 from fswizard.model.judgement import Ratio
 from fswizard.report.figures import Axis
 from fswizard.tui.candidates import option_row, option_tokens
-from fswizard.tui.drawing import bullet, columns, cut, cut_among, cut_left, facts, fit, meter, smr_badge, text
+from fswizard.tui.drawing import (
+    bullet,
+    columns,
+    cut,
+    cut_among,
+    cut_left,
+    facts,
+    fit,
+    meter,
+    mid_sentence,
+    smr_badge,
+    text,
+)
 from fswizard.tui.terminal import for_console
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.graph import graph, nice_top, resample
@@ -36,6 +48,14 @@ def ratios(*figures: tuple[str, float, float, float, str]) -> tuple[Ratio, ...]:
 STANDING = ratios(
     ("xfs", 1.21, 1.15, 1.28, "faster"), ("ext4", 1.0, 1.0, 1.0, "tie"), ("btrfs", 0.8, 0.7, 0.9, "slower")
 )
+
+
+@pytest.mark.parametrize(
+    ("title", "within"),
+    [("Saving in SQLite", "saving in SQLite"), ("SQLite commits", "SQLite commits"), ("rsync from", "rsync from")],
+)
+def test_a_title_within_a_sentence_keeps_the_capitals_of_names(title: str, within: str) -> None:
+    assert mid_sentence(title) == within
 
 
 @given(ANY_TEXT, WIDTHS)

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from fswizard.model.units import duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cursor, cut, facts, fit, lines, text
+from fswizard.tui.drawing import cursor, cut, facts, fit, lines, mid_sentence, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -42,6 +42,8 @@ AIRY = 40
 """Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
+LEAST_DISK = 4
+"""So few cells of a disk's name say nothing."""
 
 
 class PurposeScreen(StepScreen):
@@ -183,7 +185,7 @@ class PurposeScreen(StepScreen):
                 ("Time", "seconds; nothing is written"),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
-        names = ", ".join(workload.title.lower() for workload in recipe.workloads)
+        names = ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)
         writes = sum(workload.writes_bytes for workload in recipe.workloads)
         pairs = [("For", recipe.why), ("Measures", names)]
         if purpose == "compare":
@@ -213,7 +215,9 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
 def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
     end = cut(remark or entry.verdict, max(8, width // 2))
     head = entry.header
-    words = cut(f"{head.recipe}  {head.drive or head.target}", max(8, width - 22 - cell_len(end)))
+    room = max(8, width - 22 - cell_len(end))
+    disk = cut(head.drive, room - cell_len(head.recipe) - 2)
+    words = cut(f"{head.recipe}  {disk}" if cell_len(disk) > LEAST_DISK else head.recipe, room)
     style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
     return fit(text(cursor(on, 2), (entry.when, "$muted"), f"  {words}", (f"  {end}", style)), width)
 

@@ -25,7 +25,7 @@ from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import Piece, bullet, facts, lines, text, wrap
+from fswizard.tui.drawing import Piece, bullet, facts, lines, mid_sentence, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -238,7 +238,7 @@ def plan_words(
         ("Where", text(_where(plan), *_elsewhere(plan, chosen))),
         ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
         *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
-        ("Measures", f"{plan.recipe.title}: " + ", ".join(w.title.lower() for w in plan.recipe.workloads)),
+        ("Measures", f"{plan.recipe.title}: " + ", ".join(mid_sentence(w.title) for w in plan.recipe.workloads)),
         ("Takes", budget_text(plan)),
         ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
         *([("Settles", settles)] if settles else []),
