@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -71,10 +72,31 @@ async def test_what_was_wrong_with_a_typed_directory_goes_with_the_box() -> None
         async with app(step, purpose="compare" if step == "places" else "archive-disk").run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("d", *"/nowhere", "enter")
-            await shows(pilot, "✗ ")
+            await shows(pilot, "✗ /nowhere")
             await pilot.press("escape")
             await until(pilot, lambda a=pilot.app: not a.screen.query_one("#directory", Input).display, "the box to go")
             assert "nowhere" not in str(pilot.app.screen.query_one("#remark").render())
+
+
+async def test_what_is_found_wrong_after_the_box_was_closed_is_not_shown() -> None:
+    looked, answered = threading.Event(), threading.Event()
+
+    class Slow(FakeMachine):
+        def named_place(self, directory: str) -> Place:
+            looked.wait(60)
+            try:
+                return super().named_place(directory)
+            finally:
+                answered.set()
+
+    async with app("drive", Slow()).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("d", *"/nowhere", "enter", "escape")
+        await until(pilot, lambda: not pilot.app.screen.query_one("#directory", Input).display, "the box to go")
+        looked.set()
+        await until(pilot, answered.is_set, "the answer")
+        await settled(pilot)
+        assert "nowhere" not in screen_text(pilot.app)
 
 
 async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:

@@ -57,6 +57,13 @@ def beaten() -> Result:
     return make_result(plan=make_plan(tuple(figures), (work,)), samples=tuple(samples))
 
 
+def slower() -> Result:
+    """The same, but the one that is out is behind the baseline, too."""
+    result = beaten()
+    samples = (replace(s, value=s.value / 2) if s.candidate == "btrfs" else s for s in result.samples)
+    return replace(result, samples=tuple(samples))
+
+
 def level() -> Result:
     """Nobody is faster."""
     return make_result({"ext4": (100.0, 101.0, 99.0), "xfs": (101.0, 101.0, 99.0), "btrfs": (101.0, 101.0, 99.0)})
@@ -233,7 +240,7 @@ def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
 
 
 def test_who_is_out_is_told_with_one_word_in_the_table_and_below_it() -> None:
-    for result, name, word in ((early(), "btrfs:noatime", "slower"), (beaten(), "btrfs", "beaten")):
+    for result, name, word in ((slower(), "btrfs", "slower"), (beaten(), "btrfs", "beaten")):
         view = present(conclude(result))
         (ratio,) = (ratio for ratio in view.overall if ratio.candidate == name)
         (reason,) = (reason for reason in view.reasons if reason.code == word)

@@ -230,6 +230,7 @@ class BoxScreen(StepScreen):
         box.focus()
 
     def close_box(self) -> None:
+        self.workers.cancel_group(self, "type")
         self.query_one(self.BOX).display = False
         self.query_one(self.LIST).focus()
         self.say_usual()
