@@ -252,7 +252,8 @@ async def test_without_root_the_review_offers_what_needs_none() -> None:
     async with app("review", machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "or log in as root")
         await pilot.press("enter")
-        await shows(pilot, "sudo is not installed.")
+        await shows(pilot, "✗ ")
+        assert "sudo is not installed" in screen_text(pilot.app)
         await at_step(pilot, "review")
         assert not machine.sessions
 

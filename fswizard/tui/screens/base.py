@@ -73,7 +73,8 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def say(self, *pieces: Piece) -> None:
         """Replace what stands in the line for messages."""
-        self.query_one(self.MESSAGE, Static).update(text(*pieces))
+        for line in self.query(self.MESSAGE).results(Static):  # none where the screen is about to go
+            line.update(text(*pieces))
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
