@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widgets import Static
-from textual.worker import Worker
+from textual.worker import Worker, WorkerCancelled
 
 from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
 from fswizard.tui.choices import WizardChoices
@@ -85,7 +86,8 @@ async def settled(pilot: Pilot[Any]) -> None:
     while found := [*_workers(app), *_threads()]:
         for one in found:
             if isinstance(one, Worker):
-                await one.wait()
+                with suppress(WorkerCancelled):  # nobody wants to know any more
+                    await one.wait()
             else:
                 await asyncio.to_thread(one.join, TIMEOUT_S)
         await pilot.pause()
