@@ -88,7 +88,7 @@ async def settled(pilot: Pilot[Any]) -> None:
             if isinstance(one, Worker):
                 with suppress(WorkerCancelled):  # nobody wants to know any more
                     await one.wait()
-            else:
+            elif one.is_alive():  # otherwise it is just about to start
                 await asyncio.to_thread(one.join, TIMEOUT_S)
         await pilot.pause()
     for screen in app.screen_stack:

@@ -79,10 +79,11 @@ async def test_what_was_wrong_with_a_typed_directory_goes_with_the_box() -> None
 
 
 async def test_what_is_found_wrong_after_the_box_was_closed_is_not_shown() -> None:
-    looked, answered = threading.Event(), threading.Event()
+    asked, looked, answered = threading.Event(), threading.Event(), threading.Event()
 
     class Slow(FakeMachine):
         def named_place(self, directory: str) -> Place:
+            asked.set()
             looked.wait(60)
             try:
                 return super().named_place(directory)
@@ -91,7 +92,9 @@ async def test_what_is_found_wrong_after_the_box_was_closed_is_not_shown() -> No
 
     async with app("drive", Slow()).run_test(size=SIZE) as pilot:
         await settled(pilot)
-        await pilot.press("d", *"/nowhere", "enter", "escape")
+        await pilot.press("d", *"/nowhere", "enter")
+        await until(pilot, asked.is_set, "the question")
+        await pilot.press("escape")
         await until(pilot, lambda: not pilot.app.screen.query_one("#directory", Input).display, "the box to go")
         looked.set()
         await until(pilot, answered.is_set, "the answer")
