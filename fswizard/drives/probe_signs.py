@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 STALL_LATENCIES = 6.0
-"""A stall takes so many times the median latency; some 14 times it does on the published disks."""
+"""A stall takes at least this many times the median latency; on the published disks it takes about 14 times."""
 LONG_STALL_LATENCIES = 24.0
-"""Those that take so many times as long are looked at by themselves, too: on a busy machine many a write takes long."""
+"""Stalls this many times as long are also looked at alone: on a busy machine many writes take long."""
 MINIMUM_PERIOD = 50
 """In writes. Anything shorter is part of ordinary work, unless an adapter cuts each write into many pieces."""
 SPREADS = (0.0, 0.025)

@@ -24,7 +24,7 @@ TRIAL_OVERHEAD_S = 0.5
 BARE_SHARE = 0.1
 """Of what the candidates of a round take, so much goes to the device without a filesystem."""
 SLOWER = {"hdd": 3.0, "flash-card": 5.0}
-"""So many times as long as an ordinary SATA SSD such a disk takes for what has no time of its own."""
+"""How many times as long as an ordinary SATA SSD such a disk takes for work that has no duration of its own."""
 FILLED_BYTES_PER_S = {"hdd": 150e6, "ssd": 400e6, "nvme": 1e9, "flash-card": 40e6}
 """Writing a scratch image once, from end to end."""
 FILLED_BYTES_PER_S_ELSE = 400e6

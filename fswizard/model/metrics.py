@@ -58,7 +58,7 @@ LASTED = Metric("lasted", "s", "lower")
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
 """What a workload that this program carries out itself reaches where no disk holds it back."""
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
-"""What that is to be set against."""
+"""What that is compared with."""
 
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 

@@ -89,7 +89,7 @@ def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
 
 
 def _over_several(plan: Plan) -> Iterator[Doubt]:
-    """What is to be said of several images, and of arrays."""
+    """Doubts about several images, and about arrays."""
     members = plan.target.members
     if not plan.target.others:
         return

@@ -124,7 +124,7 @@ def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
 
 
 def estimated(plan: Plan) -> Plan:
-    """The plan with the durations and bytes that are to be expected on its disk."""
+    """The plan with the durations and bytes expected on its disk."""
     kind = plan.drive.kind if plan.drive else "unknown"
     recipe, target = _on_disk(plan.recipe, kind), plan.target
     made = _made_bytes(plan.candidates, target)

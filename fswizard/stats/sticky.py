@@ -37,7 +37,7 @@ class Stickiness:
 
     @property
     def widening(self) -> float:
-        """By what factor intervals are to be wider, as the mean of many such rounds varies by that much more."""
+        """How much wider intervals must be: the mean of many such rounds varies by that much more."""
         return math.sqrt((1 + self.kept) / (1 - self.kept)) if self.alike > SUSPECTED else 1.0
 
 

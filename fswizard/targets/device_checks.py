@@ -153,7 +153,7 @@ class Question:
     device: str
     """Kernel name and model."""
     identifiers: tuple[str, ...]
-    """One of them is to be typed exactly, the first by preference."""
+    """One of them must be typed exactly, preferably the first."""
     kind: str
     """What that one is, such as `serial number`."""
     empty: bool

@@ -317,7 +317,7 @@ async def _make_images(plan: Plan, emitter: Emitter, journal: Journal) -> Scratc
 async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedImage]:
     """Make the images and hand them over to the helper; leaving takes everything away.
 
-    The helper starts first: that root cannot be had, or takes a password, comes out before anything takes time.
+    The helper starts first, so that a missing right or a password comes up before anything takes time.
     """
     emitter.begin("prepare", "starting the privileged helper")
     async with Helper.start() as helper:

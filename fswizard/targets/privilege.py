@@ -115,7 +115,7 @@ def way() -> State:
 def authorise(needed: Purpose = IMAGES) -> State:
     """Let sudo ask for the password on the terminal, where that is needed; returns how the helper will be started.
 
-    Before it asks, standard error says what for. Where devices are to be confirmed, the helper asks there, too. Missing
+    Before it asks, standard error says what for. Where devices must be confirmed, the helper asks there, too. Missing
     where root cannot be had, and Refused where the user says no. Call it only while no full screen is open, or inside
     `App.suspend()`. The helper lives as long as the run, so sudo's ticket may run out meanwhile.
     """

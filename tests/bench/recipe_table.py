@@ -54,7 +54,7 @@ SPARE = 1.3
 
 
 def longer(job: Job, times: float) -> Job:
-    """The same work, so many times as much of it."""
+    """The same work, `times` as much of it."""
     if isinstance(job, OverflowJob):
         return replace(job, seconds=job.seconds * times, working_set_bytes=int(job.working_set_bytes * times))
     if isinstance(job, FioJob) and not job.seconds:
@@ -234,7 +234,7 @@ def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         "## Planned, and what came\n",
         "One round of ext4, XFS and btrfs, with the preparation and the scratch image; in brackets, what came over",
-        "what was planned. What is planned stands for an ordinary SATA SSD; a run corrects it after its first round.\n",
+        "what was planned. Plans assume an ordinary SATA SSD; a run corrects them after its first round.\n",
         "| recipe | measured | planned | took | planned to write | wrote |",
         "| --- | --- | --: | --: | --: | --: |",
     ]

@@ -144,7 +144,7 @@ def test_the_minimum_of_rounds_may_take_longer_than_the_limit() -> None:
 KIND = "unknown"
 """The recorded machine does not tell what disk it has."""
 MEMORY_BEFORE_IT = 3.0
-"""It writes large files so many times as fast as the SSD of the estimates, as its host takes them into memory."""
+"""How many times as fast as the SSD of the estimates it writes large files, as its host takes them into memory."""
 
 
 def close(expected: float, took: float, factor: float) -> bool:

@@ -1,4 +1,4 @@
-"""Root's own copy of the helper: made below a directory that stands for /, whole, and safe from who is not root."""
+"""Root's own copy of the helper: installed below a directory in place of /, complete, and safe from other accounts."""
 
 from __future__ import annotations
 
