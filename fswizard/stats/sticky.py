@@ -1,7 +1,7 @@
 """Noise that sticks to a candidate: a figure that is high in one round stays high in the next ones.
 
-Such rounds are less than repeats: they differ by less than what all of them are off by, so that intervals made of their
-differences are too narrow. It shows in rounds next to one another, which are more alike than rounds far apart.
+Such rounds are not independent: they share an error that their differences do not show, so intervals made of those are
+too narrow. It shows in neighbouring rounds, which are more alike than rounds far apart.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     taken = Counter(trial.candidate for trial in recorded_result().trials)
     expected = {name: [*"▁▂▃▄▅▆"[:rounds]] + ["–"] * (taken["ext4"] - rounds) for name, rounds in taken.items()}
     expected["xfs"][2] = "█"
-    assert drawn == expected, "nothing stands for rounds that a candidate is out of"
+    assert drawn == expected, "a dash for each round in which a candidate was not measured"
     assert any("800 ms in round 3, U" in row for row in rows)
     assert max(map(cell_len, (head, *rows))) <= width
 
