@@ -144,6 +144,8 @@ class Filesystem:
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
     maximum_bytes: int = 0
+    slow_below_bytes: int = 0
+    """Below this size it is clearly slower than on a usual disk; 0 where that is not known of any size."""
     made_bytes: int = 0
     """What making it as it is measured writes: these bytes, and this share of its size."""
     made_share: float = 0.0

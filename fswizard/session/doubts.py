@@ -34,6 +34,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
         )
     if plan.left_out:
         yield Doubt("not-compared", f"Not compared: {left_out_text(plan)}")
+    yield from _small(plan)
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
     yield from _over_several(plan)
@@ -60,6 +61,19 @@ def left_out_text(plan: Plan) -> str:
     """Which candidates of the recipe's are missing from the plan, why, and the one command that brings them."""
     names = "; ".join(f"{each.name} ({each.reason.rstrip('.')})" for each in plan.left_out)
     return f"{names}. {programs.install_hint(*(each.package for each in plan.left_out))}".rstrip()
+
+
+def _small(plan: Plan) -> Iterator[Doubt]:
+    if plan.target.kind == "directory":
+        return
+    for candidate in plan.candidates:
+        filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)
+        if space_bytes < filesystem.slow_below_bytes:
+            yield Doubt(
+                f"small-{candidate.name}",
+                f"{candidate.name} had {binary_text(space_bytes)}: below {binary_text(filesystem.slow_below_bytes)} "
+                f"{filesystem.title} is slower with small files than on a usual disk. Measure it on more.",
+            )
 
 
 def _discarding(plan: Plan) -> Iterator[Doubt]:

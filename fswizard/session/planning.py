@@ -330,7 +330,7 @@ def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
         raise UsageError(
             f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
             f"and the target has {size_text(space_bytes)}.",
-            "Choose a larger target, or leave {filesystem.title} out.",
+            f"Choose a larger target, or leave {filesystem.title} out.",
         )
     if space_bytes < recipe.image_bytes:
         raise UsageError(

@@ -47,7 +47,7 @@ WRONG = [
     (("run", "quick", "--candidates", "ext4:noatim"), "noatim"),
     (("run", "quick", "--candidates", "ext4; ext4"), "ext4"),
     (("run", "quick", "--target", "image:lots@/tmp"), "'lots' is not a size"),
-    (("run", "quick", "--target", "image:2G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
+    (("run", "quick", "--target", "image:4G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
     (("run", "quick", "--target", "image:900P"), "the image takes 1013 PB"),
     (("run", "quick", "--target", "image:100000G@/var/tmp"), "free"),
     (("run", "quick", "--target", "image:16M@/var/tmp"), "too small"),
@@ -127,8 +127,8 @@ def test_a_missing_program_is_named_with_exit_code_4(monkeypatch: pytest.MonkeyP
 
 
 def test_an_image_that_would_fill_the_disk_is_refused() -> None:
-    with use(ModelHost(free_bytes=2 << 30)):
-        done = fswizard("run", "quick", "--target", "image:2G@/var/tmp")
+    with use(ModelHost(free_bytes=4 << 30)):
+        done = fswizard("run", "quick", "--target", "image:4G@/var/tmp")
     assert (done.returncode, "must stay free" in done.stderr) == (2, True)
 
 

@@ -160,7 +160,7 @@ def test_the_report_tells_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:
-    target = ("--target", f"image:2G@{tmp_path}")
+    target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
     assert "or once 42.9 GB is used up" in shown.stdout, shown.stderr
     assert "at most" not in fswizard("plan", "quick", *target, "--write-budget", "none").stdout
