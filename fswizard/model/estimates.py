@@ -77,8 +77,8 @@ def share_bytes(workload: Workload, kind: str, factor: float) -> int:
 
 def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
     """What making a filesystem writes: a small one has a smaller journal, and a large one half as many inodes."""
-    share = filesystem.made_share / (2 if size_bytes >= LARGE_BYTES else 1)
-    return int(share * size_bytes) + min(filesystem.made_bytes, size_bytes // 32)
+    share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
+    return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
 
 
 def trial_overhead_s(kind: str, made_bytes: float = 0.0) -> float:

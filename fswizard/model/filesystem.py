@@ -133,6 +133,8 @@ class Filesystem:
     """(flag, value) pairs that every candidate gets; an empty value means a bare flag."""
     scratch_arguments: tuple[tuple[str, str], ...] = ()
     """Further pairs for a measured mkfs only, such as no lazy initialisation in the background."""
+    scratch_mount_options: tuple[str, ...] = ()
+    """Further options for a measured mount only."""
     mount_type: str = ""
     pool: bool = False
     """Made, mounted and unmounted by zpool's create, import and export; its mount options are properties."""
@@ -149,6 +151,8 @@ class Filesystem:
     made_bytes: int = 0
     """What making it as it is measured writes: these bytes, and this share of its size."""
     made_share: float = 0.0
+    made_share_bytes: int | None = None
+    """The most that this share is; None where it has no limit."""
     mkfs_options: tuple[MkfsOption, ...] = ()
     mount_options: tuple[MountOption, ...] = ()
     features: tuple[Feature, ...] = ()
@@ -273,6 +277,11 @@ class Candidate:
         options = ",".join(self.mount_options) or "defaults"
         fields = (source, directory, self.filesystem.mount_type, options, "0", str(self.filesystem.fsck_pass))
         return "  ".join(fields)
+
+    @property
+    def scratch_mount_options(self) -> tuple[str, ...]:
+        """What it is mounted with where it is measured, but for what the helper adds; those of a pool lie on it."""
+        return () if self.filesystem.pool else (*self.filesystem.scratch_mount_options, *self.mount_options)
 
     @property
     def _on_md(self) -> Array | None:

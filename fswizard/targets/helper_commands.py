@@ -61,10 +61,9 @@ def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iter
     further: tuple[str, ...] = ()
     if array and array.layout.maker == "btrfs":
         further = commands.btrfs_options(devices, missing=array.degraded)
-    chosen = () if filesystem.pool else candidate.mount_options
     added = grammar.added_options(filesystem.mount_type, os.getuid(), os.getgid())
     source = POOL if filesystem.pool else MD_DEVICE if _on_md(candidate) else devices[0]
-    for command in commands.mount(filesystem.mount_type, ",".join((*chosen, *added, *further)), source, MOUNT):
+    for command in commands.mount(filesystem.mount_type, ",".join((*candidate.scratch_mount_options, *added, *further)), source, MOUNT):
         yield _as_root(command, MOUNTING, candidate)
 
 

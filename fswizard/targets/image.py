@@ -90,8 +90,9 @@ class ImageContext:
 
     async def mount(self) -> Finished:
         candidate = self.candidate
-        options = () if candidate.filesystem.pool else candidate.mount_options  # those of a pool lie on it already
-        finished = await self._helper.mount(self._attached, candidate.filesystem.mount_type, options)
+        finished = await self._helper.mount(
+            self._attached, candidate.filesystem.mount_type, candidate.scratch_mount_options
+        )
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
         self.mounted = True

@@ -145,7 +145,7 @@ def test_options_reach_the_right_program() -> None:
     assert candidate.mkfs_command("DEVICE", scratch=False) == ("mkfs.ext4", "-E", "packed_meta_blocks=1", "DEVICE")
     assert candidate.mount_command("DEVICE", "DIR") == ("mount", "-t", "ext4", "-o", "noatime", "DEVICE", "DIR")
     measured = candidate.mkfs_command("DEVICE", scratch=True)
-    assert measured[-2:] == ("lazy_itable_init=0,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
+    assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_an_array_is_made_and_formatted_with_its_stripes() -> None:
     assert made("md:raid5,chunk=64K+ext4") == [
         "mdadm --create /dev/md/ARRAY --run --assume-clean --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
         "A B C D",
-        "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/md/ARRAY",
+        "mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/md/ARRAY",
     ]
     assert "stride=128,stripe_width=256 " in made("md:raid6+ext4")[1], "as the fourth document has it"
     assert "stride=128,stripe_width=256 " in made("md:raid10+ext4")[1]

@@ -41,7 +41,7 @@ def test_a_plan_is_complete_before_anything_happens(tmp_path: Path) -> None:
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 512M IMAGE"
     mount = "mount --no-canonicalize --no-mtab --internal-only -t ext4 -o"
-    assert f"{mount} noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in argvs
+    assert f"{mount} noinit_itable,noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in argvs
     assert argvs[-1] == "rm IMAGE"
     rights = {(command.argv[0], command.as_root) for command in made.commands}
     assert rights >= {("mount", True), ("mkfs.ext4", True), ("losetup", True), ("fio", False), ("rm", False)}
@@ -254,7 +254,7 @@ def test_over_several_images_each_command_names_its_devices(tmp_path: Path) -> N
         "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4"
     )
     assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/mdN")
-    assert argvs[create + 2].endswith("-t ext4 -o errors=remount-ro,nosuid,nodev /dev/mdN MOUNT")
+    assert argvs[create + 2].endswith("-t ext4 -o noinit_itable,errors=remount-ro,nosuid,nodev /dev/mdN MOUNT")
     assert "mdadm --stop --config=none /dev/mdN" in argvs[create + 3 :]
     nodes = "mirror /dev/POOL/disk /dev/POOL/disk-2 mirror /dev/POOL/disk-3 /dev/POOL/disk-4"
     assert any(argv.startswith("zpool create -R") and argv.endswith(f"POOL {nodes}") for argv in argvs)

@@ -63,7 +63,7 @@ def test_an_array_is_planned_as_the_helper_makes_it() -> None:
     assert words(*wiped) == ["wipefs --all /dev/loop0", "wipefs --all /dev/loop1"]
     assert planned[0] == create
     assert planned[1][-1] == "/dev/md127"
-    options = grammar.mount_options("ext4", (), os.getuid(), os.getgid())
+    options = grammar.mount_options("ext4", ("noinit_itable",), os.getuid(), os.getgid())
     assert planned[2:] == [*commands.mount("ext4", options, "/dev/md127", "/m")]
 
 
