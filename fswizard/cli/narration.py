@@ -24,7 +24,7 @@ from fswizard.model.result import Outcome
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
 
-OPEN = {"undecided": " so far", "beaten": " but behind the leader"}
+OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
 """What is said of an overall ratio beside its figure."""
 
 

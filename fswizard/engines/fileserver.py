@@ -71,8 +71,8 @@ class FileServerJob(Engine):
         files = self.files * PRECREATED_FIFTHS / 5
         prepare_bytes = int(files * self.mean_file_bytes)
         prepare_s = prepare_bytes / SEQUENTIAL_BYTES_PER_S + files / FILES_MADE_PER_S
-        # What was written in the given time goes to the disk afterwards.
-        return Cost(prepare_s, self.seconds * 1.5, prepare_bytes, self.timed_bytes(SSD))
+        # What is in memory at the end, which is limited, goes to the disk afterwards.
+        return Cost(prepare_s, self.seconds * 1.1, prepare_bytes, self.timed_bytes(SSD))
 
     def timed_bytes(self, pace: Pace) -> int:
         """Half of what it does is reading."""

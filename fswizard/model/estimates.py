@@ -25,9 +25,6 @@ BARE_SHARE = 0.1
 """Of what the candidates of a round take, so much goes to the device without a filesystem."""
 SLOWER = {"hdd": 3.0, "flash-card": 5.0}
 """How many times as long as an ordinary SATA SSD such a disk takes for work that has no duration of its own."""
-FILLED_BYTES_PER_S = {"hdd": 150e6, "ssd": 400e6, "nvme": 1e9, "flash-card": 40e6}
-"""Writing a scratch image once, from end to end."""
-FILLED_BYTES_PER_S_ELSE = 400e6
 SSD = Pace(450e6, 70_000, 60e-6)
 PACES = {
     "hdd": Pace(150e6, 180, 100e-6),
@@ -88,7 +85,7 @@ def trial_overhead_s(kind: str, made_bytes: float = 0.0) -> float:
 
 def filling_s(image_bytes: int, kind: str) -> float:
     """The duration of writing a whole scratch image on a kind of disk."""
-    return image_bytes / FILLED_BYTES_PER_S.get(kind, FILLED_BYTES_PER_S_ELSE)
+    return image_bytes / PACES.get(kind, SSD).bytes_per_s
 
 
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:

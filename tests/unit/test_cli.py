@@ -338,6 +338,6 @@ def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> Non
     stream = io.StringIO()
     Narration(stream).tell(RatioUpdated(1.0, judge(RESULT)))
     assert stream.getvalue() == (
-        "after round 3: xfs 11 % faster; ext4:noatime level with ext4 but behind the leader; "
+        "after round 3: xfs 11 % faster; ext4:noatime level with ext4, behind the leader; "
         "btrfs:noatime 9 % slower; nilfs2 failed\n"
     )
