@@ -64,7 +64,8 @@ def left_out_text(plan: Plan) -> str:
 
 
 def _small(plan: Plan) -> Iterator[Doubt]:
-    if plan.target.kind == "directory":
+    """Of filesystems that are slow with files where they are small."""
+    if plan.target.kind == "directory" or all(workload.job.direct for workload in plan.recipe.workloads):
         return
     for candidate in plan.candidates:
         filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)

@@ -63,7 +63,8 @@ def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iter
         further = commands.btrfs_options(devices, missing=array.degraded)
     added = grammar.added_options(filesystem.mount_type, os.getuid(), os.getgid())
     source = POOL if filesystem.pool else MD_DEVICE if _on_md(candidate) else devices[0]
-    for command in commands.mount(filesystem.mount_type, ",".join((*candidate.scratch_mount_options, *added, *further)), source, MOUNT):
+    options = ",".join((*candidate.scratch_mount_options, *added, *further))
+    for command in commands.mount(filesystem.mount_type, options, source, MOUNT):
         yield _as_root(command, MOUNTING, candidate)
 
 

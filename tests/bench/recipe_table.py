@@ -47,7 +47,7 @@ ESTIMATES = Path(__file__).with_name("recorded") / "estimates.jsonl"
 PAGE = Path(__file__).with_name("RECIPES.md")
 NOTE = Path(__file__).with_name("recipes_note.md")
 TWICE = "-twice"
-SMALLER = {"cache-overflow": 60}
+SMALLER = {"cache-overflow": 60, "fileserver": 4, "four-jobs": 3, "kdiskmark": 3, "randwrite-f2fs": 2}
 """Recipes that take over a quarter of an hour or write over 50 GB, and the part of them that is measured here."""
 SPARE = 1.3
 """Size of the image over that of what lies on it at the end."""
@@ -202,7 +202,7 @@ def page() -> str:
 
 
 def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
-    smaller = f", a {SMALLER[recipe.name]}th of it" if recipe.name in SMALLER else ""
+    smaller = f", 1/{SMALLER[recipe.name]} of it" if recipe.name in SMALLER else ""
     lines = [
         f"## {recipe.title} (`{recipe.name}`{smaller})\n",
         f"{record['date']}, kernel {record['kernel']}, {record['rounds']} rounds, image of "
