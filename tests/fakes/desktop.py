@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,6 +121,8 @@ def at_the_desktop() -> Iterator[None]:
             patch.setattr(room, "find", lambda program: f"/usr/bin/{program}" if program in VERSIONS else None)
         patch.setattr(psutil, "disk_partitions", _partitions)
         patch.setattr(os, "stat", partial(_stat, os.stat))
+        if sys.version_info < (3, 11):  # its pathlib keeps the function that os had at first
+            patch.setattr("pathlib._NormalAccessor.stat", os.stat)
         patch.setattr(os, "access", partial(_access, os.access))
         patch.setenv("HOME", HOME)
         patch.setenv("XDG_CACHE_HOME", f"{HOME}/.cache")
