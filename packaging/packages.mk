@@ -10,13 +10,12 @@ OLDEST ?= $(firstword $(PYTHONS))
 NEWEST ?= $(lastword $(PYTHONS))
 DEBIAN_SOURCE = tar xf fswizard-$(VERSION).tar.gz; mv fswizard-$(VERSION).tar.gz fswizard_$(VERSION).orig.tar.gz; \
 	cd fswizard-$(VERSION); cp -r packaging/debian .
-DEBIAN_BUILD = dpkg-buildpackage --unsigned-source --unsigned-changes; \
-	lintian --allow-root --fail-on error,warning --info ../*.changes
+LINTIAN = lintian --allow-root --fail-on error,warning --info ../*.changes
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
-.PHONY: packages sdist zipapp deb deb-zipapp rpm test-packages test-bounds
+.PHONY: packages sdist zipapp deb deb-zipapp rpm arch test-packages test-deb test-bounds
 
-packages: sdist zipapp deb deb-zipapp rpm ## Build every package
+packages: sdist zipapp deb deb-zipapp rpm arch ## Build every package
 
 sdist: $(TOOLS)/.ready ## Build wheel and sdist
 	$(TOOLS)/bin/python -m build --no-isolation --outdir dist .
@@ -33,30 +32,44 @@ zipapp: sdist ## Build one file that runs with Python alone, on x86-64
 		cp -r build/zipapp/$$version/. build/zipapp/all; \
 	done
 	$(TOOLS)/bin/uv pip install --quiet --no-deps --target build/zipapp/all $(WHEEL)
+	cp $(TOOLS)/lib/python*/site-packages/shiv-*.dist-info/LICENSE \
+		build/zipapp/all/fswizard-$(VERSION).dist-info/licenses/LICENSE.shiv
 	rm -rf build/zipapp/all/bin build/zipapp/all/*.dist-info/direct_url.json build/zipapp/all/*.dist-info/uv_cache.json
 	$(TOOLS)/bin/shiv --reproducible --compressed --site-packages build/zipapp/all --entry-point fswizard.__main__:main \
 		--python '/usr/bin/env python3' --output-file $(ZIPAPP)
 
 deb: sdist ## Build a package for Debian unstable, with Debian's own Python packages
 	$(call in_debian,unstable,$(SDIST),build-essential debhelper dh-python lintian pybuild-plugin-pyproject python3-all \
-		python3-hatchling,$(DEBIAN_SOURCE); $(DEBIAN_BUILD); cp ../*.deb /out)
+		python3-hatchling,$(DEBIAN_SOURCE); dpkg-buildpackage --unsigned-source --unsigned-changes; $(LINTIAN); \
+		cp ../*.deb /out)
 
 deb-zipapp: zipapp ## Build a package for Debian 12 and 13, with the zipapp inside
 	$(call in_debian,bookworm,$(SDIST) $(ZIPAPP),build-essential debhelper lintian,$(DEBIAN_SOURCE); \
-		cp packaging/debian-zipapp/* debian; cp ../*.pyz fswizard.pyz; $(DEBIAN_BUILD); cp ../*.deb /out)
+		cat packaging/debian-zipapp/copyright >> debian/copyright; \
+		cd packaging/debian-zipapp; cp control lintian-overrides rules ../../debian; cd ../..; \
+		cp ../*.pyz fswizard.pyz; dpkg-buildpackage --build=binary --unsigned-changes; $(LINTIAN); cp ../*.deb /out)
 
 rpm: zipapp ## Build a package for Fedora and openSUSE, with the zipapp inside
-	$(call in_debian,trixie,$(SDIST) $(ZIPAPP) packaging/fswizard.spec,rpm,rpmbuild -bb --define "version $(VERSION)" \
+	$(call in_debian,trixie,$(SDIST) $(ZIPAPP) packaging/fswizard.spec,rpm,rpmbuild -bb \
 		--define "_sourcedir /src" --define "_rpmdir /out" --define "_buildhost localhost" \
 		--define "use_source_date_epoch_as_buildtime 1" --define "build_mtime_policy clamp_to_source_date_epoch" \
 		--define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
 		fswizard.spec)
+
+arch: zipapp ## Build a package for Arch Linux, with the zipapp inside
+	$(call in_debian,trixie,$(SDIST) $(ZIPAPP) packaging/PKGBUILD,file libarchive-tools makepkg pacman-package-manager zstd,\
+		pacman --query; chown -R nobody .; PKGEXT=.pkg.tar.zst setpriv --reuid nobody --clear-groups makepkg --nodeps; \
+		cp *.pkg.tar.zst /out)
 
 test-packages: ## Build every package twice: they are the same byte by byte
 	$(MAKE) packages
 	cd dist && sha256sum *$(VERSION)* > ../build/first.sha256
 	$(MAKE) packages
 	cd dist && sha256sum --check --quiet ../build/first.sha256
+
+test-deb: deb ## Run the tests of Debian's package, installed in a fresh Debian unstable
+	$(call in_debian,unstable,$(SDIST) dist/fswizard_$(VERSION)-1_all.deb,autopkgtest passwd,$(DEBIAN_SOURCE); \
+		useradd --create-home tester; autopkgtest --no-built-binaries --user tester ../fswizard_$(VERSION)-1_all.deb . -- null)
 
 test-bounds: $(TOOLS)/.ready ## Units and screens with the oldest packages and Python that pyproject.toml allows, and the newest
 	set -e; for each in '$(OLDEST) lowest-direct' '$(NEWEST) highest'; do set -- $$each; \

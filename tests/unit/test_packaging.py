@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import runpy
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import fswizard
 from fswizard.cli import SUBCOMMANDS
@@ -48,6 +50,34 @@ def test_the_program_prints_what_a_shell_reads(shell: str) -> None:
     assert all(name in text for name in (*SUBCOMMANDS, "write-budget", "archive-disk"))
 
 
-def test_the_debian_package_has_the_version_of_the_program() -> None:
-    version = re.escape(fswizard.__version__)
-    assert re.match(rf"fswizard \({version}-\d+\) ", (PACKAGING / "debian/changelog").read_text())
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("debian/changelog", r"fswizard \(VERSION-\d+\) "),
+        ("fswizard.spec", r"Version: +VERSION$"),
+        ("PKGBUILD", r"pkgver=VERSION$"),
+    ],
+)
+def test_packages_have_the_version_of_the_program(file: str, line: str) -> None:
+    expected = "^" + line.replace("VERSION", re.escape(fswizard.__version__))
+    assert re.search(expected, (PACKAGING / file).read_text("utf-8"), re.MULTILINE)
+
+
+def packages_inside() -> set[str]:
+    """fswizard and all Python packages that it needs, as they call themselves."""
+    names: set[str] = set()
+    waiting = [Requirement("fswizard")]
+    while waiting:
+        wanted = waiting.pop()
+        distribution = metadata.distribution(wanted.name)
+        names.add(distribution.metadata["Name"])
+        for needed in map(Requirement, distribution.requires or ()):
+            extras = wanted.extras or {""}
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.append(needed)
+    return names
+
+
+def test_the_copyright_of_the_zipapp_names_all_packages_inside() -> None:
+    text = (PACKAGING / "debian-zipapp/copyright").read_text("utf-8")
+    assert packages_inside() <= set(re.findall(r"[\w-]+", text))
