@@ -67,9 +67,10 @@ test-packages: ## Build every package twice: they are the same byte by byte
 	$(MAKE) packages
 	cd dist && sha256sum --check --quiet ../build/first.sha256
 
-test-deb: deb ## Run the tests of Debian's package, installed in a fresh Debian unstable
-	$(call in_debian,unstable,$(SDIST) dist/fswizard_$(VERSION)-1_all.deb,autopkgtest passwd,$(DEBIAN_SOURCE); \
-		useradd --create-home tester; autopkgtest --no-built-binaries --user tester ../fswizard_$(VERSION)-1_all.deb . -- null)
+test-deb: deb ## Run the tests of Debian's package, installed in a fresh Debian unstable whose / is a mount, as usual
+	$(call in_debian,unstable,$(SDIST) dist/fswizard_$(VERSION)-1_all.deb,autopkgtest mount,$(DEBIAN_SOURCE); \
+		unshare --mount sh -c "mount --rbind / /mnt; \
+		chroot /mnt autopkgtest --no-built-binaries /src/fswizard_$(VERSION)-1_all.deb /src/fswizard-$(VERSION) -- null")
 
 test-bounds: $(TOOLS)/.ready ## Units and screens with the oldest packages and Python that pyproject.toml allows, and the newest
 	set -e; for each in '$(OLDEST) lowest-direct' '$(NEWEST) highest'; do set -- $$each; \

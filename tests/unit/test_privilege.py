@@ -15,13 +15,18 @@ import pytest
 from fswizard.errors import Missing, Refused
 from fswizard.model.plan import Member, Target
 from fswizard.privileged import identity
-from fswizard.privileged.install import INSTALLED
 from fswizard.privileged.protocol import Refusal
 from fswizard.system import commands, programs
 from fswizard.targets import helper_copy, privilege
 from fswizard.targets.helper_copy import PACKAGE
 from tests.builders import make_plan
 from tests.fakes.machine import make_program
+
+
+@pytest.fixture(autouse=True)
+def _none_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed on this machine."""
+    monkeypatch.setattr(helper_copy, "INSTALLED", Path("/nonexistent"))
 
 
 @pytest.fixture
@@ -94,7 +99,8 @@ def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
         assert "needs root" in error.message and "--target dir:" in error.hint
     for needed in (privilege.PROBE, privilege.ERASE, privilege.ERASE_UNATTENDED):
         hint = privilege.missing("sudo-refuses", needed).hint
-        assert f"`fswizard install-helper` and allow `{INSTALLED}/__main__.py {needed.right}` in sudoers" in hint
+        program = helper_copy.INSTALLED / "__main__.py"
+        assert f"`fswizard install-helper` and allow `{program} {needed.right}` in sudoers" in hint
     assert "Start fswizard in a terminal" in privilege.missing("sudo-asks", privilege.ERASE_UNATTENDED).hint
 
 
