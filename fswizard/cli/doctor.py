@@ -103,7 +103,9 @@ def _line(item: Checked) -> str:
     if item.found:
         return f"  ✓ {item.name:<13} {item.version}".rstrip()
     reason = item.reason or f"not installed; for {item.purpose}"
-    return textwrap.fill(reason, 80, initial_indent=f"  ✗ {item.name:<13} ", subsequent_indent=" " * 18)
+    return textwrap.fill(
+        reason, 80, initial_indent=f"  ✗ {item.name:<13} ", subsequent_indent=" " * 18, break_on_hyphens=False
+    )
 
 
 class Doctor(Command):

@@ -199,7 +199,8 @@ class Channel:
         except Refused as refused:
             raise Missing(refused.message, privilege.instead()) from None
         except (RunFailed, asyncio.TimeoutError):
-            state = await asyncio.to_thread(privilege.state, needed)
+            unreadable = helper_copy.UNREADABLE in self._stderr
+            state = "unreadable-helper" if unreadable else await asyncio.to_thread(privilege.state, needed)
             if state not in privilege.READY:
                 raise privilege.missing(state, needed) from None
             raise Missing(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fswizard import privileged
@@ -18,6 +22,8 @@ from fswizard.system import commands, programs
 PACKAGE = Path(privileged.__file__).resolve().parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON_OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
+UNREADABLE = b"can't open file"
+"""What Python says of a program that it cannot read, as root in homes on a network or in a FUSE."""
 PASSWORDS = {"sudo": "sudo may ask for your password.", "su": "su asks for root's password."}
 
 
@@ -100,14 +106,26 @@ def remove() -> None:
 def _have_root(what: str) -> None:
     if owner := programs.owner_of(INSTALLED / PROGRAM):
         raise Refused(f"The package {owner} brought the installed helper.", "Update or remove that package instead.")
-    argv = programs.as_root((python(), *PYTHON_OPTIONS, str(PACKAGE / PROGRAM), what))
     if question := PASSWORDS.get(programs.way_to_root()):
         print(f"To {what} {INSTALLED} takes root: {question}", file=sys.stderr, flush=True)
-    done = commands.ask_user(argv)
+    with _readable_by_root() as source:
+        done = commands.ask_user(programs.as_root((python(), *PYTHON_OPTIONS, str(source / PROGRAM), what)))
     if reason := safe_lines(done.stdout).strip():
         raise Refused(f"Nothing was done: {reason}.", "Look why that is so; it should be root's alone.")
     if done.exit_code:
         raise Missing("Root's rights were not given.", "Log in as root and run the same command there.")
+
+
+@contextmanager
+def _readable_by_root() -> Iterator[Path]:
+    """This package's helper; where it is the user's, a copy of it, as root may be unable to read the user's home."""
+    if is_roots_alone(PACKAGE):
+        yield PACKAGE
+        return
+    with tempfile.TemporaryDirectory(prefix="fswizard-helper-") as directory:
+        os.chmod(directory, 0o755)
+        copy = Path(directory, *privileged.__name__.split("."))
+        yield shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def _is_roots(path: Path) -> bool:

@@ -11,16 +11,18 @@ from typing import Literal
 
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.model.plan import Plan
-from fswizard.model.text import safe_lines
+from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import identity, rights
 from fswizard.privileged.protocol import Refusal
 from fswizard.system import commands
 from fswizard.targets import helper_copy
 
-State = Literal["root", "sudo", "sudo-asks", "sudo-refuses", "pkexec", "unknown-caller", "wrong-helper", "none"]
+State = Literal[
+    "root", "sudo", "sudo-asks", "sudo-refuses", "pkexec", "unknown-caller", "wrong-helper", "unreadable-helper", "none"
+]
 READY = ("root", "sudo", "pkexec")
 """The helper can be started without a question on the terminal."""
-NO_WAY: tuple[State, ...] = ("sudo-refuses", "unknown-caller", "wrong-helper", "none")
+NO_WAY: tuple[State, ...] = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ REASONS: Mapping[State, str] = {
     "pkexec": "with pkexec, which asks in a window; sudo is not installed",
     "unknown-caller": "not at all: fswizard runs as root for somebody else; start it as yourself",
     "wrong-helper": "not at all: the installed helper is not this version's; `fswizard install-helper` renews it",
+    "unreadable-helper": "not at all: root can't read fswizard here; `fswizard install-helper` gives root a copy",
     "none": "not at all: sudo is not installed, nor pkexec in a desktop session",
 }
 """How the helper gets root's rights, and why so."""
@@ -81,8 +84,9 @@ def state(needed: Purpose = IMAGES) -> State:
     """`sudo` works without a question, `sudo-asks` may want a password, and `sudo-refuses` will have none.
 
     `pkexec` asks in a window of the desktop's. `unknown-caller` is root whom sudo, su or doas made of somebody else:
-    the helper would not know whom it works for. `wrong-helper` is installed, and must not be used. sudo is asked by
-    really starting the helper, which ends at once: it may allow one right and not another.
+    the helper would not know whom it works for. `wrong-helper` is installed, and must not be used. `unreadable-helper`
+    lies in a home that even root cannot read. sudo is asked by really starting the helper, which ends at once: it may
+    allow one right and not another.
     """
     by = way()
     if by != "sudo":
@@ -92,6 +96,8 @@ def state(needed: Purpose = IMAGES) -> State:
         tried = commands.query(["sudo", "-n", "--", *helper])
         if tried.exit_code == 0 or tried.stderr.startswith(b"unshare"):  # a right that root may lack in a container
             return "sudo"
+        if helper_copy.UNREADABLE in tried.stderr:
+            return "unreadable-helper"
         allowed = commands.query(["sudo", "-n", "-l", "--", *helper])
     except RunFailed:
         return "sudo-asks"
@@ -179,6 +185,10 @@ def missing(current: State, needed: Purpose = IMAGES) -> Missing:
         "sudo-refuses": ("sudo is not allowed to start it for you", f"Have root {allow}."),
         "sudo-asks": asked,
         "unknown-caller": ("fswizard runs as root for somebody else", instead()),
+        "unreadable-helper": (
+            f"root can't read {safe(str(helper_copy.PACKAGE))}",
+            "`fswizard install-helper` gives root a copy of its own.",
+        ),
         "none": ("sudo is not installed", LOG_IN),
     }
     reason, hint = reasons.get(current, reasons["none"])

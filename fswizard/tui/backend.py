@@ -41,7 +41,7 @@ __all__ = [
     "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
 ]  # fmt: skip
 
-NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "none")
+NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
 """States of `Backend.privilege` in which root cannot be had."""
 
 

@@ -105,6 +105,24 @@ def test_without_a_terminal_sudo_is_not_waited_for(layers: list[Path], asked: Us
     assert (done.returncode, helper_copy.fault()) == (0, ""), done.stderr
 
 
+def test_root_gets_a_copy_from_a_home_that_root_cannot_read(layers: list[Path], trusted: User) -> None:
+    """As on a network or in a FUSE; without two capabilities root reads no more than anybody else."""
+    trusted.home.chmod(0o700)
+    shut = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+    def run(command: list[str]) -> str:
+        return subprocess.run(
+            [*shut, *command], capture_output=True, text=True, check=True, cwd=trusted.home, stdin=subprocess.DEVNULL
+        ).stdout
+
+    said = run(trusted.command(EXPLAIN))
+    assert said.startswith("unreadable-helper | Making and mounting filesystems needs root, and root can't read")
+    assert "`fswizard install-helper` gives root a copy" in said
+    run(command(trusted, "install-helper"))
+    assert helper_copy.fault() == ""
+    assert run(trusted.command(EXPLAIN)) == ""
+
+
 def test_where_others_could_change_it_nothing_is_installed(layers: list[Path], trusted: User) -> None:
     os.chmod("/usr/libexec", 0o775)
     done = without_terminal(trusted)

@@ -154,6 +154,7 @@ def test_disks_are_confirmed_on_the_terminal_where_sudo_is_the_way(
     assert privilege.purpose(make_plan()) == privilege.IMAGES
 
 
+SHUT = "echo \"/usr/bin/python3: can't open file '/home/ada/x': [Errno 13] Permission denied\" >&2; exit 2"
 REFUSED, ASKS = "exit 1", "echo sudo: a password is required >&2; exit 1"
 
 
@@ -178,6 +179,7 @@ def sudo(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
         (ASKS, ASKS, "sudo-asks"),
         (ASKS, "exit 0", "sudo-asks"),
         (ASKS, REFUSED, "sudo-refuses"),
+        (SHUT, "exit 0", "unreadable-helper"),
     ],
 )
 def test_sudo_is_asked_about_the_command_line_that_will_be_started(

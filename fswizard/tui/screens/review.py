@@ -42,6 +42,7 @@ ROOT = {
     "sudo-refuses": "Formatting and mounting need root, and sudo won't give it to you.",
     "unknown-caller": "fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed.",
     "wrong-helper": "The installed helper is not this version's: run `fswizard install-helper` and come back.",
+    "unreadable-helper": "Root can't read this copy of fswizard: run `fswizard install-helper` and come back.",
     "none": "Formatting and mounting need root, and sudo is not installed.",
 }
 CONFIRMED = (
@@ -245,9 +246,9 @@ def plan_words(
     ]
     if plan.needs:
         pairs.append(("Needs", ", ".join(plan.needs)))
-    pairs.append(("Root", _root(plan, rights) if root else "not needed"))
+    pairs.append(("Root", f"{_root(plan, rights)} {warning}".strip() if root else "not needed"))
     if root and rights in NO_WAY:
-        missing = [pairs.pop(), ("Instead", COMPARE if rights == "wrong-helper" else NO_ROOT)]
+        missing = [pairs.pop(), ("Instead", COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT)]
         return facts([*missing, *pairs], width, label=11)
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
