@@ -26,7 +26,7 @@ from fswizard.model.events import (
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import DIRECT_CACHED, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.result import Outcome, Result
+from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
@@ -171,7 +171,7 @@ class Session:
         for doubt in doubts.before(self.plan):
             self._emitter.doubt(doubt)
         journal = Journal(self.path)
-        undo.callback(journal.close)
+        undo.callback(self._tidy_up, journal)
         if self._earlier is None:
             await measure_limits(self.plan, self._emitter, journal)
         if self.plan.target.kind == "directory":
@@ -179,6 +179,10 @@ class Session:
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
         return await undo.enter_async_context(open_images(self.plan, self._emitter, journal))
+
+    def _tidy_up(self, journal: Journal) -> None:
+        if left := journal.close():
+            self._emitter.doubt(Doubt("not-removed", f"{left} `fswizard clean` removes what is left."))
 
     async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
         plan, idle_wait_s = self.plan, self._idle_wait_s

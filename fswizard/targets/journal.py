@@ -96,8 +96,8 @@ class Journal:
         self._pools.append(name)
         self._write()
 
-    def close(self) -> None:
-        """Remove everything that the run made, and the entry itself."""
+    def close(self) -> str:
+        """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
         problems = _remove(self._directories, REMOVAL_S)
         self._directories = {each: self._directories[each] for each in _left(problems)}
         if self._directories:
@@ -106,6 +106,7 @@ class Journal:
         else:
             self._entry.unlink(missing_ok=True)
         os.close(self._descriptor)
+        return " ".join(problems[each].message for each in self._directories)
 
     def _write(self) -> None:
         try:

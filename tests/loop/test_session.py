@@ -26,8 +26,10 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.targets import journal
 from tests.loop.machine_state import names_in
 from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, pause, session_in, short_session, watch
+from tests.loop.tiny_run import clean
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -219,3 +221,18 @@ async def test_a_paused_run_waits_and_goes_on(tmp_path: Path) -> None:
     pause(session, waits)
     await watch(session, at("format", lambda: told.append("trial")))
     assert told == ["waits", "resumed", "trial"]
+
+
+async def test_what_could_not_be_removed_at_the_end_is_told_and_removed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Costs a run."""
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "EMPTY", ("true",))  # as where the disk has no time for `find`
+        session = short_session(tmp_path, "ext4", COPIES)
+        events = await watch(session)
+    (left,) = (doubt.text for doubt in session.result.doubts if doubt.code == "not-removed")
+    assert f"{tmp_path}/fswizard-" in left and left.endswith("`fswizard clean` removes what is left.")
+    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished"
+    assert clean() == 1
+    assert names_in(tmp_path) == ["result.jsonl"]

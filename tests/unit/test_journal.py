@@ -52,7 +52,7 @@ def test_a_run_is_no_leftover_while_it_lives_and_leaves_nothing_when_it_ends(tmp
     made = journal.make_directory(tmp_path)
     (made / "image").write_bytes(b"x" * 5000)
     assert leftovers() == ()
-    journal.close()
+    assert journal.close() == ""
     assert not made.exists()
     assert list((state_directory() / "unfinished").iterdir()) == []
 
@@ -222,7 +222,7 @@ def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) 
     moved = made.rename(tmp_path / "moved")
     made.write_text("mine")
     asyncio.run(journal.remove_directory(made))
-    journal.close()
+    assert journal.close().startswith(f"{made} is not what the run made")
     assert the_leftover().directories == (made,)
     made.unlink()
     moved.rename(made)
