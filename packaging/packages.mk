@@ -11,7 +11,7 @@ NEWEST ?= $(lastword $(PYTHONS))
 DEBIAN_SOURCE = tar xf fswizard-$(VERSION).tar.gz; mv fswizard-$(VERSION).tar.gz fswizard_$(VERSION).orig.tar.gz; \
 	cd fswizard-$(VERSION); cp -r packaging/debian .
 LINTIAN = lintian --allow-root --fail-on error,warning --info ../*.changes
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || stat --format=%Y pyproject.toml)
 
 .PHONY: packages sdist zipapp deb deb-zipapp rpm arch test-packages test-deb test-bounds
 

@@ -34,7 +34,10 @@ def offer(packages: Sequence[str]) -> bool:
     elif way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code):
         _say(f"{missing} Without a terminal nobody can be asked for a password. Please run:\n  {command}")
         return False
-    return all(_run(step) for step in programs.unattended_commands(packages))
+    if all(_run(step) for step in programs.unattended_commands(packages)):
+        return True
+    _say("Installing failed. If this machine is offline, connect it to the network and try again.")
+    return False
 
 
 def _agreed() -> bool:

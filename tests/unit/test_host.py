@@ -286,9 +286,11 @@ def test_root_without_a_terminal_goes_ahead_and_a_second_time_nothing_is_install
     assert log(machine) == []
 
 
-def test_a_failing_package_manager_is_an_error(machine: Path) -> None:
+def test_a_failing_package_manager_is_an_error(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (machine / "broken").touch()
     assert run("--install", "--needed") == 4
+    words = "\nInstalling failed. If this machine is offline, connect it to the network and try again.\n"
+    assert capsys.readouterr().err.endswith(words)
     assert log(machine) == ["apt-get update"], "it stops at the first failure"
 
 
