@@ -61,8 +61,9 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     directory = journal.make_directory(state_directory())
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)
-    emitter.begin("prepare", "checking the device with the privileged helper")
+    emitter.begin("prepare", privilege.starting())
     async with Helper.start(privilege.purpose(plan)) as helper:
+        emitter.begin("prepare", "checking the device with the privileged helper")
         claimed = [
             await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
             for member, kind in zip(plan.target.members, shown)

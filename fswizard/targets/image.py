@@ -21,7 +21,7 @@ from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.system import clock, host
 from fswizard.system.process import Finished, Process
-from fswizard.targets import scratch_file
+from fswizard.targets import privilege, scratch_file
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
@@ -320,7 +320,7 @@ async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIt
 
     The helper starts first, so that a missing right or a password comes up before anything takes time.
     """
-    emitter.begin("prepare", "starting the privileged helper")
+    emitter.begin("prepare", privilege.starting())
     async with Helper.start() as helper:
         images = await _make_images(plan, emitter, journal)
         attached = await images.hand_over(helper, emitter)

@@ -126,11 +126,12 @@ def authorise(needed: Purpose = IMAGES) -> State:
     `App.suspend()`. The helper lives as long as the run, so sudo's ticket may run out meanwhile.
     """
     current = state(needed)
-    if current in ("sudo", "sudo-asks", "pkexec"):
-        _warn()
+    _warn(warning(current))
     if current == "sudo-asks" and (needed.devices or sys.stdin.isatty()):
         then = ", and then the helper asks whether to erase" if needed.devices else ""
         _say(f"{needed.text} needs root: sudo asks for your password{then}.")
+    if current == "pkexec":
+        _say(f"{needed.text} needs root: pkexec asks for your password in a window, which opens in some seconds.")
     if needed.devices and current in ("sudo", "sudo-asks"):
         _confirm(needed)
         current = state(needed)
@@ -141,17 +142,29 @@ def authorise(needed: Purpose = IMAGES) -> State:
     return current
 
 
+def starting() -> str:
+    """What is waited for while the helper starts."""
+    if way() == "pkexec":
+        return "waiting for pkexec's window, where you type your password"
+    return "starting the privileged helper"
+
+
 def instead() -> str:
     """What to do where the helper cannot tell whom it works for."""
     known = commands.find("sudo") or commands.find("pkexec")
     return "Start fswizard as yourself: it calls sudo or pkexec where it needs root." if known else LOG_IN
 
 
+def warning(by: State) -> str:
+    """What to know before root is had this way; empty for nothing, as where root is who started fswizard."""
+    return helper_copy.warning() if by in ("sudo", "sudo-asks", "pkexec") else ""
+
+
 @cache
-def _warn() -> None:
+def _warn(text: str) -> None:
     """Once is enough."""
-    if warning := helper_copy.warning():
-        _say(warning)
+    if text:
+        _say(text)
 
 
 def _say(text: str) -> None:

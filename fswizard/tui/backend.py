@@ -318,6 +318,12 @@ class Backend:
 
         return self.privilege(privilege.IMAGES)
 
+    def rights_warning(self, rights: State) -> str:
+        """What to know before root is had this way; empty for nothing."""
+        from fswizard.targets import privilege
+
+        return privilege.warning(rights)
+
     def authorise(self, needed: Purpose) -> None:
         from fswizard.targets import privilege
 

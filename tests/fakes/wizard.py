@@ -193,6 +193,7 @@ class FakeMachine(Backend):
     ) -> None:
         self.drives = drives
         self.rights = privilege
+        self.warning = ""
         self.earlier = earlier
         self.left = list(leftovers)
         self.event_s = event_s
@@ -246,6 +247,9 @@ class FakeMachine(Backend):
 
     def privilege(self, needed: Purpose) -> Any:
         return self.rights
+
+    def rights_warning(self, rights: Any) -> str:
+        return self.warning
 
     def authorise(self, needed: Purpose) -> None:
         if self.rights == "none":

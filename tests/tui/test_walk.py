@@ -267,6 +267,14 @@ async def test_where_sudo_must_ask_and_cannot_the_user_is_told_what_to_do() -> N
         assert not machine.sessions
 
 
+async def test_the_review_warns_of_what_root_would_run_where_nobody_is_asked_for_a_password() -> None:
+    machine = FakeMachine(privilege="sudo")
+    machine.warning = "It can be changed."
+    async with app("review", machine).run_test(size=(140, 60)) as pilot:
+        await shows(pilot, "sudo is used once")
+        await shows(pilot, "It can be changed.")
+
+
 async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems() -> None:
     machine = FakeMachine(privilege="none", event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:

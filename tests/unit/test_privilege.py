@@ -119,6 +119,17 @@ def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.Monkey
         assert privilege.state() == state
 
 
+def test_where_pkexec_asks_in_a_window_it_is_said_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert privilege.starting() == "starting the privileged helper"
+    monkeypatch.setattr(privilege, "way", lambda: "pkexec")
+    privilege.authorise()
+    said = capsys.readouterr().err
+    assert "Making and mounting filesystems needs root: pkexec asks for your password in a window" in said
+    assert "pkexec's window" in privilege.starting()
+
+
 @pytest.mark.root
 def test_the_installed_copy_is_a_program_by_itself(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert helper_copy.command("images") == (str(installed / "__main__.py"), "images")

@@ -56,6 +56,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
         self.title = f"Is {drive.name} shingled? The probe"
         self._place = place
         self._target: ProbeTarget | None = None
+        self._warning = ""
         self._reports: list[ProbeProgress] = []
         self._result: ProbeResult | None = None
         self._error: FswizardError | None = None
@@ -85,14 +86,22 @@ class ProbeScreen(Window["ProbeResult | None"]):
             self._look(self._place.path, event.value.strip())
 
     def _look(self, path: str, serial: str) -> None:
-        self.ask(lambda: self.wizard.backend.probe_target(path, serial), self._can_begin, fails=self._cannot)
+        backend = self.wizard.backend
+
+        def look() -> tuple[ProbeTarget, str]:
+            """In a thread."""
+            target = backend.probe_target(path, serial)
+            rights = backend.privilege(backend.purpose()) if target.device else "root"
+            return target, backend.rights_warning(rights)
+
+        self.ask(look, self._can_begin, fails=self._cannot)
 
     def _cannot(self, error: FswizardError) -> None:
         self._error = error
         self._draw()
 
-    def _can_begin(self, target: ProbeTarget) -> None:
-        self._target, self._error = target, None
+    def _can_begin(self, looked: tuple[ProbeTarget, str]) -> None:
+        (self._target, self._warning), self._error = looked, None
         self.query_one("#serial").display = False
         self.set_focus(None)
         self._draw()
@@ -151,7 +160,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
             if self._error is None or not isinstance(self._place, str):
                 parts += wrap(text(*self._question()), width)
         elif self._stage == "ask":
-            parts.append(before(target.plan, width))
+            parts.append(before(target.plan, width, self._warning))
         elif self._stage == "run" and not reports:
             parts.append(text(("Preparing the file …", "$muted")))
         elif self._stage == "run":
@@ -203,8 +212,8 @@ class ProbeScreen(Window["ProbeResult | None"]):
         self.dismiss(self._result)
 
 
-def before(plan: ProbePlan, width: int) -> Content:
-    """What the probe will do, and what it can find."""
+def before(plan: ProbePlan, width: int, warning: str = "") -> Content:
+    """What the probe will do, and what it can find; `warning` is what to know before root is given."""
     where = f"a temporary file in {plan.path}" if plan.fill else f"{plan.path}, which seems empty"
     span = size_text(max(plan.listen_bytes, plan.press_bytes))
     most = f"{size_text(plan.maximum_bytes)}, in at most {duration_text(plan.time_limit_s)}"
@@ -215,6 +224,7 @@ def before(plan: ProbePlan, width: int) -> Content:
         ("Looks for", "stalls that come after equal numbers of writes, and the slowdown once the cache is full"),
         ("Can say", "“drive-managed” or “inconclusive”, never “not shingled”: most disks show nothing within minutes"),
         ("You lose", ("nothing" if plan.fill else "nothing: no data was found there", "$success")),
+        *([("Root", warning)] if warning else []),
     ]
     return facts(pairs, width, gap=width >= 70)
 

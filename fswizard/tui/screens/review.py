@@ -32,7 +32,7 @@ from fswizard.tui.widgets.canvas import Canvas
 if TYPE_CHECKING:
     from fswizard.tui.backend import Question, State
 
-    Planned = tuple[Plan, str, tuple[Question, ...], State]
+    Planned = tuple[Plan, str, tuple[Question, ...], State, str]
 
 ROOT = {
     "root": "fswizard runs as root; the workloads themselves run without root.",
@@ -102,7 +102,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
         if self.wizard.measuring and self.wizard.running is not None:
-            self._planned((self.wizard.running.state.plan, "", (), "root"))
+            self._planned((self.wizard.running.state.plan, "", (), "root", ""))
             return
         if self.wizard.taken_up is None:
             self.say("Making the plan …")
@@ -113,7 +113,8 @@ class ReviewScreen(StepScreen):
         backend, taken_up = self.wizard.backend, self.wizard.taken_up
         plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
-        return plan, backend.settles(plan), questions, backend.privilege(backend.purpose(plan))
+        rights = backend.privilege(backend.purpose(plan))
+        return plan, backend.settles(plan), questions, rights, backend.rights_warning(rights)
 
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
@@ -122,7 +123,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
-        plan, settles, questions, rights = planned
+        plan, settles, questions, rights, warning = planned
         self._plan = plan
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
@@ -138,7 +139,7 @@ class ReviewScreen(StepScreen):
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
         chosen = None if self.wizard.taken_up is not None or self.choices.comparing else self.choices.drive
         self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(plan, rights, width, questions, chosen, settles=settles)
+            lambda width: plan_words(plan, rights, width, questions, chosen, settles=settles, warning=warning)
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
@@ -229,9 +230,11 @@ def plan_words(
     chosen: Drive | None = None,
     *,
     settles: str = "",
+    warning: str = "",
 ) -> Content:
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
-    where the plan may be about another, `settles` what it is likely to settle, where that is known."""
+    where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
+    know before root is given."""
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
