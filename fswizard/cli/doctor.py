@@ -15,7 +15,7 @@ from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
-from fswizard.system.install import offer
+from fswizard.system.install import obstacle, offer
 from fswizard.targets import memory_limit_ways, privilege
 
 RIGHTS = (
@@ -120,22 +120,25 @@ class Doctor(Command):
     def main(self) -> int:
         checked = self._look()
         missing = sorted({item.package for item in checked if item.package})
-        if self.install and missing and offer(missing):
+        prevented = obstacle() if self.install and missing else ""
+        if self.install and missing and not prevented and offer(missing):
             checked = self._look()
             missing = sorted({item.package for item in checked if item.package})
-        self._emit(checked, missing)
+        self._emit(checked, missing, prevented)
         return ExitCode.OK if all(item.found for item in checked if item.required) else ExitCode.MISSING
 
     def _look(self) -> tuple[Checked, ...]:
         return tuple(item for item in examine() if item.required or not self.needed)
 
-    def _emit(self, checked: Sequence[Checked], missing: Sequence[str]) -> None:
+    def _emit(self, checked: Sequence[Checked], missing: Sequence[str], prevented: str) -> None:
         command = shlex.join(programs.install_command(missing))
         if self.as_json:
             print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))
             return
         print(report(checked))
-        if command:
+        if command and self.install:
+            print(f"\n{prevented or 'To install what is missing:'}\n  {command}")
+        elif command:
             print(f"\nTo install what is missing:\n  {command}\nor: fswizard doctor --install")
         elif missing:
             print(f"\nInstall these packages with your distribution's package manager: {', '.join(missing)}.")

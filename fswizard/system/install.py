@@ -13,27 +13,37 @@ from collections.abc import Sequence
 from fswizard.system import commands, programs
 
 
-def offer(packages: Sequence[str]) -> bool:
-    """Install packages if the user agrees; False when they are not installed afterwards.
+def obstacle() -> str:
+    """Why nothing can be installed from here, and who can, so that a command may follow; empty where it can be.
 
-    On a terminal the user decides; root without one, or who gets root without a password, has decided already by
-    starting it. All that is told, and the package manager's own output, goes to standard error.
+    On a terminal the user can be asked; root without one, or who gets root without a password, needs no question.
     """
-    command, way = shlex.join(programs.install_command(packages)), programs.way_to_root()
+    way = programs.way_to_root()
+    if os.geteuid() != 0 and not way:
+        return "Neither sudo nor su is installed. Please run as root:"
+    asks = way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
+    if asks and not sys.stdin.isatty():
+        return "Without a terminal nobody can be asked for a password. Please run:"
+    return ""
+
+
+def offer(packages: Sequence[str]) -> bool:
+    """Install packages if the user agrees, where there is no `obstacle`; False when they are not installed afterwards.
+
+    All that is told, and the package manager's own output, goes to standard error.
+    """
+    command = shlex.join(programs.install_command(packages))
     missing = f"Missing: {', '.join(packages)}."
     if not command:
         _say(f"fswizard doesn't know this distribution's package manager. Please install: {', '.join(packages)}.")
         return False
-    if os.geteuid() != 0 and not way:
-        _say(f"{missing} Neither sudo nor su is installed. Please run as root:\n  {command}")
+    if reason := obstacle():
+        _say(f"{missing} {reason}\n  {command}")
         return False
     if sys.stdin.isatty():
         _say(f"{missing} This would install it:\n  {command}")
         if not _agreed():
             return False
-    elif way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code):
-        _say(f"{missing} Without a terminal nobody can be asked for a password. Please run:\n  {command}")
-        return False
     if all(_run(step) for step in programs.unattended_commands(packages)):
         return True
     _say("Installing failed. If this machine is offline, connect it to the network and try again.")
