@@ -126,7 +126,8 @@ def authorise(needed: Purpose = IMAGES) -> State:
     `App.suspend()`. The helper lives as long as the run, so sudo's ticket may run out meanwhile.
     """
     current = state(needed)
-    _warn(warning(current))
+    if current in READY or sys.stdin.isatty():
+        _warn(warning(current))
     if current == "sudo-asks" and (needed.devices or sys.stdin.isatty()):
         then = ", and then the helper asks whether to erase" if needed.devices else ""
         _say(f"{needed.text} needs root: sudo asks for your password{then}.")
