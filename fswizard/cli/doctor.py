@@ -92,7 +92,7 @@ def _right(right: tuple[str, str], state: privilege.State) -> Checked:
 def report(checked: Sequence[Checked]) -> str:
     """What was found, for people, within 80 columns."""
     lines = [f"{host.this.distribution().title}, Linux {platform.release()}"]
-    groups = (("Needed for the default run", True), ("For more filesystems and workloads", False))
+    groups = (("Needed for the default run", True), ("For more filesystems, workloads and formats", False))
     for title, required in groups:
         if items := [item for item in checked if item.required is required]:
             lines += ["", title, *map(_line, items)]

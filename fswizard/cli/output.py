@@ -9,18 +9,19 @@ from fswizard.errors import RunFailed, UsageError
 from fswizard.model.text import plain, safe
 
 
-def deliver(text: str, output: str | None) -> None:
-    """Print `text`, in ASCII where the terminal knows no more, or write it to the file `output`.
+def deliver(report: str | bytes, output: str | None) -> None:
+    """Print a report, in ASCII where the terminal knows no more, or write it to the file `output`.
 
-    Raises UsageError where the file exists or cannot be made, RunFailed where it cannot be written.
+    Raises UsageError where the file exists or cannot be made, or where a picture would go to a terminal, and RunFailed
+    where the file cannot be written.
     """
     if not output:
-        print(printable(text, sys.stdout.encoding), end="")
+        _print(report)
         return
     path = Path(output)
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with path.open("xb") as file:
+            file.write(report if isinstance(report, bytes) else report.encode())
     except FileExistsError as error:
         raise UsageError(f"{safe(output)} exists already.", "Choose another name, or move that file away.") from error
     except (OSError, ValueError) as error:
@@ -28,6 +29,15 @@ def deliver(text: str, output: str | None) -> None:
         kind = RunFailed if path.exists() else UsageError
         raise kind(f"{safe(output)} cannot be written: {reason}.", "Choose a file elsewhere.") from error
     print(f"Written to {safe(output)}.", file=sys.stderr)
+
+
+def _print(report: str | bytes) -> None:
+    if isinstance(report, str):
+        print(printable(report, sys.stdout.encoding), end="")
+    elif sys.stdout.isatty():
+        raise UsageError("A terminal shows no PNG.", "Write it to a file, such as --output result.png.")
+    else:
+        sys.stdout.buffer.write(report)
 
 
 def printable(text: str, encoding: str | None) -> str:

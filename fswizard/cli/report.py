@@ -15,10 +15,12 @@ from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.importers.published import find, published, with_published
+from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
 from fswizard.report.layout import WIDTH, wrap
+from fswizard.system.pictures import png
 
 
 class _Reporting(Command):
@@ -48,7 +50,7 @@ class Report(_Reporting):
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(render(with_published(findings), name, identify=self.identify), self.output)
+        deliver(_exported(with_published(findings), name, identify=self.identify), self.output)
         return 0
 
 
@@ -62,7 +64,7 @@ class Published(_Reporting):
         if name:
             chosen = self.format_name()
             weights = parse_weights(self.weights) if self.weights else None
-            deliver(render(conclude(find(name), weights=weights), chosen), self.output)
+            deliver(_exported(conclude(find(name), weights=weights), chosen), self.output)
         elif self.json:
             print(json.dumps([_document(result) for result in published().values()], indent=2))
         else:
@@ -96,8 +98,13 @@ class Import(Command):
             path = Path(self.output) if self.output else results.new_path(result.plan)
             results.write_result(path, result, findings.judgement, findings.advice.card.verdict)
             print(f"{disk + ': ' if disk else ''}saved as {safe(str(path))}", file=sys.stderr)
-            deliver(render(findings, self.format), None)
+            deliver(_exported(findings, self.format), None)
         return 0
+
+
+def _exported(findings: Findings, format_name: str, *, identify: bool = False) -> str | bytes:
+    text = render(findings, format_name, identify=identify)
+    return png(text) if find_format(format_name).drawn else text
 
 
 def _lines(result: Result) -> list[str]:

@@ -11,6 +11,7 @@ the README too. `markdown.py` is a short example.
 - `presentation.present(findings)` has every word and figure, in order; a format only lays them out. What it lacks is
   computed there, so that the wizard and the other formats say it too.
 - `layout` has tables, bars and wrapping for fixed-width text; `figures.Axis` says where a ratio stands.
+- Where one file writes a format in two ways, its line names the function, too.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 
@@ -39,14 +40,20 @@ class Format:
     suffix: str
     """Of a file that holds it, such as `.md`."""
     module: str
+    function: str = "render"
+    drawn: bool = False
+    """Its text is an SVG, which `fswizard.system.pictures` makes a PNG of."""
 
 
 FORMATS: Mapping[str, Format] = {
     "text": Format("Plain text, 80 columns", ".txt", "fswizard.report.text"),
-    "markdown": Format("Markdown", ".md", "fswizard.report.markdown"),
-    "bbcode": Format("BBCode, for forums", ".bbcode", "fswizard.report.bbcode"),
+    "markdown": Format("Markdown: GitHub, Discourse", ".md", "fswizard.report.markdown"),
+    "reddit": Format("Markdown, short: Reddit", ".reddit.md", "fswizard.report.markdown", "render_post"),
+    "bbcode": Format("BBCode: phpBB and others", ".bbcode", "fswizard.report.bbcode"),
+    "svg": Format("Card as SVG, light or dark", ".svg", "fswizard.report.svg"),
+    "png": Format("Card as PNG, light", ".png", "fswizard.report.svg", drawn=True),
+    "png-dark": Format("Card as PNG, dark", ".dark.png", "fswizard.report.svg", "render_dark", drawn=True),
     "html": Format("Web page with charts", ".html", "fswizard.report.html"),
-    "svg": Format("Picture of the ratios", ".svg", "fswizard.report.svg"),
     "csv": Format("Every figure, as a table", ".csv", "fswizard.report.csv"),
     "json": Format("Everything, for programs", ".json", "fswizard.report.json"),
 }
@@ -61,7 +68,8 @@ def find_format(name: str) -> Format:
 
 def format_of(file_name: str) -> str:
     """The format that a file's name asks for; text where it asks for none."""
-    return next((name for name, known in FORMATS.items() if file_name.endswith(known.suffix)), "text")
+    fitting = [name for name, known in FORMATS.items() if file_name.endswith(known.suffix)]
+    return max(fitting, key=lambda name: len(FORMATS[name].suffix), default="text")
 
 
 def card_lines(findings: Findings) -> list[str]:
@@ -76,6 +84,6 @@ def render(findings: Findings, format_name: str, *, identify: bool = False) -> s
 
     Serial numbers, host and user names and paths are left out unless `identify` asks for them.
     """
-    module = importlib.import_module(find_format(format_name).module)
-    text: str = module.render(harmless(findings, identify=identify))
+    found = find_format(format_name)
+    text: str = getattr(importlib.import_module(found.module), found.function)(harmless(findings, identify=identify))
     return text

@@ -1,8 +1,8 @@
-"""A colour for each filesystem, the same in every screen, chart and page."""
+"""A colour for each filesystem, the same in every screen, chart and page, and the colours of pictures and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fswizard.model.plan import Plan
 
@@ -35,9 +35,31 @@ def kind_of(plan: Plan, candidate: str) -> str:
     return name if name in HUES else "other"
 
 
-def fills() -> str:
-    """Style sheet rules by which shapes of the classes `fs-NAME` are filled, on light ground and on dark."""
+INK: Mapping[str, tuple[str, str]] = {
+    "text": ("#e4e9f0", "#1c2430"),
+    "dim": ("#9aa6b5", "#5b6675"),
+    "ground": ("#14191f", "#ffffff"),
+    "soft": ("#1b222a", "#f3f6fa"),
+    "line": ("#333c47", "#d5dbe3"),
+    "near": ("#232d38", "#e6ecf4"),
+    "good": ("#4cc38a", "#0b7a4b"),
+    "bad": ("#f0825f", "#b3401f"),
+    "even": ("#7fb0ff", "#2b62b8"),
+    "muted": ("#9aa3b1", "#626b7a"),
+}
+"""By use in pictures and pages, in the dark and in the light."""
+
+
+def ink(*, dark: bool) -> dict[str, str]:
+    return {use: pair[0 if dark else 1] for use, pair in INK.items()}
+
+
+def fills(*, dark: bool) -> str:
+    """Style sheet rules by which shapes of the classes `fs-NAME` are filled."""
     known = {**HUES, "other": OTHERS}
-    light = "\n".join(f".fs-{name} {{ fill: {hues[1]} }}" for name, hues in known.items())
-    dark = "\n".join(f".fs-{name} {{ fill: {hues[0]} }}" for name, hues in known.items())
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    return "\n".join(f".fs-{name} {{ fill: {hues[0 if dark else 1]} }}" for name, hues in known.items())
+
+
+def as_preferred(rules: Callable[[bool], str]) -> str:
+    """What `rules` says of the light and of the dark, as whoever looks prefers it."""
+    return f"{rules(False)}\n@media screen and (prefers-color-scheme: dark) {{\n{rules(True)}\n}}\n"

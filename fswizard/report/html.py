@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import figure_text, ratio_text
-from fswizard.report.colours import fills
+from fswizard.report.colours import as_preferred, fills, ink
 from fswizard.report.figures import Axis
 from fswizard.report.presentation import LEGEND, SET_UP, Presentation, Row, present
 
@@ -25,9 +25,14 @@ def render(findings: Findings) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{escape(view.title)}</title>\n<style>\n{_STYLE.read_text('utf-8')}{fills()}</style>\n</head>\n"
+        f"<title>{escape(view.title)}</title>\n<style>\n{as_preferred(_hues)}{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _hues(dark: bool) -> str:
+    variables = "; ".join(f"--{use}: {hue}" for use, hue in ink(dark=dark).items())
+    return f":root {{ {variables} }}\n{fills(dark=dark)}"
 
 
 def _parts(view: Presentation) -> Iterator[str]:

@@ -76,7 +76,12 @@ def command_lines(command: str, *, indent: int = 2, width: int = WIDTH) -> list[
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, longest: int = LONGEST_NAME, text_columns: int = 1
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    longest: int = LONGEST_NAME,
+    text_columns: int = 1,
+    ruled: bool = True,
 ) -> list[str]:
     """A table whose first columns are text and whose other columns are figures, aligned to the right."""
     wrapped = [[wrap(cell, longest) for cell in row] for row in (header, *rows)]
@@ -89,7 +94,7 @@ def table(
                 for column, (cell, width) in enumerate(zip(row, widths))
             ]
             lines.append((" " * GAP).join(parts).rstrip())
-        if number == 0:
+        if ruled and number == 0:
             lines.append("─" * (sum(widths) + GAP * (len(widths) - 1)))
     return lines
 

@@ -1,4 +1,4 @@
-"""Markdown with tables, as GitHub and most forums read it."""
+"""Markdown as GitHub and Discourse read it: what fits into a post, and the rest folded below it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fswizard.model.judgement import Findings
 from fswizard.report import layout
-from fswizard.report.presentation import SET_UP, Presentation, Table, present
+from fswizard.report.presentation import FULL_REPORT, SET_UP, Presentation, Table, present
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
@@ -15,15 +15,33 @@ _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
 
 
 def render(findings: Findings) -> str:
-    return "\n\n".join(block for block in _blocks(present(findings)) if block) + "\n"
+    view = present(findings)
+    folded = (f"<details>\n<summary>{FULL_REPORT}</summary>", *_blocks(view), "</details>")
+    return _joined((*_post(view), *folded))
+
+
+def render_post(findings: Findings) -> str:
+    """What fits into a post, for where nothing can be folded, as on Reddit."""
+    return _joined(_post(present(findings)))
+
+
+def _joined(blocks: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _post(view: Presentation) -> Iterator[str]:
+    card = view.card
+    verdict = f"**{escape(card.verdict.strip())}**, " if card.verdict.strip() else ""
+    yield verdict + escape(card.certainty)
+    yield _list(view.below)
+    yield _table(view.post_table)
+    yield escape(view.in_short)
+    yield f"    {view.attempt}" if view.attempt else ""  # a block of code as every kind of Markdown reads it
 
 
 def _blocks(view: Presentation) -> Iterator[str]:
-    card = view.card
-    yield f"**{escape(card.verdict.strip())}**" if card.verdict.strip() else ""
-    yield _list((card.certainty, *view.below))
-    if card.commands:
-        yield f"{SET_UP}:\n\n{_fenced(card.commands)}"
+    if view.card.commands:
+        yield f"{SET_UP}:\n\n{_fenced(view.card.commands)}"
     yield f"**{escape(view.title.strip())}**" if view.title.strip() else ""
     yield _fenced(layout.figure_bars(view))
     yield _list(reason.text for reason in view.reasons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.drive import Drive
@@ -13,7 +13,7 @@ from fswizard.model.judgement import SIGNS, Card, Findings, Published, Ratio, Re
 from fswizard.model.metrics import CPU, MKFS_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Outcome, Result
+from fswizard.model.result import Outcome, Result, Sample
 from fswizard.model.units import (
     binary_size_text,
     binary_text,
@@ -51,6 +51,9 @@ DRIVE_KINDS = {
 WORST_STALL = "worst stall"
 _COMMANDS_ALONE = Card("Commands alone: nobody published figures with them")
 SET_UP = "How to set it up"
+FULL_REPORT = "Full report"
+POST_LINES = 12
+"""What a post in a forum has before anything folded."""
 PUBLISHED = "Published for this kind of disk and work"
 _IN_CELLS: tuple[Verdict, ...] = ("faster", "slower", "tie", "undecided", "failed")
 NOTICEABLE = 0.9
@@ -69,6 +72,17 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundFigure:
+    """What one candidate reached at one workload in one round."""
+
+    round: int
+    figure: str
+    """With unit."""
+    length: float
+    """On the scale of the bars; above 1 where it was better than the best median."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """What one candidate reached at one workload."""
 
@@ -82,6 +96,8 @@ class Bar:
     """From 0 to 1, of the best one's: for durations too, longer is better."""
     remark: str
     """`3× slower`, where that is proven and matters; why, where it failed."""
+    rounds: tuple[RoundFigure, ...] = ()
+    """What its median is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +130,11 @@ class Row:
             return self.share_text
         low, high = share_text(self.share.low), share_text(self.share.high)
         return f"{self.share_text} ({f'{low} to {high}' if self.share.high < AT_LIMIT else f'at least {low}'})"
+
+    def figure(self, candidate: str) -> str:
+        """Its median, or that it failed; a dash where there is nothing to say."""
+        ratio = self.ratios.get(candidate)
+        return "failed" if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
 
     def cell(self, candidate: str) -> str:
         """`1.98 ±15% ▲`; a dash where there is nothing to say."""
@@ -153,6 +174,8 @@ class Presentation:
     """Exact commands of the run, `DEVICE` and `MOUNT` standing for names known only then."""
     repeat: str
     """One command that measures the same again; empty where this program did not measure."""
+    attempt: str
+    """The short one, for others to try on their disk; empty where this program did not measure."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -162,6 +185,42 @@ class Presentation:
     @property
     def titles(self) -> tuple[str, ...]:
         return tuple(row.title for row in self.rows)
+
+    @property
+    def subject(self) -> str:
+        """What was measured on what, in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
+        plan = self.findings.result.plan
+        return f"{plan.recipe.title} on {name_drive(plan.drive)}" if plan.drive else plan.recipe.title
+
+    @property
+    def length(self) -> str:
+        """How long it was measured: `4 rounds, 40 s`."""
+        return dict(self.facts)["Rounds"]
+
+    @property
+    def in_short(self) -> str:
+        """Subject and length, and who says so if it was not measured here."""
+        source = self.findings.result.environment.source
+        return f"{self.subject}; {self.length}" + (f". Source: {source}" if source else "")
+
+    def highlights(self, count: int) -> tuple[Row, ...]:
+        """At most `count` workloads, in order: those by which the candidates differ most, as they are weighted."""
+        told = [row for row in self.rows if row.bars]
+        chosen = sorted(told, key=lambda row: (row.weight * (1 - row.bars[-1].length), row.weight), reverse=True)
+        return tuple(row for row in told if row in chosen[:count])
+
+    @property
+    def post_table(self) -> Table:
+        """Figures in columns by candidate, the best first, of as many workloads as a post has lines for.
+
+        The others are verdict, what stands below it, the table's header, `in_short` and `attempt`.
+        """
+        rows, plan = self.highlights(POST_LINES - len(self.below) - 4), self.findings.result.plan
+        ranked = dict.fromkeys((*(ratio.candidate for ratio in self.standing), *self.measured_candidates))
+        names = [name for name in ranked if any(name in row.figures for row in rows)]
+        part = f"{len(rows)} of {len(self.rows)} tests" if len(rows) < len(self.rows) else "Test"
+        cells = ((row.title, *map(row.figure, names)) for row in rows)
+        return Table((part, *(plan.candidate(name).title for name in names)), tuple(cells))
 
     @property
     def overall(self) -> tuple[Ratio, ...]:
@@ -260,6 +319,7 @@ def present(findings: Findings) -> Presentation:
         notes=tuple(_notes(findings)),
         measured=tuple(_measured_commands(result)),
         repeat="" if result.environment.source else repeat_command(plan),
+        attempt="" if result.environment.source else attempt_command(plan),
     )
 
 
@@ -274,13 +334,21 @@ def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0
     return ", ".join(filter(None, parts))
 
 
-def describe_drive(drive: Drive) -> str:
-    """Model, size and kind in a line: `ST8000AS0002, 8.00 TB, hard disk, SATA, 5980 rpm`."""
-    bus = "" if drive.bus in ("other", "nvme") else drive.bus.upper()
+def name_drive(drive: Drive) -> str:
+    """Model, size and kind: `ST8000AS0002, 8.00 TB, hard disk`."""
     parts = (
         drive.model or "disk without a model name",
         size_text(drive.size_bytes) if drive.size_bytes else "",
         DRIVE_KINDS.get(drive.kind, ""),
+    )
+    return ", ".join(filter(None, parts))
+
+
+def describe_drive(drive: Drive) -> str:
+    """The same with its connection: `ST8000AS0002, 8.00 TB, hard disk, SATA, 5980 rpm`."""
+    bus = "" if drive.bus in ("other", "nvme") else drive.bus.upper()
+    parts = (
+        name_drive(drive),
         f"{bus} ({drive.bridge})" if bus and drive.bridge else bus,
         f"{drive.rpm} rpm" if drive.rpm else "",
         f"firmware {drive.firmware}" if drive.firmware else "",
@@ -314,7 +382,7 @@ def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
     target = {
         "image": _images(plan.target),
-        "directory": "dir:" + ",".join(candidate.directory for candidate in plan.candidates),
+        "directory": _directories(plan),
         "device": f"device{'s' * bool(plan.target.others)}:{','.join(_paths(plan.target))}",
     }[plan.target.kind]
     words = ["fswizard", "run", plan.recipe.name]
@@ -336,6 +404,21 @@ def repeat_command(plan: Plan) -> str:
     if plan.needs:
         words += ["--need", ",".join(plan.needs)]
     return shlex.join(words)
+
+
+def attempt_command(plan: Plan) -> str:
+    """What was compared, for somebody else to measure on theirs: no target, limits or order of this run."""
+    words = ["fswizard", "run", plan.recipe.name]
+    if plan.target.kind == "directory":
+        return shlex.join([*words, "--target", _directories(plan)])
+    words += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
+    if plan.target.others:
+        words += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
+    return shlex.join(words)
+
+
+def _directories(plan: Plan) -> str:
+    return "dir:" + ",".join(candidate.directory for candidate in plan.candidates)
 
 
 def _images(target: Target) -> str:
@@ -420,6 +503,7 @@ def _system(result: Result) -> str:
 
 def _rows(findings: Findings) -> Iterator[Row]:
     names = [candidate.name for candidate in findings.result.plan.candidates]
+    samples = _samples(findings.result)
     for workload in findings.result.plan.recipe.workloads:
         ratios = {
             ratio.candidate: ratio
@@ -430,11 +514,25 @@ def _rows(findings: Findings) -> Iterator[Row]:
         figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}
         if figures or ratios:
             share = findings.share(workload.name)
-            bars = tuple(_bars(findings, workload, ratios))
+            bars = tuple(_bars(findings, workload, ratios, samples))
             yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, bars)
 
 
-def _bars(findings: Findings, workload: Workload, ratios: Mapping[str, Ratio]) -> Iterator[Bar]:
+def _samples(result: Result) -> Mapping[tuple[str, str], Sequence[Sample]]:
+    """Candidate and workload to what ratios are made of, in order of the rounds."""
+    samples: dict[tuple[str, str], list[Sample]] = {}
+    for sample in result.samples:
+        if sample.primary and sample.status == "ok" and sample.round not in result.discarded_rounds:
+            samples.setdefault((sample.candidate, sample.workload), []).append(sample)
+    return samples
+
+
+def _bars(
+    findings: Findings,
+    workload: Workload,
+    ratios: Mapping[str, Ratio],
+    samples: Mapping[tuple[str, str], Sequence[Sample]],
+) -> Iterator[Bar]:
     plan = findings.result.plan
     found = {c.name: figure for c in plan.candidates if (figure := findings.figure(c.name, workload.name))}
     higher = workload.metric.better == "higher"
@@ -442,12 +540,22 @@ def _bars(findings: Findings, workload: Workload, ratios: Mapping[str, Ratio]) -
     ordered = sorted(found.keys() - failed.keys(), key=lambda name: found[name].median, reverse=higher)
     for name in ordered:
         best, own = found[ordered[0]].median, found[name].median
-        length = own / best if higher else best / own if own else 1.0
+        length = _length(own, best, higher=higher)
         told = figure_text(own, workload.metric.unit)
         remark = _behind(findings, ratios, ordered[0], name, length) if length < NOTICEABLE else ""
-        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), told, length, remark)
+        rounds = tuple(
+            RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
+            for s in samples.get((name, workload.name), ())
+        )
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), told, length, remark, rounds)
     for name, ratio in failed.items():
         yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why)
+
+
+def _length(own: float, best: float, *, higher: bool) -> float:
+    """Of a bar whose best has the length 1."""
+    better, other = (own, best) if higher else (best, own)
+    return better / other if other else 1.0
 
 
 def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: str, length: float) -> str:

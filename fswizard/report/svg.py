@@ -1,150 +1,176 @@
-"""A picture of the answer: the card, each figure as a bar, and the overall ratios on an axis around 1."""
+"""The card as a picture, in the size that forums and chats show whole: answer, figures as bars, how to try it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
-from fswizard.model.units import ratio_text
-from fswizard.report.colours import fills
-from fswizard.report.figures import Axis
+from fswizard.model.judgement import Findings
+from fswizard.report.colours import as_preferred, fills, ink, kind_of
 from fswizard.report.layout import cells, wrap
-from fswizard.report.presentation import Bar, describe_drive, present
+from fswizard.report.presentation import Presentation, Row, present
 
-WIDTH = 800
-LEFT, RIGHT = 200, 520
-"""Between them lies the axis."""
-ROW = 28
-MARGIN = 24
-
-STYLE = """
-text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1c2430 }
-.ground { fill: #ffffff }
-.head { font-size: 17px; font-weight: 600 }
-.group { font-weight: 600 }
-.dim { fill: #5b6675 }
-.grid { stroke: #d5dbe3; stroke-width: 1 }
-.one { stroke: #1c2430; stroke-width: 1.5 }
-.near { fill: #eef2f7 }
-.range { stroke-width: 3; stroke-linecap: round }
-.good { fill: #0b7a4b; stroke: #0b7a4b }
-.bad { fill: #b3401f; stroke: #b3401f }
-.even { fill: #2b62b8; stroke: #2b62b8 }
-.muted { fill: #7b8494; stroke: #7b8494 }
-text.good, text.bad, text.even, text.muted { stroke: none }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e4e9f0 }
-  .ground { fill: #14191f }
-  .dim { fill: #9aa6b5 }
-  .grid { stroke: #333c47 }
-  .one { stroke: #e4e9f0 }
-  .near { fill: #1d252e }
-  .good { fill: #4cc38a; stroke: #4cc38a }
-  .bad { fill: #f0825f; stroke: #f0825f }
-  .even { fill: #7fb0ff; stroke: #7fb0ff }
-  .muted { fill: #9aa3b1; stroke: #9aa3b1 }
-}
-"""
+WIDTH, HEIGHT = 1200, 630
+MARGIN = 56
+INNER = WIDTH - 2 * MARGIN
+GUTTER = 48
+"""Between two columns of bars."""
+FOOT = HEIGHT - 84
+"""Below it stand the command and who drew it."""
+LARGEST, SMALLEST = 40.0, 20.0
+"""Pitch of bars, as large as there is room for."""
+GAP = 0.6
+"""Between two workloads, in pitches."""
+MOST_BARS = 6
+REGULAR, BOLD, FIXED = 0.57, 0.64, 0.61
+"""Width of a character in units of the font size, in wide fonts: nobody here knows the fonts of whoever looks."""
 
 
 def render(findings: Findings) -> str:
-    view = present(findings)
-    drive = findings.result.plan.drive
-    below = [describe_drive(drive)] if drive else []
-    below += [f"{view.title.partition(' on ')[0]}; {dict(view.facts)['Rounds']}"]
-    card = view.card
-    head = wrap(card.verdict, 72)
-    below = [line for text in (card.certainty, *view.below, *below) for line in wrap(text, 104)]
-    start = MARGIN + 24 * len(head) + 20 * len(below) + 8
-    axis = Axis.around(view.overall)
-    top = start + sum(ROW * (len(row.bars) + 1) + 8 for row in view.rows) + 34
-    height = top + bool(view.overall) * (ROW * (len(view.overall) + 1) + 8) + 52
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{escape(card.verdict)}">',
+    """Light or dark, as whoever looks prefers it."""
+    return _picture(present(findings), as_preferred(lambda dark: _style(dark=dark)))
+
+
+def render_dark(findings: Findings) -> str:
+    return _picture(present(findings), _style(dark=True))
+
+
+def _style(*, dark: bool) -> str:
+    hues = ink(dark=dark)
+    return (
+        f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: {hues['text']} }}\n"
+        f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
+        "text.fixed { font-family: ui-monospace, 'DejaVu Sans Mono', monospace }\n"
+        + "".join(f"text.{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "bad", "even"))
+        + fills(dark=dark)
+    )
+
+
+def _picture(view: Presentation, style: str) -> str:
+    head, top = _head(view)
+    rows = view.highlights(_room_for(view, top))
+    parts = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" aria-label="{escape(view.card.verdict)}">',
         f"<title>{escape(view.title)}</title>",
-        f"<style>{STYLE}{fills()}</style>",
-        f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
-        *(_text(MARGIN, MARGIN + 12 + 24 * n, line, "head") for n, line in enumerate(head)),
-        *(_text(MARGIN, MARGIN + 12 + 24 * len(head) + 20 * n, line, "dim") for n, line in enumerate(below)),
-    ]
-    y = start
-    for row in view.rows:
-        parts.append(_text(MARGIN, y + 19, row.title, "group"))
-        for bar in row.bars:
-            y += ROW
-            parts += _figure(bar, y)
-        y += ROW + 8
-    if view.overall:
-        parts += _axis(axis, view.baseline, top, height - 52)
-        parts.append(_text(MARGIN, top + 19, "Overall", "group"))
-        for number, ratio in enumerate(view.overall, 1):
-            parts += _row(ratio, axis, top + ROW * number + ROW / 2)
-    parts += [_text(MARGIN, height - 16, f"{view.axis_note}. Drawn by fswizard.", "dim"), "</svg>"]
+        f"<style>\n{style}</style>",
+        f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>',
+        f'<rect class="fs-{kind_of(view.findings.result.plan, view.findings.first)}" width="14" height="{HEIGHT}"/>',
+        *head,
+        *_charts(rows, top),
+        *_foot(view, f"{len(rows)} of {len(view.rows)} tests" if len(rows) < len(view.rows) else ""),
+        "</svg>",
+    )
     return "\n".join(parts) + "\n"
 
 
-def _figure(bar: Bar, y: float) -> Iterator[str]:
-    """What one candidate reached, in its unit and colour."""
-    yield _text(MARGIN + 12, y + 19, bar.title, room=LEFT - MARGIN - 18)
-    if not bar.figure:
-        yield _text(LEFT + 4, y + 19, bar.remark, "bad", room=WIDTH - LEFT)
+def _head(view: Presentation) -> tuple[list[str], float]:
+    """Subject, confidence, verdict and what stands below it, and where that ends."""
+    card, y = view.card, 62.0
+    room = INNER - _width(card.certainty, 19) - GUTTER
+    parts = [
+        _text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room),
+        _text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"),
+    ]
+    size = _fitting(card.verdict, INNER, 32, 46, BOLD)
+    for line in wrap(card.verdict, int(INNER / BOLD / size))[:2]:
+        y += 1.2 * size
+        parts.append(_text(MARGIN, y, line, size, "strong", room=INNER))
+    y += 8
+    for line in view.below:
+        y += 29
+        parts.append(_text(MARGIN, y, line, 21, room=INNER))
+    return parts, y + 26
+
+
+def _room_for(view: Presentation, top: float) -> int:
+    """How many workloads find room in two columns."""
+    return 2 * max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
+
+
+def _most_bars(rows: Sequence[Row]) -> int:
+    return min(MOST_BARS, max((len(row.bars) for row in rows), default=0))
+
+
+def _charts(rows: Sequence[Row], top: float) -> Iterator[str]:
+    """A chart for each workload, in one or two columns whose bars have the same scale."""
+    if not rows:
         return
-    length = max(2.0, bar.length * (RIGHT - LEFT))
-    yield f'<rect class="fs-{bar.kind}" x="{LEFT}" y="{y + 6}" width="{length:.1f}" height="{ROW - 10}"/>'
-    yield _text(RIGHT + 94, y + 19, bar.figure, anchor="end", room=94)
-    yield _text(RIGHT + 106, y + 19, bar.remark, "bad", room=WIDTH - RIGHT - 106)
+    columns = min(2, len(rows))
+    deep, bars = -(-len(rows) // columns), _most_bars(rows)
+    pitch = min(LARGEST, (FOOT - top) / (deep * (bars + 1 + GAP) - GAP))
+    width = (INNER - GUTTER * (columns - 1)) / columns
+    shown = [bar for row in rows for bar in row.bars[:MOST_BARS]]
+    texts = zip(*((bar.title, bar.figure, bar.remark if bar.figure else "") for bar in shown))
+    names, figures, remarks = (max(_width(text, _size(pitch)) for text in column) + GAP * pitch for column in texts)
+    places = (min(names, 0.36 * width), width - figures - remarks, width - remarks, width)
+    for number, row in enumerate(rows):
+        column, place = divmod(number, deep)
+        left, y = MARGIN + column * (width + GUTTER), top + place * pitch * (bars + 1 + GAP)
+        yield from _chart(row, left, y, places, pitch)
 
 
-def _axis(axis: Axis, baseline: str, top: float, bottom: float) -> Iterator[str]:
-    left, right = (_x(axis, ratio) for ratio in (1 / TIE, TIE))
-    yield f'<rect class="near" x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{bottom - top}"/>'
-    for number, (ratio, _, words) in enumerate(axis.labels(baseline, (RIGHT - LEFT) // 7)):
-        x = _x(axis, ratio)
-        line, label = ("grid", "dim") if number else ("one", "group")
-        yield f'<line class="{line}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
-        yield _text(x, top - 8, words, label, anchor="middle")
-    yield _text(LEFT, bottom + 16, "slower", "dim")
-    yield _text(RIGHT, bottom + 16, "faster", "dim", anchor="end")
+def _size(pitch: float) -> float:
+    """Of the text beside bars."""
+    return min(22.0, 0.66 * pitch)
 
 
-def _row(ratio: Ratio, axis: Axis, y: float) -> Iterator[str]:
-    yield _text(MARGIN + 12, y + 4, ratio.candidate, room=LEFT - MARGIN - 18)
-    tone = SIGNS[ratio.verdict].tone
-    if ratio.verdict == "failed":
-        yield _text(LEFT + 4, y + 4, ratio.why, tone, room=WIDTH - LEFT)
-        return
-    if ratio.low is not None and ratio.high is not None:
-        low, high = (_x(axis, bound) for bound in (ratio.low, ratio.high))
-        yield f'<line class="range {tone}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
-    yield _marker(ratio, _x(axis, ratio.ratio), y)
-    yield _text(RIGHT + 58, y + 4, ratio_text(ratio.ratio), anchor="end")
-    yield _text(RIGHT + 70, y + 4, ratio.interval(), "dim")
-    yield _text(WIDTH - MARGIN, y + 4, ratio.verdict, tone, anchor="end")
+def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: float) -> Iterator[str]:
+    """One workload: its title, and below it a bar for each candidate.
+
+    `places`: where bars begin, where they, figures and remarks end.
+    """
+    size = _size(pitch)
+    begin, end, figure_end, remark_end = places
+    part = f" (best {MOST_BARS} of {len(row.bars)})" if len(row.bars) > MOST_BARS else ""
+    yield _text(left, top + 0.72 * pitch, row.title + part, size, "strong", room=remark_end)
+    for number, bar in enumerate(row.bars[:MOST_BARS], 1):
+        y = top + number * pitch
+        baseline = y + 0.72 * pitch
+        yield _text(left, baseline, bar.title, size, room=begin - GAP * size)
+        if not bar.figure:
+            yield _text(left + begin, baseline, bar.remark, size, "bad", room=remark_end - begin)
+            continue
+        yield (
+            f'<rect class="fs-{bar.kind}" x="{left + begin:.1f}" y="{y + 0.12 * pitch:.1f}" rx="3" '
+            f'width="{max(2.0, bar.length * (end - begin)):.1f}" height="{0.72 * pitch:.1f}"/>'
+        )
+        yield _text(left + figure_end, baseline, bar.figure, size, anchor="end")
+        if bar.remark:
+            yield _text(left + figure_end + GAP * pitch, baseline, bar.remark, size, "bad")
 
 
-def _marker(ratio: Ratio, x: float, y: float) -> str:
-    """A shape for each verdict, so that nobody needs the colours."""
-    points = {
-        "faster": [(x - 5, y - 6), (x + 7, y), (x - 5, y + 6)],
-        "slower": [(x + 5, y - 6), (x - 7, y), (x + 5, y + 6)],
-        "beaten": [(x - 6, y - 5), (x + 6, y - 5), (x, y + 7)],
-        "tie": [(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)],
-    }.get(ratio.verdict)
-    tone = SIGNS[ratio.verdict].tone
-    if points is None:
-        return f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
-    return f'<polygon class="{tone}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>'
+def _foot(view: Presentation, part: str) -> Iterator[str]:
+    """How to try it, or where the figures are from; how much was measured, and who drew it."""
+    words = " · ".join(filter(None, (part, view.length, "fswizard")))
+    yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
+    told, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
+    if told:
+        room = INNER - _width(words, 19) - GUTTER - 32
+        size = _fitting(told, room, 15, 18, FIXED)
+        lines = wrap(told, int(room / FIXED / size))[:2]
+        yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 72}" width="{room + 32:.1f}" height="48" rx="8"/>'
+        for number, line in enumerate(lines):
+            y = HEIGHT - 42 + (number - (len(lines) - 1) / 2) * 1.3 * size
+            yield _text(MARGIN + 16, y, line, size, kind, room=room)
 
 
-def _x(axis: Axis, ratio: float) -> float:
-    return LEFT + (RIGHT - LEFT) * axis.place(ratio)
+def _fitting(text: str, room: float, smallest: float, largest: float, each: float = REGULAR) -> float:
+    """The font size at which `text` fits into `room`, if there is one between those."""
+    return max(smallest, min(largest, room / _width(text or " ", 1, each)))
 
 
-def _text(x: float, y: float, text: str, kind: str = "", *, anchor: str = "start", room: float = WIDTH) -> str:
-    """`text` cut to `room`, at seven units a character."""
-    longest = int(room / 7)
-    shown = text if cells(text) <= longest else wrap(text, longest - 1)[0] + "…"
+def _width(text: str, size: float, each: float = REGULAR) -> float:
+    """How wide it is at most, as far as that can be told without the font."""
+    return cells(text) * each * size
+
+
+def _text(x: float, y: float, text: str, size: float, kind: str = "", *, anchor: str = "start", room: float = 0) -> str:
+    """`text`, cut to `room` where that is given."""
+    each = {"strong": BOLD, "fixed": FIXED}.get(kind, REGULAR)
+    if room and _width(text, size, each) > room:
+        while text and _width(f"{text}…", size, each) > room:
+            text = text[:-1]
+        text = f"{text.rstrip()}…"
     attributes = f' class="{kind}"' * bool(kind) + f' text-anchor="{anchor}"' * (anchor != "start")
-    return f'<text x="{x:.1f}" y="{y:.1f}"{attributes}>{escape(shown)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{attributes}>{escape(text)}</text>'

@@ -14,6 +14,7 @@ from fswizard.system.commands import find, query
 from fswizard.system.host import Distribution
 
 _UTIL_LINUX = {"": "util-linux"}
+_LIBRSVG = {"": "rsvg-convert", "debian": "librsvg2-bin", "fedora": "librsvg2-tools", "arch": "librsvg"}
 PROGRAMS = (
     Program("losetup", "scratch images", True, {**_UTIL_LINUX, "debian": "mount"}),
     Program("mount", "mounting candidates", True, {**_UTIL_LINUX, "debian": "mount"}),
@@ -24,6 +25,7 @@ PROGRAMS = (
     Program("smartctl", "health, and whether a disk is shingled", packages={"": "smartmontools"}),
     Program("sudo", "formatting and mounting without being root"),
     Program("mdadm", "RAID arrays of several disks"),
+    Program("rsvg-convert", "a result as PNG", packages=_LIBRSVG),
 )
 """Beside those of the engines."""
 

@@ -374,10 +374,13 @@ class Backend:
 
         return FORMATS
 
-    def render(self, findings: Findings, format_name: str) -> str:
-        from fswizard.report import render
+    def render(self, findings: Findings, format_name: str) -> str | bytes:
+        """Bytes of a picture; Missing where what draws it is not installed."""
+        from fswizard.report import find_format, render
+        from fswizard.system.pictures import png
 
-        return render(findings, format_name)
+        text = render(findings, format_name)
+        return png(text) if find_format(format_name).drawn else text
 
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results

@@ -1,4 +1,4 @@
-"""Makes screenshots/: the wizard's screens on a recorded real run, as SVG and as PNG for the README.
+"""Makes screenshots/: the wizard's screens on a recorded real run, as SVG and as PNG for the README, and its card.
 
     python -m tests.tui.screenshots
 
@@ -24,6 +24,7 @@ from fswizard.advice import conclude
 from fswizard.model.events import RunStarted, StepProgressed
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.report import render
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
@@ -59,6 +60,7 @@ def main() -> None:
             path = results.results_directory() / f"{name}.jsonl"
             results.write_result(path, found, findings.judgement, findings.advice.card.verdict)
         asyncio.run(_take_all())
+    (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")
 
 
 class _Machine(FakeMachine):

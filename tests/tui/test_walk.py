@@ -510,6 +510,34 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
         await shows(pilot, "exists already")
 
 
+async def test_a_card_is_saved_as_a_picture_and_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fswizard.system.pictures.png", lambda svg: b"\x89PNG")
+    async with app("result").run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await pilot.press("enter")
+        pilot.app.screen.query_one("#formats", ChoiceList).highlight("png")
+        await shows(pilot, "1200×630 pixels")
+        assert "copy" not in screen_text(pilot.app).splitlines()[-1]
+        await pilot.press("enter")
+        assert pilot.app.clipboard == ""
+        await pilot.press("s")
+        pilot.app.screen.query_one("#file", Input).value = str(tmp_path / "card.png")
+        await pilot.press("enter")
+        await shows(pilot, "Saved as")
+        assert (tmp_path / "card.png").read_bytes() == b"\x89PNG"
+
+
+async def test_where_no_picture_can_be_drawn_none_can_be_saved() -> None:
+    async with app("result").run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await pilot.press("enter")
+        pilot.app.screen.query_one("#formats", ChoiceList).highlight("png")
+        await shows(pilot, "rsvg-convert is not installed.")
+        assert "save to a file" not in screen_text(pilot.app)
+        pilot.app.screen.query_one("#formats", ChoiceList).highlight("text")
+        await until(pilot, lambda: "rsvg-convert" not in screen_text(pilot.app), "the text")
+
+
 async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_history() -> None:
     async with app().run_test(size=SIZE) as pilot:
         await shows(pilot, "Earlier results")

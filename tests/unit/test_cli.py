@@ -19,7 +19,9 @@ from fswizard import report, results
 from fswizard.advice import conclude
 from fswizard.cli import drives
 from fswizard.cli.narration import Narration
+from fswizard.cli.output import deliver
 from fswizard.drives import inventory
+from fswizard.errors import UsageError
 from fswizard.model.events import RatioUpdated
 from fswizard.stats import judge
 from tests.fakes.command_line import fswizard
@@ -255,6 +257,25 @@ def test_a_files_ending_chooses_the_format_and_nothing_is_overwritten(newest: Pa
     again = fswizard("report", "--output", str(page), "--format", "text")
     assert (again.returncode, page.read_text("utf-8")) == (2, written)
     assert "exists already" in again.stderr
+
+
+@pytest.mark.rsvg
+def test_a_card_is_written_as_a_picture(newest: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "card.dark.png"
+    assert fswizard("report", "--output", str(picture)).returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_a_pipe_gets_a_picture_as_it_is(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    deliver(b"\x89PNG\r\n", None)
+    assert capsysbinary.readouterr().out == b"\x89PNG\r\n"
+
+
+def test_no_terminal_gets_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with pytest.raises(UsageError, match="A terminal shows no PNG") as caught:
+        deliver(b"\x89PNG", None)
+    assert "--output" in caught.value.hint
 
 
 def document(*arguments: str) -> dict[str, Any]:

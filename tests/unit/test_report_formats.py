@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+import struct
 import subprocess
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,8 +20,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fswizard.errors import UsageError
-from fswizard.model.judgement import Findings
-from fswizard.report import FORMATS, render
+from fswizard.model.judgement import Card, Findings
+from fswizard.report import FORMATS, format_of, render
+from fswizard.report.colours import ink
+from fswizard.report.presentation import present
+from fswizard.report.svg import FOOT, HEIGHT, WIDTH
+from fswizard.stats import summarise
+from fswizard.system.pictures import png
 from tests.result_schema import PATH, schema
 from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
 
@@ -117,7 +124,8 @@ def test_markdown_becomes_tables_lists_and_code() -> None:
 def test_markdown_keeps_any_name_as_text_in_its_cell(name: str) -> None:
     text = render(with_name_everywhere(name), "markdown")
     page = markdown_page(text)
-    assert page.tags <= {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
+    text_and_tables = {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
+    assert page.tags <= {*text_and_tables, "details", "summary"}
     assert cells_of(text) == cells_of(render(make_findings(), "markdown"))
 
 
@@ -125,6 +133,62 @@ def cells_of(text: str) -> list[int]:
     """So many has each row of any table, in order."""
     kinds = " ".join(token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text))
     return sorted(len(re.findall("td_open|th_open", row)) for row in re.findall("tr_open(.*?)tr_close", kinds))
+
+
+def test_where_markdown_cannot_be_folded_it_is_the_post_alone() -> None:
+    whole, post = (render(make_findings(), name) for name in ("markdown", "reddit"))
+    assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
+    assert whole.endswith("\n\n</details>\n")
+    assert not markdown_page(post).tags & {"details", "summary"}
+
+
+# Posts
+
+
+def post_lines(findings: Findings, name: str) -> list[str]:
+    """What is read without unfolding anything."""
+    text = re.split(r"<details>|Full report:", render(findings, name))[0]
+    lines = re.sub(r"\[/?\w+\]", "", text).splitlines()
+    return [line for line in lines if line and not re.fullmatch(r"[| :-]+", line)]
+
+
+LONG_CARD = Card("Use XFS", "It is faster.", "Choose Btrfs if you want more.", "Btrfs writes twice as much.")
+
+
+@pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
+@pytest.mark.parametrize("workloads", [1, 3, 40])
+def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_try_it(
+    name: str, workloads: int
+) -> None:
+    findings = with_result(with_many_workloads(workloads), outcome="stopped")
+    advice = replace(findings.advice, card=LONG_CARD)
+    lines = post_lines(replace(findings, advice=advice), name)
+    assert len(lines) <= 12
+    assert re.search(r"Use XFS.*, confidence ○○○○ none$", lines[0])
+    assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "The run was stopped early."]
+    assert re.search("xfs.*btrfs.*ext4", lines[5])
+    assert ("4 of 40 tests" in lines[5]) == (workloads == 40)
+    assert sum("187 MB/s" in line for line in lines) == min(workloads, 4)
+    assert any("ST8000AS0002-1NA17Z, 8.00 TB, hard disk; 3 rounds, 7 min" in line for line in lines)
+    assert lines[-1].strip() == ("fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'")
+
+
+def with_many_workloads(count: int) -> Findings:
+    """The first workload of the findings, `count` times."""
+    findings = make_findings()
+    first, *_ = findings.result.plan.recipe.workloads
+    names = [f"{first.name}-{number}" for number in range(count)]
+    recipe = replace(
+        findings.result.plan.recipe, workloads=tuple(replace(first, name=name, title=name) for name in names)
+    )
+    samples = [sample for sample in findings.result.samples if sample.workload == first.name]
+    copied = tuple(replace(sample, workload=name) for name in names for sample in samples)
+    ratios = [ratio for ratio in findings.judgement.by_workload if ratio.workload == first.name]
+    judgement = replace(
+        findings.judgement, by_workload=tuple(replace(ratio, workload=name) for name in names for ratio in ratios)
+    )
+    many = with_result(findings, plan={"recipe": recipe}, samples=copied)
+    return replace(many, judgement=judgement, summaries=summarise(many.result))
 
 
 # BBCode
@@ -135,11 +199,11 @@ def test_bbcode_tags_are_ours_alone_and_in_balance(name: str) -> None:
     text = render(with_name_everywhere(name), "bbcode")
     opened: list[str] = []
     for closing, tag in re.findall(r"\[(/?)([^\]\[]*)\]", text):
-        assert tag in ("b", "code")
         if closing:
             assert opened.pop() == tag
         else:
-            assert not opened
+            assert tag in ("b", "code", "spoiler")
+            assert opened in ([], ["spoiler"])
             opened.append(tag)
     assert not opened
     assert text.count("[") == text.count("]") == render(make_findings(), "bbcode").count("[")
@@ -220,16 +284,73 @@ def test_the_picture_is_well_formed_and_holds_text_and_shapes_alone(name: str) -
     assert kinds <= {"svg", "title", "style", "rect", "line", "text", "circle", "polygon"}
 
 
-def test_the_picture_tells_headline_ratio_and_verdict() -> None:
-    words = ["".join(e.itertext()) for e in ET.fromstring(render(make_findings(), "svg")).iter() if "text" in e.tag]
-    assert {"1.21", "faster", "nilfs2", "failed: volume full, the cleaner could not keep up"} <= set(words)
+def drawn_words(findings: Findings, name: str = "svg") -> list[str]:
+    return ["".join(e.itertext()) for e in ET.fromstring(render(findings, name)).iter() if e.tag.endswith("text")]
+
+
+def test_the_card_has_disk_verdict_confidence_figures_and_a_command_to_try_it() -> None:
+    words = drawn_words(make_findings())
+    assert words[:4] == [
+        "Quick look on ST8000AS0002-1NA17Z, 8.00 TB, hard disk",
+        "confidence ●●●○ good",
+        "Use XFS: 21 % faster than ext4 here",
+        "Faster in 1 of 3 tests, slower in 1.",
+    ]
+    assert {"Large-files", "187 MB/s", "1.29k/s", "3 rounds, 7 min · fswizard"} <= set(words)
+    assert "fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'" in " ".join(words)
+
+
+def test_of_many_workloads_those_with_the_largest_differences_are_on_the_card() -> None:
+    words = drawn_words(with_many_workloads(40))
+    shown = [word for word in words if word.startswith("large-files-")]
+    assert 2 <= len(shown) < 40
+    assert f"{len(shown)} of 40 tests · 3 rounds, 7 min · fswizard" in words
+    differing = make_findings().result.plan.recipe.workloads[1]
+    view = present(make_findings())
+    assert [row.name for row in view.highlights(1)] == [differing.name]
+
+
+@pytest.mark.parametrize("workloads", [1, 2, 7, 40])
+def test_everything_on_the_card_has_its_own_place_within_it(workloads: int) -> None:
+    root = ET.fromstring(render(with_many_workloads(workloads), "svg"))
+    bottoms = [0.0]
+    for element in root:
+        at = {key: float(value) for key, value in element.attrib.items() if key in ("x", "y", "width", "height")}
+        assert 0 <= at.get("x", 0) + at.get("width", 0) <= WIDTH
+        assert 0 <= at.get("y", 0) + at.get("height", 0) <= HEIGHT
+        if element.get("rx") == "3":
+            bottoms.append(at["y"] + at["height"])
+    assert max(bottoms) <= FOOT
+
+
+def luminance(hue: str) -> float:
+    """Relative luminance by WCAG 2, from 0 to 1."""
+    parts = (int(hue[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_all_text_in_pictures_and_pages_stands_out_from_its_ground(dark: bool) -> None:
+    hues = ink(dark=dark)
+    for use in ("text", "dim", "good", "bad", "even", "muted"):
+        for ground in ("ground", "soft"):
+            dim, bright = sorted((luminance(hues[use]), luminance(hues[ground])))
+            assert (bright + 0.05) / (dim + 0.05) >= 4.5, (use, ground)
 
 
 @pytest.mark.rsvg
-def test_the_picture_can_be_drawn(tmp_path: Path) -> None:
-    (tmp_path / "a.svg").write_text(render(make_findings(), "svg"), "utf-8")
-    subprocess.run(["rsvg-convert", tmp_path / "a.svg", "-o", tmp_path / "a.png"], check=True)
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+def test_the_card_is_drawn_light_and_dark_in_1200_by_630_pixels() -> None:
+    light, dark = (png(render(make_findings(), name)) for name in ("png", "png-dark"))
+    assert light != dark
+    for drawn in (light, dark):
+        assert drawn.startswith(b"\x89PNG")
+        assert struct.unpack(">II", drawn[16:24]) == (1200, 630)
+
+
+def test_a_file_name_asks_for_the_format_with_its_longest_ending() -> None:
+    names = ("a.md", "a.reddit.md", "a.png", "a.dark.png", "a.html", "a", "notes.doc")
+    assert [format_of(name) for name in names] == [*("markdown", "reddit", "png", "png-dark", "html", "text", "text")]
 
 
 def test_the_page_is_in_balance_and_needs_nothing_else() -> None:
@@ -245,15 +366,19 @@ def test_the_page_shows_any_name_as_text(name: str) -> None:
     assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
 
 
+def browse(page: Path, *asked: str) -> bytes:
+    """What a browser that shows `page` answers."""
+    browser = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent}/profile")
+    return subprocess.run([*browser, *asked, page.as_uri()], capture_output=True, check=True, timeout=60).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.chromium
 def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
     probe = "<script>document.title=document.documentElement.scrollWidth+' '+innerWidth</script>"
     page = PLAIN.replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
     (tmp_path / "a.html").write_text(page.replace("</body>", f"{probe}</body>"), "utf-8")
-    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-    asked = ["--window-size=500,900", "--dump-dom", f"file://{tmp_path}/a.html"]
-    done = subprocess.run([*browser, *asked], capture_output=True, check=True, timeout=60)
-    match = re.search(r"<title>(\d+) (\d+)</title>", done.stdout.decode())
+    shown = browse(tmp_path / "a.html", "--window-size=500,900", "--dump-dom").decode()
+    match = re.search(r"<title>(\d+) (\d+)</title>", shown)
     assert match is not None
     assert int(match[1]) <= int(match[2])

@@ -18,11 +18,11 @@ from fswizard.model.drive import Partition
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Advice, Card, Findings, Judgement, Ratio
 from fswizard.model.metrics import UNPLUG_TIME
-from fswizard.model.plan import Target
+from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.report import FORMATS, render
 from fswizard.report.layout import WIDTH, cells, command_lines
-from fswizard.report.presentation import Row, repeat_command
+from fswizard.report.presentation import Row, attempt_command, repeat_command
 from tests.builders import make_drive, make_filesystem, make_plan, make_result
 from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result
 
@@ -203,6 +203,17 @@ def test_the_command_to_repeat_a_run_names_everything_that_was_chosen() -> None:
     ]
 
 
+def test_the_command_for_others_names_what_was_compared_and_nothing_of_this_machine() -> None:
+    plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7)
+    words = ("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime")
+    for target in (Target("image", "/srv/a b", 3 << 30), Target("device", "/dev/disk/by-id/x", 8 << 40)):
+        assert tuple(shlex.split(attempt_command(replace(plan, target=target)))) == words
+    disks = Target("device", "/dev/a", 8 << 40, others=(Member("/dev/b", 8 << 40),))
+    recipe = replace(plan.recipe, image_bytes=2 << 30)
+    command = attempt_command(replace(plan, recipe=recipe, target=disks))
+    assert tuple(shlex.split(command)) == (*words, "--target", "images:2x2G")
+
+
 @pytest.mark.parametrize(
     ("fields", "wiped"),
     [
@@ -269,7 +280,9 @@ def test_directories_are_called_by_their_short_names_in_bars_and_tables_alike() 
     places = dict(zip(names, ("/home", "/mnt/archive")))
     candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in places.items())
     plan = replace(make_plan(names), candidates=candidates, target=Target("directory", ""))
-    text = render(conclude(make_result(dict.fromkeys(names, (100.0, 101.0, 99.0)), plan=plan)), "text")
+    result = make_result(dict.fromkeys(names, (100.0, 101.0, 99.0)), plan=plan)
+    text = render(conclude(result), "text")
     bars = lines_of(text, "Write ", 2)
     assert [next(name for name in names if name in line) for line in bars]
     assert "dir:DIRECTORY-1,DIRECTORY-2" in text
+    assert "fswizard run quick --target dir:DIRECTORY-1,DIRECTORY-2" in render(conclude(result), "reddit")

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from fswizard.errors import FswizardError
 from fswizard.model.judgement import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.tui.drawing import cursor, cut, fit, lines, text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Format
 
 PREVIEW_LINES = 400
+PICTURE = "A picture of 1200×630 pixels, for a forum or a chat. Press s to save it."
 
 
 class ExportScreen(Window[None]):
@@ -44,7 +46,9 @@ class ExportScreen(Window[None]):
         super().__init__()
         self._opened_with = format_name
         self._findings = findings
-        self._texts: dict[str, str] = {}
+        self._rendered: dict[str, str | bytes] = {}
+        self._shown: str | bytes | None = None
+        """None where it is being made, or cannot be."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="export"):
@@ -72,19 +76,31 @@ class ExportScreen(Window[None]):
         if not name:
             return
         self.query_one(".window").border_title = f"Export: {self._formats[name].title}"
-        if name in self._texts:
+        if name in self._rendered:
             self._show(name)
         else:
-            self.ask(lambda: self.wizard.backend.render(self._findings, name), partial(self._rendered, name))
+            self._shown = None
+            render = self.wizard.backend.render
+            self.ask(lambda: render(self._findings, name), partial(self._keep, name), fails=self._cannot_render)
 
-    def _rendered(self, name: str, rendered: str) -> None:
-        self._texts[name] = rendered
+    def _cannot_render(self, error: FswizardError) -> None:
+        self._shown = None
+        self.refresh_bindings()
+        self.query_one("#preview", Canvas).show(lambda width: Content())
+        self.show_error(error)
+
+    def _keep(self, name: str, rendered: str | bytes) -> None:
+        self._rendered[name] = rendered
         self._show(name)
 
     def _show(self, name: str) -> None:
         if name != self._format:
             return
-        rows = safe_lines(self._texts[name]).expandtabs(4).splitlines()
+        self._shown = self._rendered[name]
+        self.say("")
+        self.refresh_bindings()
+        words = PICTURE if isinstance(self._shown, bytes) else self._shown
+        rows = safe_lines(words).expandtabs(4).splitlines()
         shown = rows[:PREVIEW_LINES]
         rest = len(rows) - len(shown)
 
@@ -95,9 +111,13 @@ class ExportScreen(Window[None]):
         self.query_one("#preview", Canvas).show(draw)
         self.query_one("#previews").scroll_home(animate=False)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        possible = {"copy": isinstance(self._shown, str), "save": self._shown is not None}
+        return possible.get(action, True)
+
     def action_copy(self) -> None:
-        if self._format in self._texts:
-            self.wizard.copy_to_clipboard(self._texts[self._format])
+        if isinstance(self._shown, str):
+            self.wizard.copy_to_clipboard(self._shown)
             self.say(("✓ ", "bold $success"), "Copied, if your terminal allows it.")
 
     def action_save(self) -> None:
@@ -111,14 +131,14 @@ class ExportScreen(Window[None]):
     @on(Input.Submitted)
     def _named(self, event: Input.Submitted) -> None:
         path = Path(event.value.strip()).expanduser()
-        if self._format in self._texts and event.value.strip():
-            self._write(path, self._texts[self._format])
+        if self._shown is not None and event.value.strip():
+            self._write(path, self._shown if isinstance(self._shown, bytes) else self._shown.encode())
 
     @work(thread=True, exclusive=True)
-    def _write(self, path: Path, words: str) -> None:
+    def _write(self, path: Path, content: bytes) -> None:
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(words)
+            with path.open("xb") as file:
+                file.write(content)
         except FileExistsError:
             self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} exists already; choose another name.")
         except OSError as error:

@@ -1,0 +1,19 @@
+"""Pictures in pixels, drawn by librsvg."""
+
+from __future__ import annotations
+
+import tempfile
+
+from fswizard.errors import RunFailed
+from fswizard.system.commands import query
+
+
+def png(svg: str) -> bytes:
+    """An SVG as PNG, in its own size. Missing where the program is, RunFailed where it draws nothing."""
+    with tempfile.NamedTemporaryFile("w", suffix=".svg", encoding="utf-8") as file:
+        file.write(svg)
+        file.flush()
+        done = query(["rsvg-convert", "--format=png", file.name], timeout_s=60.0)
+    if done.exit_code or not done.stdout:
+        raise RunFailed("rsvg-convert could not draw the picture.", "Save it as SVG.", done.output)
+    return done.stdout
