@@ -7,14 +7,17 @@ from html import escape
 from pathlib import Path
 
 from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
-from fswizard.model.units import figure_text, ratio_text
+from fswizard.model.units import ratio_text
 from fswizard.report.colours import as_preferred, fills, ink
 from fswizard.report.figures import Axis
-from fswizard.report.presentation import LEGEND, SET_UP, Presentation, Row, present
+from fswizard.report.presentation import LEGEND, SET_UP, Bar, Presentation, Row, present
 
 _STYLE = Path(__file__).with_name("page.css")
 NARROWEST_BAR = 40
 """Characters that find room above a bar, on a phone."""
+EACH_ROUND = "Dots are single rounds; point at a bar or tap on it to see their figures."
+FARTHEST_ROUND = 1.25
+"""Of the best median: what was better in one round stands at the edge."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -40,8 +43,10 @@ def _parts(view: Presentation) -> Iterator[str]:
     yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(card.verdict)}</h1>'
     yield f'<p class="over">{escape(card.certainty)}</p></header>'
     yield "".join(f"<p>{escape(line)}</p>" for line in view.below)
-    yield _section(SET_UP, f"<pre>{escape(chr(10).join(card.commands))}</pre>" if card.commands else "")
-    yield _section("Measured", "".join(map(_figures, view.rows)))
+    yield _section(SET_UP, _commands(card.commands))
+    charts = "".join(map(_figures, view.rows))
+    hint = f'<p class="dim screen">{EACH_ROUND}</p>' if any(bar.rounds for row in view.rows for bar in row.bars) else ""
+    yield _section("Measured", f'<div class="charts">{charts}</div>{hint}' if charts else "")
     yield _list((reason.text for reason in view.reasons), "reasons")
     lists = dict(view.lists)
     for title in ("Doubts", "Failed"):
@@ -49,31 +54,37 @@ def _parts(view: Presentation) -> Iterator[str]:
     note = f'<p class="dim">{escape(view.axis_note)}.</p>'
     chart = _chart(view.overall, Axis.around(view.overall), view.baseline)
     yield _section("Overall", note + chart if view.overall else "")
-    yield _section("By workload", "".join(_by_workload(view)))
+    yield _folded("Overall, by workload", "".join(_by_workload(view)))
     yield _section("Figures", _figures_table(view))
-    yield _section("Every round", "".join(_rounds(view)))
     for title, items in lists.items():
         yield _section(title, _list(items))
     facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in view.facts)
     yield _section("How it was measured", f"<dl>{facts}</dl>")
     for title, commands in view.commands.items():
-        yield _section(title, f"<pre>{escape(chr(10).join(commands))}</pre>")
+        yield (_section if len(commands) == 1 else _folded)(title, _commands(commands))
 
 
 def _figures(row: Row) -> str:
-    """What each candidate reached, in its unit and colour."""
-    rows = "".join(
-        f'<div class="row"><span class="name">{escape(bar.title)}</span>'
-        + (
-            f'<span class="bar"><svg height="18" aria-hidden="true"><rect class="fs-{bar.kind}" height="18" '
-            f'width="{max(bar.length, 0.003):.2%}"/></svg></span><span class="value">{escape(bar.figure)}</span>'
-            f'<span class="verdict">{escape(bar.remark)}</span></div>'
-            if bar.figure
-            else f'<span class="why">{escape(bar.remark)}</span></div>'
-        )
-        for bar in row.bars
+    """What each candidate reached, in its unit and colour, and in each round."""
+    scale = max([1.0, *(min(FARTHEST_ROUND, each.length) for bar in row.bars for each in bar.rounds)])
+    rows = "".join(_figure(bar, scale) for bar in row.bars)
+    return _kept(row.title, "", rows) if rows else ""
+
+
+def _figure(bar: Bar, scale: float) -> str:
+    name = f'<span class="name">{escape(bar.title)}</span>'
+    if not bar.figure:
+        return f'<div class="row">{name}<span class="why">{escape(bar.remark)}</span></div>'
+    dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
+    length = f"{max(bar.length / scale, 0.003):.2%}"
+    rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
+    return (
+        f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
+        f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
+        f'<span class="value">{escape(bar.figure)}</span><span class="verdict bad">{escape(bar.remark)}</span>'
+        + f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>' * bool(rounds)
+        + "</div>"
     )
-    return f'<div class="keep"><h3>{escape(row.title)}</h3><div class="chart">{rows}</div></div>' if rows else ""
 
 
 def _by_workload(view: Presentation) -> Iterator[str]:
@@ -102,7 +113,7 @@ def _chart(ratios: Iterable[Ratio], axis: Axis, baseline: str) -> str:
     )
     above = f'<span class="name"></span><span class="bar"><svg height="18">{labels}</svg></span>'
     rows = "".join(_bar_row(ratio, axis) for ratio in ratios)
-    return f'<div class="chart"><div class="row axis">{above}</div>{rows}</div>'
+    return f'<div class="row axis">{above}</div>{rows}'
 
 
 def _bar_row(ratio: Ratio, axis: Axis) -> str:
@@ -156,38 +167,17 @@ def _below(row: Row, name: str) -> str:
     return f"<small>{escape(row.cell(name))}</small>" if name in row.ratios else ""
 
 
-def _rounds(view: Presentation) -> Iterator[str]:
-    """Each figure of each round as a dot: what the ratios were made of."""
-    result = view.findings.result
-    metrics = {workload.name: workload.metric for workload in result.plan.recipe.workloads}
-    samples = [s for s in result.samples if s.status == "ok" and s.round not in result.discarded_rounds]
-    for row in view.rows:
-        metric = metrics[row.name]
-        found = [s for s in samples if s.workload == row.name and s.metric == metric.name and s.candidate]
-        if len({s.round for s in found}) < 2:
-            continue
-        low, high = min(s.value for s in found), max(s.value for s in found)
-        lines = []
-        for name in view.measured_candidates:
-            values = [s.value for s in found if s.candidate == name]
-            dots = "".join(f'<circle class="dot" cx="{_along(v, low, high):.2f}%" cy="10" r="4"/>' for v in values)
-            if dots:
-                lines.append(
-                    f'<div class="row dots"><span class="name">{escape(name)}</span><span class="bar">'
-                    f'<svg height="20" aria-hidden="true"><line class="grid" x1="0" x2="100%" y1="10" y2="10"/>'
-                    f'{dots}</svg></span><span class="value">{escape(row.figures.get(name, ""))}</span></div>'
-                )
-        ends = f"from {figure_text(low, metric.unit)} to {figure_text(high, metric.unit)}, {metric.better} is better"
-        yield _kept(row.title, ends, f'<div class="chart">{"".join(lines)}</div>')
-
-
-def _along(value: float, low: float, high: float) -> float:
-    """Place between the ends in percent, with room for the dots at both."""
-    return 2 + 96 * (value - low) / (high - low) if high > low else 50.0
-
-
 def _section(title: str, body: str) -> str:
     return f"<section><h2>{title}</h2>{body}</section>" if body else ""
+
+
+def _folded(title: str, body: str) -> str:
+    """For who wants to know: not on paper."""
+    return f"<details><summary><h2>{title}</h2></summary>{body}</details>" if body else ""
+
+
+def _commands(commands: Iterable[str]) -> str:
+    return f"<pre>{escape(chr(10).join(commands))}</pre>" if commands else ""
 
 
 def _list(items: Iterable[str], kind: str = "") -> str:

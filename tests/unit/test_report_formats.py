@@ -353,6 +353,12 @@ def test_a_file_name_asks_for_the_format_with_its_longest_ending() -> None:
     assert [format_of(name) for name in names] == [*("markdown", "reddit", "png", "png-dark", "html", "text", "text")]
 
 
+def test_a_page_has_the_figures_of_each_round_behind_each_bar() -> None:
+    rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN)
+    assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
+    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
+
+
 def test_the_page_is_in_balance_and_needs_nothing_else() -> None:
     assert not PLAIN_PAGE.open
     assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
@@ -382,3 +388,11 @@ def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
     match = re.search(r"<title>(\d+) (\d+)</title>", shown)
     assert match is not None
     assert int(match[1]) <= int(match[2])
+
+
+@pytest.mark.slow
+@pytest.mark.chromium
+def test_a_browser_prints_a_run_of_ten_workloads_and_five_candidates_on_two_pages(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(render(with_many_workloads(10), "html"), "utf-8")
+    browse(tmp_path / "a.html", f"--print-to-pdf={tmp_path}/a.pdf")
+    assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "a.pdf").read_bytes())) == 2
