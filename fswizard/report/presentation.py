@@ -209,6 +209,11 @@ class Presentation:
         chosen = sorted(told, key=lambda row: (row.weight * (1 - row.bars[-1].length), row.weight), reverse=True)
         return tuple(row for row in told if row in chosen[:count])
 
+    def selection(self, rows: Sequence[Row]) -> str:
+        """How `rows` were chosen; empty where they are all that there are."""
+        every = len(self.rows)
+        return f"{len(rows)} of {every} tests, by difference" if len(rows) < every else ""
+
     @property
     def post_table(self) -> Table:
         """Figures in columns by candidate, the best first, of as many workloads as a post has lines for.
@@ -218,9 +223,8 @@ class Presentation:
         rows, plan = self.highlights(POST_LINES - len(self.below) - 4), self.findings.result.plan
         ranked = dict.fromkeys((*(ratio.candidate for ratio in self.standing), *self.measured_candidates))
         names = [name for name in ranked if any(name in row.figures for row in rows)]
-        part = f"{len(rows)} of {len(self.rows)} tests" if len(rows) < len(self.rows) else "Test"
         cells = ((row.title, *map(row.figure, names)) for row in rows)
-        return Table((part, *(plan.candidate(name).title for name in names)), tuple(cells))
+        return Table((self.selection(rows) or "Test", *(plan.candidate(name).title for name in names)), tuple(cells))
 
     @property
     def overall(self) -> tuple[Ratio, ...]:

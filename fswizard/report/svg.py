@@ -58,7 +58,7 @@ def _picture(view: Presentation, style: str) -> str:
         f'<rect class="fs-{kind_of(view.findings.result.plan, view.findings.first)}" width="14" height="{HEIGHT}"/>',
         *head,
         *_charts(rows, top),
-        *_foot(view, f"{len(rows)} of {len(view.rows)} tests" if len(rows) < len(view.rows) else ""),
+        *_foot(view, view.selection(rows)),
         "</svg>",
     )
     return "\n".join(parts) + "\n"
@@ -140,9 +140,9 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
             yield _text(left + figure_end + GAP * pitch, baseline, bar.remark, size, "bad")
 
 
-def _foot(view: Presentation, part: str) -> Iterator[str]:
-    """How to try it, or where the figures are from; how much was measured, and who drew it."""
-    words = " · ".join(filter(None, (part, view.length, "fswizard")))
+def _foot(view: Presentation, selection: str) -> Iterator[str]:
+    """How to try it, or where the figures are from; what of it is shown, how long it took, and who drew it."""
+    words = " · ".join(filter(None, (selection, view.length, "fswizard")))
     yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
     told, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
     if told:

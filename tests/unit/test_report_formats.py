@@ -167,7 +167,7 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
     assert re.search(r"Use XFS.*, confidence ○○○○ none$", lines[0])
     assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "The run was stopped early."]
     assert re.search("xfs.*btrfs.*ext4", lines[5])
-    assert ("4 of 40 tests" in lines[5]) == (workloads == 40)
+    assert ("4 of 40 tests, by difference" in lines[5]) == (workloads == 40)
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 4)
     assert any("ST8000AS0002-1NA17Z, 8.00 TB, hard disk; 3 rounds, 7 min" in line for line in lines)
     assert lines[-1].strip() == ("fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'")
@@ -304,7 +304,7 @@ def test_of_many_workloads_those_with_the_largest_differences_are_on_the_card() 
     words = drawn_words(with_many_workloads(40))
     shown = [word for word in words if word.startswith("large-files-")]
     assert 2 <= len(shown) < 40
-    assert f"{len(shown)} of 40 tests · 3 rounds, 7 min · fswizard" in words
+    assert f"{len(shown)} of 40 tests, by difference · 3 rounds, 7 min · fswizard" in words
     differing = make_findings().result.plan.recipe.workloads[1]
     view = present(make_findings())
     assert [row.name for row in view.highlights(1)] == [differing.name]
