@@ -35,7 +35,7 @@ def _print(report: str | bytes) -> None:
     if isinstance(report, str):
         print(printable(report, sys.stdout.encoding), end="")
     elif sys.stdout.isatty():
-        raise UsageError("A terminal shows no PNG.", "Write it to a file, such as --output result.png.")
+        raise UsageError("A terminal shows no PNG.", "Send it to a file: add `> result.png`.")
     else:
         sys.stdout.buffer.write(report)
 

@@ -72,8 +72,10 @@ def _head(view: Presentation) -> tuple[list[str], float]:
         _text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room),
         _text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"),
     ]
-    size = _fitting(card.verdict, INNER, 32, 46, BOLD)
-    for line in wrap(card.verdict, int(INNER / BOLD / size))[:2]:
+    fitting = _fitting(card.verdict, INNER, 0, 46, BOLD)
+    size = fitting if fitting >= 32 else 40.0  # in two lines
+    first, *rest = wrap(card.verdict, int(INNER / BOLD / size))
+    for line in filter(None, (first, " ".join(rest))):
         y += 1.2 * size
         parts.append(_text(MARGIN, y, line, size, "strong", room=INNER))
     y += 8

@@ -275,7 +275,7 @@ def test_no_terminal_gets_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     with pytest.raises(UsageError, match="A terminal shows no PNG") as caught:
         deliver(b"\x89PNG", None)
-    assert "--output" in caught.value.hint
+    assert "> result.png" in caught.value.hint
 
 
 def document(*arguments: str) -> dict[str, Any]:
