@@ -36,9 +36,8 @@ def conclude(
     judgement = judge(result)
     summaries = summarise(result)
     doubtful = _once((*result.doubts, *doubts(result, judgement, summaries)))
-    trial_s = result.elapsed_s / len(result.trials) if result.trials else 0.0
     survivors = judgement.leaders if result.survivors is None else result.survivors
-    ahead = forecast(result, judgement, survivors, trial_s=trial_s)
+    ahead = forecast(result, judgement, survivors, trial_s=result.trial_s)
     advice = advise(result, judgement, doubtful, summaries, ahead)
     return Findings(result, judgement, doubtful, advice, summaries, forecast=ahead)
 

@@ -9,6 +9,7 @@ from fswizard.cli.command import Command
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
+from fswizard.session import why_not
 from fswizard.targets import clean, leftovers, privilege
 
 
@@ -37,5 +38,6 @@ class Clean(Command):
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
                 print(f"Its figures so far: fswizard report {name}", file=sys.stderr)
-                print(f"To resume it:       fswizard run --resume {name}", file=sys.stderr)
+                if not why_not(leftover.result):
+                    print(f"To resume it:       fswizard run --resume {name}", file=sys.stderr)
         return code

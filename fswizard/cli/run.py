@@ -32,7 +32,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
-from fswizard.session import Choices, Session, left_out_text, make_plan, settles_text, take_up
+from fswizard.session import Choices, Session, left_out_text, make_plan, settles_text, take_up, why_not
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
 DEFAULT_RECIPE = "quick"
@@ -109,7 +109,9 @@ class Run(_Choosing):
 
     output = cli.SwitchAttr("--output", str, argname="FILE", help="write the result to this file as the run goes")
 
-    resume = cli.SwitchAttr("--resume", str, argname="RESULT", help="resume a run that was killed or ended early")
+    resume = cli.SwitchAttr(
+        "--resume", str, argname="RESULT", help="resume a run that ended before its answer was clear"
+    )
 
     def main(self, recipe: str = "") -> int:
         session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
@@ -123,7 +125,7 @@ class Run(_Choosing):
         return Session(plan, Path(self.output) if self.output else results.new_path(plan))
 
     def _resumed(self) -> Session:
-        """The plan is the earlier run's; only the time and the write budget can be chosen anew."""
+        """The plan is the earlier run's; only the time and the write budget can be chosen."""
         chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
         for name in (*chosen, "memory-limit"):
             if getattr(self, name.replace("-", "_")) not in (None, []):
@@ -144,7 +146,7 @@ class Run(_Choosing):
             print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
         outcome = asyncio.run(_carry_out(session))
         print(f"The result is in {safe(str(path))}.", file=sys.stderr)
-        if outcome not in ("finished", "time-up", "budget-used") and session.plan.target.kind != "device":
+        if not why_not(path):
             print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
         if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
             raise session.error
@@ -158,8 +160,8 @@ class Run(_Choosing):
 
 async def _carry_out(session: Session) -> Outcome:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
-    narration, budget = Narration(sys.stderr), Budget(session.plan)
-    narration.say(budget_text(session.plan))
+    narration, budget = Narration(sys.stderr), Budget(session.plan, session.result)
+    narration.say(budget_text(session.plan, budget.outlook))
     if session.plan.expected_s > session.plan.time_limit_s > 0:
         narration.say(_too_short(session.plan))
     loop = asyncio.get_running_loop()

@@ -65,6 +65,14 @@ def parse_candidate(text: str) -> Candidate:
     return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options), array=array)
 
 
+def title_of(name: str) -> str:
+    """What people read for a short name; the name itself where it means no filesystem, such as that of a directory."""
+    try:
+        return parse_candidate(name).title
+    except UsageError:
+        return name
+
+
 def _on_array(text: str) -> Candidate:
     """`raid5,chunk=64K+ext4:noatime`, which stood after `md:`."""
     words, plus, on_it = text.partition("+")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import Event, RoundFinished, SampleTaken, StepStarted
+from fswizard.model.events import Event, RoundDiscarded, RoundFinished, SampleTaken, StepStarted
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
+from fswizard.model.result import Result
 
 LEAST_SHARE = 0.5
 """Of what a trial is expected to write, so much is left to it by the smallest write budget."""
@@ -39,25 +40,33 @@ class Spent:
     trial_bytes: float
 
 
-def expected(plan: Plan) -> Outlook:
-    """Before the run. Where the write budget is small, workloads end at their share of it."""
-    candidates, filled_bytes = len(plan.candidates), plan.target.filled_bytes
+def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
+    """Before the run; of one that resumes `earlier`, what is still to come.
+
+    Where the write budget is small, workloads end at their share of it.
+    """
+    rounds, candidates = (earlier.whole_rounds, len(earlier.candidates_left)) if earlier else (0, len(plan.candidates))
+    filled_bytes = plan.target.filled_bytes
     trial_bytes: float = plan.writes_bytes_per_trial
     if plan.write_budget_bytes is not None and candidates:
         share_bytes = (plan.write_budget_bytes - filled_bytes) / (plan.minimum_rounds * candidates)
         trial_bytes = min(trial_bytes, max(LEAST_SHARE * trial_bytes, share_bytes))
-    return outlook(plan, Spent(0, candidates, plan.preparation_s, filled_bytes, plan.seconds_per_trial, trial_bytes))
+    begun = Spent(rounds, candidates, plan.preparation_s, filled_bytes, plan.seconds_per_trial, trial_bytes)
+    return outlook(plan, begun, least_rounds=1)
 
 
-def outlook(plan: Plan, spent: Spent) -> Outlook:
-    """A run ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget."""
+def outlook(plan: Plan, spent: Spent, *, least_rounds: int = 0) -> Outlook:
+    """A run ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget.
+
+    `least_rounds` of those to come are sure, where its limits allow them.
+    """
     round_s, round_bytes = spent.candidates * spent.trial_s, spent.candidates * spent.trial_bytes
     most = 0
     while _begins(plan, spent.rounds + most, spent.elapsed_s + most * round_s, round_s):
         most += 1
     if plan.write_budget_bytes is not None and round_bytes:
         most = min(most, max(0, int((plan.write_budget_bytes - spent.written_bytes) / round_bytes + ROUNDING)))
-    least = min(most, max(0, plan.minimum_rounds - spent.rounds))
+    least = min(most, max(least_rounds, plan.minimum_rounds - spent.rounds))
     return Outlook(
         spent.elapsed_s + least * round_s,
         spent.elapsed_s + most * round_s,
@@ -80,13 +89,16 @@ def _begins(plan: Plan, rounds: int, now_s: float, round_s: float) -> bool:
 class Budget:
     """Follows the events of a run; `outlook` is what it takes in all, as it looks now."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, earlier: Result | None = None) -> None:
+        """`earlier` is the run that this one resumes."""
         self._plan = plan
+        self._rounds = earlier.whole_rounds if earlier else 0
+        self._discarded: set[int] = set()
         self._rounds_began_s: float | None = None
         self._trials = 0
         self._trial = (0, "")
         self._written: list[float] = []
-        self.outlook = expected(plan)
+        self.outlook = expected(plan, earlier)
 
     def corrects(self, event: Event) -> bool:
         """Whether the outlook is another one after `event`."""
@@ -97,7 +109,10 @@ class Budget:
                 self._rounds_began_s = event.at_s
             trial = (event.step.round, event.step.candidate)
             self._trials, self._trial = self._trials + (trial != self._trial), trial
+        elif isinstance(event, RoundDiscarded):
+            self._discarded.add(event.round)
         elif isinstance(event, RoundFinished) and self._rounds_began_s is not None:
+            self._rounds += event.round not in self._discarded
             self.outlook = outlook(self._plan, self._spent(event, self._rounds_began_s))
             return True
         return False
@@ -107,4 +122,4 @@ class Budget:
         uncounted = self._plan.writes_bytes_per_trial
         trial_bytes = sum(self._written) / len(self._written) if self._written else uncounted
         written_bytes = self._plan.target.filled_bytes + self._trials * trial_bytes
-        return Spent(event.round, len(event.survivors), event.at_s, written_bytes, trial_s, trial_bytes)
+        return Spent(self._rounds, len(event.survivors), event.at_s, written_bytes, trial_s, trial_bytes)

@@ -118,6 +118,23 @@ class Result:
         return tuple(dict.fromkeys(Trial(s.round, s.candidate, s.predecessor) for s in counted))
 
     @property
+    def whole_rounds(self) -> int:
+        """Number of rounds that were gone through whole and count."""
+        return self.finished_rounds - sum(number <= self.finished_rounds for number in self.discarded_rounds)
+
+    @property
+    def trial_s(self) -> float:
+        """What a trial took, with its share of the preparation; 0 where there was none."""
+        return self.elapsed_s / len(self.trials) if self.trials else 0.0
+
+    @property
+    def candidates_left(self) -> tuple[str, ...]:
+        """Who takes part in the next round: all but those that failed, fell behind or were skipped in whole rounds."""
+        if self.survivors is None:
+            return tuple(candidate.name for candidate in self.plan.candidates)
+        return self.survivors
+
+    @property
     def trials_written(self) -> tuple[Sample, ...]:
         """What the devices wrote in each trial, where the kernel counts that."""
         return tuple(sample for sample in self.samples if sample.metric == TRIAL_WRITTEN.name)

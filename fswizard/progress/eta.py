@@ -17,7 +17,11 @@ class Eta:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._expected = {workload.name: workload.seconds for workload in plan.recipe.workloads}
+        seconds = {workload.name: workload.seconds for workload in plan.recipe.workloads}
+        in_workloads_s = math.fsum(seconds.values())
+        less = 0 < plan.seconds_per_trial < in_workloads_s  # resumes a run that took less than planned
+        factor = plan.seconds_per_trial / in_workloads_s if less else 1.0
+        self._expected = {name: factor * expected_s for name, expected_s in seconds.items()}
         self._workload_s = dict(self._expected)
         """How long each workload takes, as it looks now."""
         self._beside_s = max(0.0, plan.seconds_per_trial - math.fsum(self._expected.values()))

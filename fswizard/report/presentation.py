@@ -33,8 +33,8 @@ from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
-    "time-up": "ended by its time limit",
-    "budget-used": "ended by its write budget",
+    "time-up": "time limit reached",
+    "budget-used": "write budget used up",
     "stopped": "stopped early",
     "cancelled": "cancelled",
     "failed": "ended by a fault",
@@ -309,7 +309,7 @@ def present(findings: Findings) -> Presentation:
         findings=findings,
         title=_title(plan),
         card=findings.advice.card if result.samples or not result.environment.source else _COMMANDS_ALONE,
-        ended=f"The run {'was ' * (not ended.startswith('ended'))}{ended}." if ended else "",
+        ended=f"{ended.capitalize()}." if ended else "",
         reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
         baseline=baseline,

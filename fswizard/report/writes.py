@@ -16,7 +16,7 @@ NEARLY = 1.25
 def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float = 0.0) -> str:
     """The one line on what a run takes, the same wherever it stands: `3–4 min · writes about 12 GB, …`.
 
-    `outlook` is None before the run. No time is named that has passed: `up to 4 min`, `longer than planned`.
+    `outlook` is None before a run that is new. No time is named that has passed: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
     time = _time_text(run, elapsed_s)

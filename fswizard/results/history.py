@@ -29,6 +29,11 @@ class Entry:
     """None where the run was killed, or still goes on."""
 
     @property
+    def unfinished(self) -> bool:
+        """It ended, or was ended, before its answer was clear."""
+        return self.ending is None or self.ending.outcome != "finished"
+
+    @property
     def leaders(self) -> tuple[str, ...]:
         """Who was ahead at the end; empty where nobody was yet."""
         return self.ending.leaders if self.ending else ()

@@ -1,9 +1,9 @@
-"""A run: planned (`Choices`, `make_plan`, `estimated`), carried out (`Session`), resumed (`resumable`, `take_up`)."""
+"""A run: planned (`Choices`, `make_plan`, `estimated`), carried out (`Session`), resumed (`take_up`, `why_not`)."""
 
 from fswizard.session.doubts import left_out_text
 from fswizard.session.planning import Choices, estimated, make_plan, within_budget
 from fswizard.session.precedent import settles_text
-from fswizard.session.resuming import resumable, take_up
+from fswizard.session.resuming import resumable, take_up, why_not
 from fswizard.session.session import Session
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "resumable",
     "settles_text",
     "take_up",
+    "why_not",
     "within_budget",
 ]

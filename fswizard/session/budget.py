@@ -18,13 +18,14 @@ def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float
     return expected
 
 
-def affordable_rounds(plan: Plan, result: Result, survivors: Collection[str]) -> int | None:
-    """How many more rounds fit into the write budget; None where it sets no limit."""
+def affordable_rounds(
+    plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0
+) -> int | None:
+    """How many more rounds fit into the write budget; None where it sets no limit.
+
+    `before_bytes` were written in trials before the run was resumed: its budget counts from there.
+    """
     needed = round_bytes(plan, result, survivors)
     if plan.write_budget_bytes is None or not needed:
         return None
-    return max(0, int((plan.write_budget_bytes - result.written_bytes) / needed))
-
-
-def another_round_is_affordable(plan: Plan, result: Result, survivors: Collection[str]) -> bool:
-    return affordable_rounds(plan, result, survivors) != 0
+    return max(0, int((plan.write_budget_bytes + before_bytes - result.written_bytes) / needed))

@@ -1,8 +1,9 @@
-"""Going on with a run that was killed, ended early, or ran out of time."""
+"""Resuming a run that was killed, was stopped, or ran out of time or of its write budget."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,17 +11,21 @@ from fswizard import results
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.filesystem import Candidate
+from fswizard.model.forecast import HALF
+from fswizard.model.outlook import expected
 from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
+from fswizard.model.units import duration_text, size_text
 from fswizard.results import Entry
-from fswizard.session.budget import another_round_is_affordable
+from fswizard.session.budget import affordable_rounds, round_bytes
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import decide, judge
 from fswizard.system import host
 from fswizard.targets import require_still_there
 
 LONGEST_LIST = 3
+COMPLETE = "This run is complete: more rounds would not settle more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +38,14 @@ class Resumption:
 
 
 def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes: float | None = None) -> Resumption:
-    """The run in a result file, ready to go on. Its time limit starts anew, or is `time_limit_s`.
+    """The run in a result file, ready to go on. Its time and what it writes count from zero again.
 
-    What it wrote before counts against its write budget, or against `write_budget_bytes`, which may be infinite.
+    Its limits are the same again, though the time is enough for a round at least, or `time_limit_s` and
+    `write_budget_bytes`, which may be infinite.
 
-    Raises UsageError, or Missing, where it cannot go on: it was measured elsewhere, is complete, still runs, or what
-    it worked on is not there any more. The file is not trusted: candidates are made as this program knows them.
+    Raises UsageError, or Missing, where it cannot go on: it was measured elsewhere, is complete, still runs, what
+    it worked on is not there any more, or not even a round fits into what was given. The file is not trusted:
+    candidates are made as this program knows them.
     """
     if results.is_being_written(path):
         raise UsageError(f"The run of {safe(str(path))} is still in progress.", "Wait until it ends, or stop it first.")
@@ -52,25 +59,24 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     for candidate in plan.candidates if plan.target.kind == "image" else ():
         _check_candidate(candidate, plan)
     require_programs(plan.commands, "the run", " any more")
-    plan = replace(plan, time_limit_s=plan.time_limit_s if time_limit_s is None else time_limit_s)
-    if write_budget_bytes is not None:
-        plan = replace(plan, write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes))
-    if not another_round_is_affordable(plan, earlier, candidates_left(earlier)):
-        raise UsageError(
-            "This run has used up its write budget.", "Give it more: `fswizard run --resume FILE --write-budget 100G`."
-        )
+    plan = with_limits(_as_measured(plan, earlier), earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
+
+
+def why_not(path: Path) -> str:
+    """Why a run cannot be resumed, in a sentence; empty where it can."""
+    try:
+        take_up(path)
+    except FswizardError as error:
+        return error.message
+    return ""
 
 
 def resumable() -> tuple[Entry, ...]:
     """The newest of the runs that can go on, newest first; a few at most."""
     entries: list[Entry] = []
     for entry in results.all_results():
-        if len(entries) < LONGEST_LIST and (entry.ending is None or entry.ending.outcome != "finished"):
-            try:
-                take_up(entry.path)
-            except FswizardError:
-                continue
+        if len(entries) < LONGEST_LIST and entry.unfinished and not why_not(entry.path):
             entries.append(entry)
     return tuple(entries)
 
@@ -87,11 +93,42 @@ def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
     return tuple(number for number in begun if number not in earlier.discarded_rounds)
 
 
-def candidates_left(earlier: Result) -> set[str]:
-    """Who takes part in the next round: all but those that failed, fell behind or were skipped in whole rounds."""
-    if earlier.survivors is None:
-        return {candidate.name for candidate in earlier.plan.candidates}
-    return set(earlier.survivors)
+def _as_measured(plan: Plan, earlier: Result) -> Plan:
+    """What a trial takes is known by now."""
+    written = [sample.value for sample in earlier.trials_written]
+    return replace(
+        plan,
+        seconds_per_trial=earlier.trial_s or plan.seconds_per_trial,
+        writes_bytes_per_trial=round(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
+    )
+
+
+def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
+    """The plan with limits that count from where it is resumed; UsageError where not even a round fits into them."""
+    left, before_bytes = earlier.candidates_left, sum(sample.value for sample in earlier.trials_written)
+    round_s = len(left) * plan.seconds_per_trial
+    if time_limit_s is None and plan.time_limit_s:
+        time_limit_s = max(plan.time_limit_s, plan.preparation_s + (1 + HALF) * round_s)
+    if write_budget_bytes is None:
+        write_budget_bytes = plan.write_budget_bytes or math.inf
+    plan = replace(
+        plan,
+        time_limit_s=time_limit_s or 0.0,
+        write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes),
+    )
+    if affordable_rounds(plan, earlier, left, before_bytes=before_bytes) == 0:
+        writes = size_text(plan.target.filled_bytes + round_bytes(plan, earlier, left))
+        raise UsageError(
+            f"Another round writes about {writes}, and the write budget is {size_text(write_budget_bytes)}.",
+            "Give it a larger write budget, or start a new run.",
+        )
+    if plan.time_limit_s and expected(plan, earlier).most_s <= plan.preparation_s:
+        raise UsageError(
+            f"Another round takes about {duration_text(plan.preparation_s + round_s)}, "
+            f"and the time limit is {duration_text(plan.time_limit_s)}.",
+            "Give it more time.",
+        )
+    return plan
 
 
 def _check_origin(earlier: Result) -> None:
@@ -106,12 +143,12 @@ def _check_origin(earlier: Result) -> None:
 
 
 def _check_incomplete(earlier: Result) -> None:
+    if earlier.outcome == "failed":
+        raise UsageError("A fault ended this run, so its figures may be wrong.", "Fix the fault, then start a new run.")
     counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
-    stop = decide(judge(counted), earlier.plan, candidates_left(earlier)).stop
+    stop = decide(judge(counted), earlier.plan, earlier.candidates_left).stop
     if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
-        raise UsageError(
-            "This run is complete: more rounds would not settle more.", "`fswizard report` shows its result."
-        )
+        raise UsageError(COMPLETE, "`fswizard report` shows its result.")
 
 
 def _check_candidate(candidate: Candidate, plan: Plan) -> None:

@@ -71,6 +71,7 @@ class Session:
         self._eta = Eta(plan)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._earlier = earlier
+        self._before_bytes = sum(sample.value for sample in earlier.trials_written) if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts)
         self._environment = environment(plan)
@@ -195,7 +196,7 @@ class Session:
             done = number - len(self._result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, round_s):
                 return "time-up", "The time is up."
-            affordable = affordable_rounds(plan, self._result, survivors)
+            affordable = affordable_rounds(plan, self._result, survivors, before_bytes=self._before_bytes)
             if affordable == 0:
                 return "budget-used", "The write budget is used up: another round would exceed it."
             number += 1
@@ -249,7 +250,7 @@ class Session:
         for number in resuming.interrupted_rounds(earlier):
             self._emitter.discarded(number, "the run was interrupted in it")
         self._emitter.ratios(judge(self._result))
-        return resuming.last_round(earlier), resuming.candidates_left(earlier)
+        return resuming.last_round(earlier), set(earlier.candidates_left)
 
     async def _try(self, prepared: PreparedTarget) -> bool:
         """Carry out a trial; False when the candidate is out of the run."""

@@ -68,6 +68,11 @@ class RunHandle(Protocol):
     path: Path
     error: FswizardError | None
 
+    @property
+    def result(self) -> Result:
+        """What was measured so far; of a run that is resumed, also before."""
+        ...
+
     def events(self) -> AsyncIterator[Event]: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
@@ -211,6 +216,12 @@ class Backend:
 
         require_members(candidate.name, candidate.array, members)
 
+    def titles(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What people read for the short names of candidates."""
+        from fswizard.filesystems import title_of
+
+        return tuple(map(title_of, names))
+
     def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]:
         from fswizard.filesystems import suggestions
 
@@ -341,19 +352,16 @@ class Backend:
 
         return tuple(map(_renamed, resumable()))
 
-    def can_resume(self, path: Path) -> bool:
-        from fswizard.session import take_up
+    def why_not_resumed(self, path: Path) -> str:
+        """In a sentence; empty where a run can be resumed."""
+        from fswizard.session import why_not
 
-        try:
-            take_up(path)
-        except FswizardError:
-            return False
-        return True
+        return why_not(path)
 
     def take_up(self, path: Path, forecast: Forecast | None = None) -> RunHandle:
         """The run in a result file, ready to go on; FswizardError where it cannot.
 
-        It has as long as it was given before, or time for the rounds of a forecast.
+        It has the same limits again, or time for the rounds of a forecast.
         """
         from fswizard.session import Session, take_up
 

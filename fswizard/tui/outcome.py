@@ -51,8 +51,8 @@ CARD_WIDTH = 100
 """Wider lines are hard to read."""
 
 
-def headline(view: Presentation, width: int, more: str = "") -> Content:
-    """The verdict, and how sure it is; `more` is what resuming the run would bring."""
+def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
+    """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
     card = view.card
     mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
     filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
@@ -65,7 +65,7 @@ def headline(view: Presentation, width: int, more: str = "") -> Content:
     else:
         head = lines((bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width), text("  ", sure)))
     below = [bullet(" ", (line, ""), width) for line in card.lines]
-    ended = [bullet(DOUBT, (view.ended, "$muted"), width)] if view.ended else []
+    ended = [bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width)] if view.ended else []
     offer = [bullet(("g", "bold $primary"), (more, ""), width)] if more else []
     return lines((head, *below, *ended, *offer))
 

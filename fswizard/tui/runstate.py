@@ -253,7 +253,7 @@ class RunMonitor:
     def __init__(self, run: RunHandle, plan: Plan, clock: Callable[[], float]) -> None:
         self.run = run
         self.state = RunState(plan)
-        self.budget = Budget(plan)
+        self.budget = Budget(plan, run.result)
         """What the run takes in all, corrected by each round."""
         self.paused = False
         self.stopping = False

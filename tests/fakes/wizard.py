@@ -46,6 +46,7 @@ from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import parse
 from fswizard.results import Ending, Entry, Header
 from fswizard.session import doubts
+from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import decide, judge
 from fswizard.system import clock
@@ -264,14 +265,15 @@ class FakeMachine(Backend):
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
 
-    def can_resume(self, path: Path) -> bool:
-        return path.name != "new.jsonl"
+    def why_not_resumed(self, path: Path) -> str:
+        return COMPLETE if path.name == "new.jsonl" else ""
 
     def take_up(self, path: Path, forecast: Forecast | None = None) -> FakeSession:
-        if not self.can_resume(path):
-            raise UsageError("This run is complete: more rounds would not settle more.")
+        if problem := self.why_not_resumed(path):
+            raise UsageError(problem)
+        result = self.load(path)
         session = self.open_session(plan_for(self, chosen()))
-        session.path = path
+        session.path, session.result = path, replace(result, finished_rounds=judge(result).rounds)
         return session
 
     def history(self) -> tuple[Entry, ...]:
@@ -334,6 +336,7 @@ class FakeSession:
 
     async def events(self) -> AsyncIterator[Event]:
         at_s = 0.0
+        self.result = Result(ENVIRONMENT, self.plan)  # a resumed one measures everything again
         try:
             for event in script(self.plan, self._rounds, endless=self._event_s > 0):
                 await self._going.wait()

@@ -13,7 +13,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
 from fswizard.model.estimates import writes_bytes
 from fswizard.model.events import RoundFinished, RunEnded, StepProgressed
-from fswizard.session import take_up
+from fswizard.session import Session, take_up
 from tests.builders import make_recipe, make_workload
 from tests.loop.runs import result_of, session_in, short_plan, short_session, watch
 
@@ -44,7 +44,7 @@ async def test_a_run_writes_as_much_as_planned(candidates: str, tmp_path: Path) 
     assert written / MARGIN < planned < written * MARGIN
 
 
-async def test_a_run_ends_before_it_exceeds_its_write_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+async def test_a_run_ends_before_it_exceeds_its_write_budget_and_is_resumed_with_as_much_again(tmp_path: Path) -> None:
     plan = short_plan(tmp_path, "ext4; ext2", UNTIMED, rounds=3)
     plan = replace(plan, write_budget_bytes=plan.writes_bytes_in(3))
     events = await watch(session_in(tmp_path, plan))
@@ -54,9 +54,13 @@ async def test_a_run_ends_before_it_exceeds_its_write_budget_and_goes_on_with_a_
     result = results.load(path)
     assert result.finished_rounds == 1, "whole rounds count, and two do not fit"
     assert result.written_bytes <= (plan.write_budget_bytes or 0)
-    with pytest.raises(UsageError, match="used up its write budget"):
-        take_up(path)
+    with pytest.raises(UsageError, match=r"Another round writes about .* and the write budget is 1\.00 MB"):
+        take_up(path, write_budget_bytes=1e6)
     assert take_up(path, write_budget_bytes=math.inf).plan.write_budget_bytes is None
+    more = take_up(path)
+    assert more.plan.write_budget_bytes == plan.write_budget_bytes, "as much again"
+    resumed = await result_of(Session(more.plan, path, idle_wait_s=0, earlier=more.earlier))
+    assert (resumed.outcome, resumed.finished_rounds) == ("budget-used", 2)
 
 
 @pytest.mark.slow

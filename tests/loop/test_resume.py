@@ -166,12 +166,12 @@ async def test_the_bare_device_is_not_measured_twice(tmp_path: Path) -> None:
     assert not [event for event in resumed if isinstance(event, SampleTaken) and event.sample.round == 0]
 
 
-async def test_the_time_limit_starts_anew_or_is_given(tmp_path: Path) -> None:
+async def test_the_time_limit_is_the_same_again_or_is_given(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, measured_in(1))
     plan = resuming.take_up(path).plan
     assert plan.time_limit_s == 3600
     assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
-    assert Backend().can_resume(path)
+    assert Backend().why_not_resumed(path) == ""
     forecast = Forecast((0.4, 0.8), (0.4, 0.4), (2, 4), trial_s=10)
     assert Backend().take_up(path, forecast).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
     refused = fswizard("run", "--resume", str(path), "--seed", "3", code=2)
@@ -214,6 +214,7 @@ async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
     assert "another machine" in refusal(replace(result, environment=elsewhere))
     assert "imported" in refusal(replace(result, environment=imported))
     assert "is complete" in refusal(replace(result, outcome="finished"))
+    assert "A fault ended this run" in refusal(replace(result, outcome="failed"))
     assert "differently" in refusal(replace(result, plan=replace(result.plan, candidates=(ext4, hostile))))
     renamed = replace(result.plan, candidates=(ext4, unknown))
     assert "There is no filesystem" in refusal(

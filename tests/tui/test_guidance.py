@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fswizard import recipes
 from fswizard.errors import Refused
-from fswizard.model.recipe import Recipe
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
@@ -127,7 +127,7 @@ async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
         await shows(pilot, "administrator rights")
 
 
-@pytest.mark.parametrize(("free_bytes", "fits"), [(10**9, False), (10**12, True)])
+@pytest.mark.parametrize(("free_bytes", "fits"), [(3 * 10**9, False), (10**12, True)])
 def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free_bytes: int, fits: bool) -> None:
     place = Place("/home/ada", "ext2", free_bytes, "sdb", free_bytes - 10**8)
     menu = TargetMenu(WizardChoices(recipe=RECIPES[0]), ARCHIVE, place)
@@ -156,7 +156,7 @@ def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dic
 
 def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
     machine = FakeMachine()
-    recipe: Recipe = RECIPES[0]
+    recipe = recipes.find("kdiskmark")
     on_a_hard_disk = machine.draft(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
     on_a_fast_ssd = machine.draft(chosen(drive=SSD, recipe=recipe)).writes_bytes
     assert on_a_hard_disk < on_a_fast_ssd / 2

@@ -134,7 +134,7 @@ async def test_an_image_that_does_not_fit_is_refused_where_it_is_chosen_and_a_ke
     async with app("drive", machine).run_test(size=SIZE) as pilot:
         await settled(pilot)
         known = wizard(pilot).machine
-        known.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=5 << 30)
+        known.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=7 << 30)
         await pilot.press("tab", *["right"] * 3, "enter")
         await shows(pilot, "Too large: there is room for 5.37 GB")
         await at_step(pilot, "drive")

@@ -14,6 +14,7 @@ from fswizard.advice import conclude
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Result
 from fswizard.report.presentation import present
+from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import Clock, FakeMachine
@@ -59,6 +60,7 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
         await settled(pilot)
         assert "resume" not in footer(pilot.app)
         assert "chance of a clear result" not in screen_text(pilot.app)
+        assert f"Stopped early. {COMPLETE}" in " ".join(screen_text(pilot.app).split())
 
 
 async def test_the_keys_find_room_on_one_line_of_120_columns_and_do_what_they_say() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import ExitCode, Missing, UsageError
+from fswizard.results import Entry
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
@@ -572,6 +574,9 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "resumes an earlier run")
+        shown = " ".join(screen_text(pilot.app).split())
+        assert re.search(r"So far \d rounds in \d+ (s|min), kept", shown)
+        assert "dropped before: " in shown
         await pilot.press("escape")
         await at_step(pilot, "purpose")
         assert wizard(pilot).taken_up is None
@@ -586,6 +591,23 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         assert not machine.plans, "no new plan is made"
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[-1].undone, "clean-up")
+
+
+async def test_an_unfinished_run_that_cannot_be_resumed_is_not_offered_and_says_why() -> None:
+    class Erased(FakeMachine):
+        def resumable(self) -> tuple[Entry, ...]:
+            return ()
+
+        def why_not_resumed(self, path: Path) -> str:
+            return "A run on a disk can't be resumed."
+
+    async with app(machine=Erased()).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "not finished")
+        assert "Resume an unfinished run" not in screen_text(pilot.app)
+        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("result-1")
+        await shows(pilot, "A run on a disk can't be resumed.")
+        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("result-0")
+        await until(pilot, lambda: "can't be resumed" not in screen_text(pilot.app), "one that is finished")
 
 
 async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from fswizard.cli.run import plan_text
-from fswizard.model.events import RoundFinished, SampleTaken, Step, StepStarted
+from fswizard.errors import UsageError
+from fswizard.model.events import RoundDiscarded, RoundFinished, SampleTaken, Step, StepStarted
 from fswizard.model.outlook import Budget, Spent, expected, outlook
 from fswizard.model.plan import Plan
 from fswizard.model.result import Sample
 from fswizard.report.writes import budget_text, limits_text
+from fswizard.session.resuming import with_limits
 from fswizard.session.session import another_round_fits
+from tests.builders import make_result
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import ARCHIVE, SSD, FakeMachine, chosen
 
@@ -65,6 +68,38 @@ def test_the_write_budget_ends_it_too(plan: Plan) -> None:
     assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
     assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
     assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB is used up")
+
+
+def test_of_a_resumed_run_only_what_is_still_to_come_is_told(plan: Plan) -> None:
+    earlier = make_result(plan=plan, finished_rounds=4, survivors=("ext4", "xfs"), discarded_rounds=(2,))
+    left = Budget(plan, earlier).outlook
+    assert (left.least_s, left.least_bytes) == (10 + 20, 2 * GB), "a round at least, of those that are left"
+    assert (left.most_s, left.most_bytes) == (10 + 8 * 20, 16 * GB), "as the time allows"
+    limited = replace(plan, maximum_rounds=5)
+    assert expected(limited, earlier).most_s == 10 + 2 * 20, "three rounds were whole and count"
+
+
+def test_limits_count_from_where_a_run_is_resumed_and_leave_room_for_a_round(plan: Plan) -> None:
+    earlier = make_result(plan=plan, finished_rounds=4, survivors=("ext4", "xfs"))
+    again = with_limits(plan, earlier, None, None)
+    assert (again.time_limit_s, again.write_budget_bytes) == (180.0, None)
+    slow = with_limits(replace(plan, seconds_per_trial=100.0), earlier, None, None)
+    assert slow.time_limit_s == 10 + 1.5 * 2 * 100, "a round takes longer than all was to take"
+    assert expected(slow, earlier).most_s == 10 + 2 * 100
+    assert with_limits(plan, earlier, 60.0, 5e9).write_budget_bytes == 5 * GB
+    with pytest.raises(UsageError, match="Another round takes about 30 s, and the time limit is 20 s"):
+        with_limits(plan, earlier, 20.0, None)
+    with pytest.raises(UsageError, match=r"Another round writes about 2\.00 GB, and the write budget is 1\.00 GB"):
+        with_limits(plan, earlier, None, 1e9)
+
+
+def test_a_round_that_was_discarded_leaves_as_many_to_come(plan: Plan) -> None:
+    budget = Budget(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
+    budget.corrects(RoundDiscarded(0.0, 2, "the run was interrupted in it"))
+    budget.corrects(StepStarted(10.0, Step(1, "workload", "", 3, "ext4")))
+    budget.corrects(StepStarted(20.0, Step(2, "workload", "", 3, "xfs")))
+    budget.corrects(RoundFinished(30.0, 3, ("ext4", "xfs")))
+    assert budget.outlook == outlook(plan, Spent(2, 2, 30.0, 2 * GB, 10.0, GB))
 
 
 def test_a_round_corrects_it(plan: Plan) -> None:

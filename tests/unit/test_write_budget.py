@@ -159,6 +159,13 @@ def test_the_report_tells_what_was_written(tmp_path: Path) -> None:
     assert written_text(result(made)) == "", "nobody counted"
 
 
+def test_the_budget_of_a_resumed_run_counts_from_where_it_resumes(tmp_path: Path) -> None:
+    made = plan(tmp_path, write_budget_bytes=20 * GB)
+    earlier = result(made, 3 * GB, 15 * GB)
+    assert affordable_rounds(made, earlier, ("ext4",)) == 0
+    assert affordable_rounds(made, earlier, ("ext4",), before_bytes=18 * GB) == (20 * GB - (2 << 30)) // (9 * GB)
+
+
 def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:
     target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")

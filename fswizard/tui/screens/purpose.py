@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -13,7 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.model.units import duration_text, size_text
+from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import cursor, cut, facts, fit, lines, mid_sentence, text
 from fswizard.tui.screens.base import StepScreen
@@ -21,7 +23,7 @@ from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Entry, Leftover
+    from fswizard.tui.backend import Backend, Entry, Leftover
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
@@ -71,6 +73,7 @@ class PurposeScreen(StepScreen):
         self._entries: tuple[Entry, ...] = ()
         self._leftovers: tuple[Leftover, ...] = ()
         self._resumable: tuple[Entry, ...] = ()
+        self._refused: Mapping[Path, str] = {}
         self._brief: Drawing = nothing
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
         self.query_one(".panel").border_title = "What this does"
@@ -82,10 +85,10 @@ class PurposeScreen(StepScreen):
         rows.focus()
         backend = self.wizard.backend
         self.ask(lambda: (backend.history(), backend.leftovers()), self._show_past, group="past", exit_on_error=False)
-        self.ask(backend.resumable, self._show_resumable, group="resumable", exit_on_error=False)
+        self.ask(partial(_unfinished, backend), self._show_resumable, group="resumable", exit_on_error=False)
 
-    def _show_resumable(self, entries: tuple[Entry, ...]) -> None:
-        self._resumable = entries
+    def _show_resumable(self, unfinished: tuple[tuple[Entry, ...], Mapping[Path, str]]) -> None:
+        self._resumable, self._refused = unfinished
         self._fill()
 
     def _show_past(self, past: tuple[tuple[Entry, ...], tuple[Leftover, ...]]) -> None:
@@ -122,7 +125,9 @@ class PurposeScreen(StepScreen):
         if event.key in PURPOSES:
             pairs = self._about(event.key)
         elif kind in ("result", "resume"):
-            pairs = _about_entry((self._entries if kind == "result" else self._resumable)[number])
+            entry = (self._entries if kind == "result" else self._resumable)[number]
+            titles = self.wizard.backend.titles(entry.header.candidates)
+            pairs = _about_entry(entry, titles, self._refused.get(entry.path, ""))
         else:
             pairs = (("Enter", "removes what the run left on the disk. Its results so far stay in the history."),)
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
@@ -194,9 +199,10 @@ class PurposeScreen(StepScreen):
                 ("Needs", "no root; nothing is formatted"),
             ]
         else:
+            image = binary_text(recipe.image_bytes)
             pairs += [
-                ("Compares", ", ".join(recipe.candidates) + ", or your choice"),
-                ("Needs", f"administrator rights, once, and {size_text(recipe.image_bytes)} free for a scratch image"),
+                ("Compares", ", ".join(self.wizard.backend.titles(recipe.candidates)) + ", or your choice"),
+                ("Needs", f"administrator rights, once, and {image} free for a scratch image"),
             ]
         pairs += [
             ("You lose", "nothing; all test files are deleted"),
@@ -222,18 +228,26 @@ def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
     return fit(text(cursor(on, 2), (entry.when, "$muted"), f"  {words}", (f"  {end}", style)), width)
 
 
-def _about_entry(entry: Entry) -> Facts:
+def _unfinished(backend: Backend) -> tuple[tuple[Entry, ...], Mapping[Path, str]]:
+    """Runs that can be resumed; of the others that are listed here, why not. In a thread."""
+    resumable = backend.resumable()
+    listed = (entry for entry in backend.history()[:EARLIER] if entry.unfinished and entry not in resumable)
+    return resumable, {entry.path: backend.why_not_resumed(entry.path) for entry in listed}
+
+
+def _about_entry(entry: Entry, titles: Sequence[str], why_not: str) -> Facts:
     head, ending = entry.header, entry.ending
     return (
         ("When", entry.when),
         ("Recipe", head.recipe),
-        ("Disk", head.drive or "unknown"),
-        ("Candidates", ", ".join(head.candidates)),
+        ("Disk", head.drive or "no model name"),
+        ("Candidates", ", ".join(titles)),
         (
             "Ended",
-            f"{ending.text} {ending.rounds} rounds." if ending else "Cut off; the results so far are kept.",
+            f"{ending.text} {rounds_text(ending.rounds).capitalize()}." if ending else "Cut off; its results are kept.",
         ),
         ("Result", entry.verdict),
+        *([("Resume", why_not)] if why_not else []),
     )
 
 

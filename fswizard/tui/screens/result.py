@@ -66,7 +66,8 @@ class ResultScreen(StepScreen):
     """None until they are worked out: keys are looked at before."""
     _view: Presentation | None = None
     _detailed = False
-    _resumable = False
+    _why_not: str | None = None
+    """Why the run cannot be resumed; empty where it can, None before that is known."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="outcome"):
@@ -82,8 +83,8 @@ class ResultScreen(StepScreen):
         self.query_one("#question", Static).update("Working out the answer …")
         self._conclude()
         if (path := self.wizard.result_path) is not None:
-            can_resume = self.wizard.backend.can_resume
-            self.ask(lambda: can_resume(path), self._offer_more, group="resume")
+            why_not_resumed = self.wizard.backend.why_not_resumed
+            self.ask(lambda: why_not_resumed(path), self._offer_more, group="resume")
 
     @property
     def _result(self) -> Result:
@@ -104,8 +105,8 @@ class ResultScreen(StepScreen):
         self._draw(view)
         self.refresh_bindings()
 
-    def _offer_more(self, resumable: bool) -> None:
-        self._resumable = resumable
+    def _offer_more(self, why_not: str) -> None:
+        self._why_not = why_not
         self._head()
         self.refresh_bindings()
 
@@ -113,7 +114,7 @@ class ResultScreen(StepScreen):
     def _forecast(self) -> Forecast | None:
         """What resuming would bring; with other weights or needs than those of the run nobody knows."""
         same = self._findings is not None and self._findings.result.plan == self._result.plan
-        return self._findings.forecast if self._findings is not None and same and self._resumable else None
+        return self._findings.forecast if self._findings is not None and same and self._why_not == "" else None
 
     def _draw(self, view: Presentation) -> None:
         def draw(width: int) -> Content:
@@ -132,7 +133,8 @@ class ResultScreen(StepScreen):
         if self._view is not None and self.display:
             question = self.query_one("#question", Static)
             width, forecast = max(20, question.content_size.width), self._forecast
-            question.update(outcome.headline(self._view, width, forecast.offer if forecast else ""))
+            offer = forecast.offer if forecast else ""
+            question.update(outcome.headline(self._view, width, offer, self._why_not or ""))
             self.query_one("#remark", Static).display = False
 
     def on_resize(self) -> None:
@@ -146,7 +148,7 @@ class ResultScreen(StepScreen):
         possible: Mapping[str, Callable[[], bool]] = {
             "log": lambda: self._has_run,
             "details": lambda: not self._unfolded,
-            "go_on": lambda: self._resumable and not in_list,
+            "go_on": lambda: self._why_not == "" and not in_list,
             "export": lambda: found is not None and not in_list,
             "copy": lambda: found is not None and bool(found.advice.card.commands) and not in_list,
         }

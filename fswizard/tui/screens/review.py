@@ -19,8 +19,10 @@ from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
+from fswizard.model.outlook import expected
 from fswizard.model.plan import Plan
-from fswizard.model.units import size_text
+from fswizard.model.result import Result
+from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
@@ -132,14 +134,18 @@ class ReviewScreen(StepScreen):
         elif plan.target.kind != "directory" and rights in NO_WAY:
             self.say(("! ", "bold $warning"), "This needs root, which you can't get here.")
         elif self.wizard.taken_up is not None:
-            self.say("This resumes an earlier run where it ended. ", ("⏎", "bold $primary"), " starts it.")
+            self.say("This resumes an earlier run. ", ("⏎", "bold $primary"), " starts it.")
         elif questions:
             self._ask()
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
-        chosen = None if self.wizard.taken_up is not None or self.choices.comparing else self.choices.drive
+        taken_up = self.wizard.taken_up
+        earlier = taken_up.result if taken_up else None
+        chosen = None if taken_up or self.choices.comparing else self.choices.drive
         self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(plan, rights, width, questions, chosen, settles=settles, warning=warning)
+            lambda width: plan_words(
+                plan, rights, width, questions, chosen, settles=settles, warning=warning, earlier=earlier
+            )
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
@@ -231,19 +237,21 @@ def plan_words(
     *,
     settles: str = "",
     warning: str = "",
+    earlier: Result | None = None,
 ) -> Content:
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
-    know before root is given."""
+    know before root is given, `earlier` the run that is resumed."""
     root = plan.target.kind != "directory"
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
         *([("Disk", _disk(plan.drive))] if plan.drive else []),
         ("Where", text(_where(plan), *_elsewhere(plan, chosen))),
-        ("Compares", ", ".join(candidate.name for candidate in plan.candidates) + f"; baseline {plan.baseline}"),
+        ("Compares", _compared(plan, earlier)),
         *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
         ("Measures", f"{plan.recipe.title}: " + ", ".join(mid_sentence(w.title) for w in plan.recipe.workloads)),
-        ("Takes", budget_text(plan)),
+        *([("So far", _so_far(earlier))] if earlier else []),
+        ("Takes", budget_text(plan, expected(plan, earlier))),
         ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
         *([("Settles", settles)] if settles else []),
     ]
@@ -256,6 +264,19 @@ def plan_words(
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
     return facts(pairs, width, label=11)
+
+
+def _compared(plan: Plan, earlier: Result | None) -> str:
+    names = [candidate.name for candidate in plan.candidates]
+    left = [name for name in names if earlier is None or name in earlier.candidates_left]
+    out = [name for name in names if name not in left]
+    return f"{', '.join(left)}; baseline {plan.baseline}" + (f"; dropped before: {', '.join(out)}" if out else "")
+
+
+def _so_far(earlier: Result) -> str:
+    words = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
+    written = f"; {size_text(earlier.written_bytes)} written" if earlier.trials_written else ""
+    return f"{words}{written}. What follows comes on top"
 
 
 def _disk(drive: Drive) -> str:
@@ -294,7 +315,7 @@ def _where(plan: Plan) -> str:
         return f"the device {target.path} of {size_text(target.size_bytes)}; left empty, without a filesystem"
     host = target.host_filesystem or "filesystem unknown"
     images = f"{len(target.members)} scratch images" if target.others else "a scratch image"
-    return f"{images} of {size_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
+    return f"{images} of {binary_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
 
 
 def commands(plan: Plan, width: int) -> Content:

@@ -34,7 +34,7 @@ complete -c fswizard -n '__fish_seen_subcommand_from run' -l erase -r -d 'serial
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l memory-limit -r -d 'memory limit for measured programs, page cache included (a quarter of their data); or none'
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l need -r -d 'features it must have: checksums,snapshots,…'
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l output -r -d 'write the result to this file as the run goes'
-complete -c fswizard -n '__fish_seen_subcommand_from run' -l resume -r -d 'resume a run that was killed or ended early'
+complete -c fswizard -n '__fish_seen_subcommand_from run' -l resume -r -d 'resume a run that ended before its answer was clear'
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l rounds -r -d 'rounds; each measures every candidate once (2..12)'
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l seed -r -d 'repeat the order of an earlier run'
 complete -c fswizard -n '__fish_seen_subcommand_from run' -l target -r -d 'image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH'
