@@ -17,7 +17,7 @@ from fswizard.cli.output import deliver
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.model.units import binary_size_text, duration_text, size_text
+from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
 
 
@@ -72,7 +72,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 def _paragraph(recipe: Recipe) -> str:
     costs = (
         f"Per candidate and round about {duration_text(_seconds(recipe))} and {size_text(_bytes(recipe))} written, "
-        f"on an image of {binary_size_text(recipe.image_bytes)}. "
+        f"on an image of {binary_text(recipe.image_bytes)}. "
         f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]

@@ -26,7 +26,7 @@ from fswizard.model.events import RoundFinished
 from fswizard.model.outlook import Budget, expected
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe
-from fswizard.model.units import duration_text, parse_duration, parse_size, size_text
+from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
 from fswizard.recipes import find
 from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
@@ -216,9 +216,9 @@ def _place(plan: model.Plan) -> str:
     if target.kind == "image" and target.others:
         where = ", ".join(dict.fromkeys(member.path for member in target.members))
         count = len(target.members)
-        return f"{count} scratch images of {size_text(target.size_bytes)} each in {where}, removed afterwards"
+        return f"{count} scratch images of {binary_text(target.size_bytes)} each in {where}, removed afterwards"
     if target.kind == "image":
-        return f"a scratch image of {size_text(target.size_bytes)} in {target.path}, removed afterwards"
+        return f"a scratch image of {binary_text(target.size_bytes)} in {target.path}, removed afterwards"
     if target.kind == "directory":
         return "existing directories; nothing is formatted"
     devices = [
@@ -270,7 +270,7 @@ def _memory_limit(text: str) -> int:
 def _budget(text: str) -> float:
     """Bytes; infinite for `none`."""
     try:
-        return math.inf if text.strip() == "none" else parse_size(text)
+        return math.inf if text.strip() == "none" else parse_size(text, DECIMAL)
     except ValueError as error:
         raise UsageError(f"In --write-budget: {error}.", "Write a size, or none for no limit.") from error
 

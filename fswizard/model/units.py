@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import re
 
-_BINARY = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+BINARY, DECIMAL = 1024, 1000
+"""Sizes of images, files, blocks and memory are powers of the first. What disks hold and what is written to them is
+counted in powers of the other."""
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def parse_size(text: str) -> int:
-    """Bytes for `2G`, `512MiB`, `1.5 T` or `4096`: powers of 1024, as in fio and mkfs. ValueError otherwise."""
-    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,6})?)\s*([KMGTP]?)(?:iB|B)?\s*", text, re.ASCII | re.IGNORECASE)
+def parse_size(text: str, step: int = BINARY) -> int:
+    """Bytes for `2G`, `512MiB`, `1.5 T` or `4096`: powers of 1024, as in fio and mkfs, or of `step` where no unit such
+    as MiB says so. ValueError otherwise."""
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,6})?)\s*([KMGTP]?)(iB|B)?\s*", text, re.ASCII | re.IGNORECASE)
     if match is None:
         raise ValueError(f"'{text}' is not a size; write a number and a unit, such as 512M or 2G")
-    size = float(match[1]) * 1024 ** _BINARY[match[2].upper()]
+    size = float(match[1]) * (BINARY if (match[3] or "").lower() == "ib" else step) ** _POWERS[match[2].upper()]
     if size >= 1 << 60:
         raise ValueError(f"'{text}' is larger than any disk")
     return int(size)
@@ -39,7 +43,7 @@ def size_text(size_bytes: float) -> str:
 
 def binary_text(size_bytes: int) -> str:
     """`2 GiB`, `15.6 GiB`: for memory and images, whose sizes are powers of 1024."""
-    value, unit = _scaled(size_bytes, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+    value, unit = _scaled(size_bytes, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
     return f"{value:.3g} {unit}"
 
 
@@ -53,9 +57,18 @@ def _scaled(value: float, step: int, units: tuple[str, ...]) -> tuple[float, str
 
 def binary_size_text(size_bytes: int) -> str:
     """A size as `parse_size` reads it, exactly where a unit divides it: `2G`, `1536M`."""
+    return _typed(size_bytes, BINARY)
+
+
+def decimal_size_text(size_bytes: int) -> str:
+    """The same for what is written: `50G` as `parse_size` reads it in powers of 1000."""
+    return _typed(size_bytes, DECIMAL)
+
+
+def _typed(size_bytes: int, step: int) -> str:
     for power, unit in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
-        if size_bytes and size_bytes % 1024**power == 0:
-            return f"{size_bytes // 1024**power}{unit}"
+        if size_bytes and size_bytes % step**power == 0:
+            return f"{size_bytes // step**power}{unit}"
     return str(size_bytes)
 
 

@@ -17,6 +17,7 @@ from fswizard.model.result import Outcome, Result, Sample
 from fswizard.model.units import (
     binary_size_text,
     binary_text,
+    decimal_size_text,
     duration_text,
     figure_text,
     ratio_text,
@@ -402,7 +403,7 @@ def repeat_command(plan: Plan) -> str:
         words += ["--memory-limit", "none"]
     if plan.write_budget_bytes != usual_budget_bytes(plan.drive):
         budget = plan.write_budget_bytes
-        words += ["--write-budget", "none" if budget is None else binary_size_text(budget)]
+        words += ["--write-budget", "none" if budget is None else decimal_size_text(budget)]
     if any(workload.weight != 1 for workload in plan.recipe.workloads):
         words += ["--weights", ", ".join(f"{w.name}={w.weight:g}" for w in plan.recipe.workloads)]
     if plan.needs:

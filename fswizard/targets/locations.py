@@ -17,7 +17,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.places import short_names
 from fswizard.model.text import safe
-from fswizard.model.units import size_text
+from fswizard.model.units import binary_text, size_text
 from fswizard.results import state_directory
 from fswizard.system import host
 
@@ -96,8 +96,8 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
     free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
     if most_bytes < size_bytes:
         raise UsageError(
-            f"{safe(directory)} has {size_text(free_bytes)} free; the image takes {size_text(size_bytes)} "
-            f"and {size_text(free_bytes - most_bytes)} must stay free.",
+            f"{safe(directory)} has {size_text(free_bytes)} free; an image of {binary_text(size_bytes)} takes "
+            f"{size_text(size_bytes)}, and {size_text(free_bytes - most_bytes)} must stay free.",
             "Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.",
         )
     return kind

@@ -16,7 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
-from fswizard.model.units import size_text
+from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import (
@@ -214,7 +214,7 @@ def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
     """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
     if images * recipe.image_bytes <= _most_bytes(recipe, place):
         return ""
-    return f"Too large: there is room for {size_text(max(0, _most_bytes(recipe, place)))} in {place.directory}."
+    return f"Too large: there is room for {binary_text(max(0, _most_bytes(recipe, place)))} in {place.directory}."
 
 
 def largest_that_fits(recipe: Recipe, place: Place, sizes: Sequence[int]) -> int:
@@ -272,7 +272,7 @@ def several_words(choices: WizardChoices) -> str:
     """What was chosen for arrays."""
     if choices.members:
         return f"{len(choices.members)} disks of {size_text(choices.member_bytes)} or more"
-    return f"{choices.images} scratch images of {size_text(choices.member_bytes)}"
+    return f"{choices.images} scratch images of {binary_text(choices.member_bytes)}"
 
 
 def device_row(offer: Offer, chosen: bool, width: int, on: bool) -> Content:
@@ -391,7 +391,7 @@ class TargetMenu:
             return fit(text(mark, ("looking for free space …", "$muted")), width)
         if isinstance(place, FswizardError):
             return fit(text(mark, ("✗ ", "$error"), place.message), width)
-        size = size_text(recipe.image_bytes) if recipe else ""
+        size = binary_text(recipe.image_bytes) if recipe else ""
         head = text(mark, "a scratch image of ", arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
         loss = (": nothing is lost", "$success")
         rows = [text(head, " in ", (place.directory, "bold"), loss)]

@@ -45,7 +45,7 @@ async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
         await pilot.press("enter")
         await the_window(pilot)
         await pilot.press("left", "enter")
-        await shows(pilot, "3 scratch images of 5.37 GB")
+        await shows(pilot, "3 scratch images of 5 GiB")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: wizard(pilot).machine.availability_known, "what can be made here")

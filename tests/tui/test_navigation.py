@@ -136,7 +136,7 @@ async def test_an_image_that_does_not_fit_is_refused_where_it_is_chosen_and_a_ke
         known = wizard(pilot).machine
         known.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=7 << 30)
         await pilot.press("tab", *["right"] * 3, "enter")
-        await shows(pilot, "Too large: there is room for 5.37 GB")
+        await shows(pilot, "Too large: there is room for 5.48 GiB")
         await at_step(pilot, "drive")
         assert "s shrink image" in footer(pilot.app)
         await pilot.press("s")
@@ -151,7 +151,7 @@ async def test_the_size_of_the_image_is_chosen_with_left_and_right_and_goes_into
     async with app("drive", machine).run_test(size=SIZE) as pilot:
         await settled(pilot)
         await pilot.press("tab", "right")
-        await shows(pilot, "8.59 GB")
+        await shows(pilot, "8 GiB")
         for step in ("filesystems", "workloads", "review"):
             await pilot.press("enter")
             await at_step(pilot, step)

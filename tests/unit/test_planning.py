@@ -199,8 +199,8 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(
 @pytest.mark.parametrize(
     ("free_bytes", "total_bytes", "said"),
     [
-        (600 << 20, 8 << 30, "has 629 MB free; the image takes 134 MB and 537 MB must stay free"),
-        (40 << 30, 2 << 40, "has 42.9 GB free; the image takes 134 MB and 44.0 GB must stay free"),
+        (600 << 20, 8 << 30, "has 629 MB free; an image of 128 MiB takes 134 MB, and 537 MB must stay free"),
+        (40 << 30, 2 << 40, "has 42.9 GB free; an image of 128 MiB takes 134 MB, and 44.0 GB must stay free"),
     ],
 )
 def test_a_full_filesystem_is_refused_with_the_figures(

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.model.units import (
+    DECIMAL,
     binary_size_text,
     binary_text,
+    decimal_size_text,
     duration_text,
     figure_text,
     parse_duration,
@@ -25,6 +27,12 @@ def test_sizes_are_read_as_fio_and_mkfs_read_them(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
+@pytest.mark.parametrize(("text", "told"), [("50G", "50.0 GB"), ("50 GB", "50.0 GB"), ("1.5t", "1.50 TB")])
+def test_what_is_written_is_read_in_the_figure_that_it_is_told_in(text: str, told: str) -> None:
+    assert size_text(parse_size(text, DECIMAL)) == told
+    assert parse_size("2GiB", DECIMAL) == 2 << 30, "whoever says so gets it"
+
+
 @pytest.mark.parametrize("text", ["", "G", "-1G", "1e3", "2 G B", "9999999P", "٣G", "1G\n2G"])
 def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"size|larger"):
@@ -33,7 +41,7 @@ def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
 
 @given(st.integers(1, 1 << 50))
 def test_a_size_written_is_read_back(size: int) -> None:
-    assert parse_size(binary_size_text(size)) == size
+    assert parse_size(binary_size_text(size)) == parse_size(decimal_size_text(size), DECIMAL) == size
 
 
 @pytest.mark.parametrize(

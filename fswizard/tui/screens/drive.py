@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
-from fswizard.model.units import size_text
+from fswizard.model.units import binary_text
 from fswizard.tui.backend import NO_WAY, Place
 from fswizard.tui.choices import WizardChoices, next_value
 from fswizard.tui.drawing import Piece
@@ -392,7 +392,7 @@ class DriveScreen(BoxScreen):
             self._say_lost()
         elif recipe is not None and place is not None and (short := too_large(recipe, place)):
             fitting = self._fitting_bytes
-            mend = f" shrinks the image to {size_text(fitting)}, " if fitting else ""
+            mend = f" shrinks the image to {binary_text(fitting)}, " if fitting else ""
             self.say(("✗ ", "bold $error"), short, " ", ("s" if fitting else "", "bold $primary"), mend,
                      ("d", "bold $primary"), " names another directory.")  # fmt: skip
         else:

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from fswizard.model.drive import Drive
 from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
-from fswizard.model.units import size_text
+from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.drawing import Piece, arrow, cursor, cut, fit, lines, paragraphs, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing, too_large
@@ -111,7 +111,7 @@ class MembersScreen(Window[Members | None]):
 
     def _images_row(self, width: int, on: bool) -> Content:
         number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
-        size = size_text(self._recipe.image_bytes)
+        size = binary_text(self._recipe.image_bytes)
         words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
         mark = text(cursor(on), radio(not self._paths), " ")
         return fit(text(mark, number, cut(words, width - 5 - number.cell_length)), width)
@@ -149,7 +149,7 @@ class MembersScreen(Window[Members | None]):
         return (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
 
     def _room(self) -> tuple[Piece, ...]:
-        needed = size_text(self._images * self._recipe.image_bytes)
+        needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             words = f"The images take {needed}. {short} Take fewer: "
             return ("✗ ", "bold $error"), words, ("←", "bold $primary")

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from fswizard.errors import FswizardError
 from fswizard.model.recipe import Recipe, Workload
-from fswizard.model.units import duration_text, rounds_text, size_text
+from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
@@ -200,7 +200,7 @@ def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
 
 def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> Content:
     pairs = [
-        ("Free space", size_text(recipe.image_bytes)) if comparing else ("Image", size_text(recipe.image_bytes)),
+        ("Free space", size_text(recipe.image_bytes)) if comparing else ("Image", binary_text(recipe.image_bytes)),
         ("Time", f"up to {duration_text(recipe.minutes * 60)}"),
         *([] if comparing else [("Candidates", ", ".join(recipe.candidates))]),
         ("From", recipe.source),
