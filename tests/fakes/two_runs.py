@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fswizard.model.result import Result
 from fswizard.results import Ending, Entry, Header
-from tests.fakes.wizard import FakeMachine, finished_result
+from fswizard.session.session import WHY_STOPPED
+from tests.fakes.wizard import FakeMachine, finished_result, verdict
 
 FASTER = 1.25
 NAMES = ("ext4", "xfs", "btrfs", "ext4:noatime")
@@ -22,7 +23,7 @@ class TwoRuns(FakeMachine):
         self._image_bytes = image_bytes
 
     def history(self) -> tuple[Entry, ...]:
-        ending = Ending(540.0, "finished", "Settled.", ("xfs",), 6)
+        ending = Ending(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
         header = Header(1, "2025-12-31T18:20:00Z", "archive-disk", "image", NAMES, "ST8000AS0002-1NA17Z")
         return tuple(
             Entry(Path(f"/results/{name}.jsonl"), replace(header, started=started), ending)
@@ -37,7 +38,7 @@ class TwoRuns(FakeMachine):
         chance = random.Random(2)
         writing = result.plan.recipe.workloads[0].name
         samples = tuple(
-            replace(s, value=s.value * chance.lognormvariate(0, 0.005) * (FASTER if s.workload == writing else 1.0))
+            replace(s, value=s.value * chance.lognormvariate(0, 0.005) / (FASTER if s.workload == writing else 1.0))
             for s in result.samples
         )
         target = replace(result.plan.target, size_bytes=self._image_bytes or result.plan.target.size_bytes)

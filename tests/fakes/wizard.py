@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from fswizard.advice import conclude
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.drives.probe_target import ProbeTarget
 from fswizard.engines import commands
@@ -43,7 +44,7 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.plan import FORMAT, Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
-from fswizard.recipes import parse
+from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Ending, Entry, Header
 from fswizard.session import doubts
 from fswizard.session.resuming import COMPLETE
@@ -84,66 +85,9 @@ with at_the_desktop():
     PLACES = {drive.name if drive else "": Backend().place(drive) for drive in (None, *drives().values())}
     MOUNTED = Backend().mounted()
 
-
-_FIO = """
-[[workload]]
-name = "{name}"
-title = "{title}"
-engine = "fio"
-metric = "{metric}"
-weight = {weight}
-why = "{why}"
-rw = "{rw}"
-block = "{block}"
-size = "512M"
-seconds = 5
-depth = 4
-"""
-_TREE = """
-[[workload]]
-name = "{operation}-folder"
-title = "{title}"
-engine = "tree"
-metric = "duration"
-weight = {weight}
-why = "{why}"
-operation = "{operation}"
-shape = "mixed"
-files = 4000
-total = "512M"
-"""
-_LARGE = _FIO.format(
-    name="large-files", title="Storing large files", metric="throughput", weight=2, rw="write", block="1M",
-    why="A new file is written once, in large blocks past the page cache, then fsync.",
-)  # fmt: skip
-_BACK = _FIO.format(
-    name="read-back", title="Reading large files back", metric="throughput", weight=2, rw="read", block="1M",
-    why="Restoring from the archive.",
-)  # fmt: skip
-_SMALL = _FIO.format(
-    name="random-write", title="Scattered small writes", metric="iops", weight=1, rw="randwrite", block="4K",
-    why="What a database asks of its disk.",
-)  # fmt: skip
-_COPY = _TREE.format(
-    operation="copy", title="Copying a folder of mixed files", weight=1,
-    why="A project or a photo collection copied with cp -a, cold.",
-)  # fmt: skip
-_DELETE = _TREE.format(
-    operation="delete", title="Deleting that folder", weight=0.5, why="Tidying up: rm -rf of the copy.",
-)  # fmt: skip
-
-
-def _recipe(name: str, title: str, minutes: int, image: str, *workloads: str) -> Recipe:
-    """A recipe that does not change when the shipped ones do, so that pictures of it stay the same."""
-    why = "Large files come in rarely and stay; a backup is read back once in a while."
-    head = f'schema = 1\nname = "{name}"\ntitle = "{title}"\nwhy = "{why}"\nminutes = {minutes}\nimage = "{image}"\n'
-    return parse(head + 'candidates = ["ext4", "xfs", "btrfs"]\n' + "".join(workloads), f"{name}.toml")
-
-
-RECIPES = (
-    _recipe("archive-disk", "Archive disk", 15, "5G", _LARGE, _BACK, _SMALL, _COPY, _DELETE),
-    _recipe("desktop-ssd", "Desktop SSD", 8, "4G", _LARGE, _SMALL, _COPY),
-    _recipe("quick", "Quick look", 3, "2G", _LARGE, _SMALL),
+RECIPES = tuple(
+    replace(load(shipped_directory() / f"{name}.toml"), source=SHIPPED)
+    for name in ("archive-disk", "desktop-ssd", "quick")
 )
 
 
@@ -282,7 +226,11 @@ class FakeMachine(Backend):
         header = Header(1, "2025-12-31T18:20:00Z", "quick", "image", ("ext4", "xfs", "btrfs"), "Samsung SSD 990 PRO")
         older = replace(header, started="2025-11-02T09:41:00Z", recipe="archive-disk", drive="ST8000AS0002-1NA17Z")
         return (
-            Entry(Path("/results/new.jsonl"), header, Ending(171.0, "finished", "All tie.", ("xfs", "ext4"), 5)),
+            Entry(
+                Path("/results/new.jsonl"),
+                header,
+                Ending(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict()),
+            ),
             Entry(Path("/results/old.jsonl"), older, None),
         )
 
@@ -299,6 +247,12 @@ class FakeMachine(Backend):
         self.left.remove(leftover)
         self.cleaned.append(leftover)
         return super().clean(leftover)
+
+
+@cache
+def verdict() -> str:
+    """What the card of a whole script says."""
+    return conclude(finished_result(FakeMachine())).advice.card.verdict
 
 
 class FakeSession:
@@ -359,7 +313,7 @@ class FakeSession:
 
 
 SPEED = {"ext4": 1.0, "xfs": 1.17, "btrfs": 0.93, "nilfs2": 0.5}
-TILT = {"xfs": (1.06, 1.02, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
+TILT = {"xfs": (1.2, 1.15, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
 
 
 def figure(candidate: Candidate, workload: Workload, number: int, chance: random.Random) -> float:
@@ -538,7 +492,7 @@ def nilfs2() -> tuple[Candidate, ...]:
 def finished_result(machine: FakeMachine, **changes: Any) -> Result:
     """The result of a whole script."""
     plan = plan_for(machine, chosen(**changes))
-    plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
+    plan = replace(plan, candidates=(*plan.candidates, *nilfs2()), minimum_rounds=6)
     result = Result(ENVIRONMENT, plan)
     for event in script(plan, 6):
         result = kept(result, event)

@@ -37,7 +37,8 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Two results side by side")
         await shows(pilot, "First    2025-06-30 09:41, archive-disk on ST8000AS0002-1NA17Z")
         await shows(pilot, "Second   2025-12-31 18:20")
-        writing = next(row for row in screen_text(pilot.app).splitlines() if "Storing large files" in row)
+        await shows(pilot, "XFS ───")
+        writing = next(row for row in screen_text(pilot.app).splitlines() if "Copying a video onto" in row)
         assert "1.2" in writing
         assert "▲ faster" in writing
         await pilot.press("pagedown", "pagedown", "pagedown")

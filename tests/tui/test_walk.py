@@ -212,7 +212,7 @@ async def test_weights_time_and_recipe_change_with_left_and_right() -> None:
         await pilot.press("down", "right")
         assert wizard(pilot).choices.budget_s == 1200.0
         await pilot.press("down", "down", "left", "left", "left")
-        assert wizard(pilot).choices.weights == {"large-files": 0.0}
+        assert wizard(pilot).choices.weights == {"store-video": 0.0}
         await shows(pilot, "skipped")
         await pilot.press("home", "right")
         recipe = wizard(pilot).choices.recipe
@@ -482,7 +482,7 @@ async def test_weights_and_needs_rank_the_same_figures_anew() -> None:
 
 async def test_ratios_and_doubts_are_one_key_behind_the_answer() -> None:
     async with app("result").run_test(size=SIZE) as pilot:
-        await shows(pilot, "Scattered small writes")
+        await shows(pilot, "Downloading by BitTorrent")
         assert "Faster than ext4 at" not in screen_text(pilot.app)
         await pilot.press("d")
         await shows(pilot, "Faster than ext4 at")
@@ -628,9 +628,9 @@ async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
 async def test_the_mouse_changes_weights() -> None:
     async with app("workloads").run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "workloads")
-        await shows(pilot, "Storing large files")
+        await shows(pilot, "Copying a video onto the disk")
         rows = screen_text(pilot.app).splitlines()
-        line = next(i for i, row in enumerate(rows) if "Reading large files back" in row)
+        line = next(i for i, row in enumerate(rows) if "Copying that video elsewhere" in row)
         await pilot.click(offset=(rows[line].index("▸"), line))
         await until(pilot, lambda: wizard(pilot).choices.weights == {"read-back": 3.0}, "the weight")
 
