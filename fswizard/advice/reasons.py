@@ -31,7 +31,7 @@ def reasons(
         *(_by_workload(plan, judgement, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
         *_noise(result, judgement, choice, forecast),
-        *_slower(judgement, choice),
+        *_slower(plan, judgement, choice),
         *_failures(plan, judgement),
         *_redundancy(plan, choice),
         *_features(plan, choice),
@@ -59,6 +59,7 @@ def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reas
 
 def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Reason]:
     gains, losses = [], []
+    baseline = plan.candidate(ratio.baseline).title
     for workload in plan.recipe.workloads:
         part = judgement.part(ratio.candidate, ratio.baseline, workload.name)
         if part is None or workload.weight <= 0:
@@ -67,10 +68,10 @@ def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Rea
             gains.append(f"{workload.title} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
             price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
-            text = f"{workload.title}: {speed_text(part.ratio)} than {part.baseline}. {price}"
+            text = f"{workload.title}: {speed_text(part.ratio)} than {baseline}. {price}"
             losses.append(Reason("cost", text.rstrip()))
     if gains:
-        yield Reason("speed", f"Faster than {ratio.baseline} at {listing(gains)}.")
+        yield Reason("speed", f"Faster than {baseline} at {listing(gains)}.")
     yield from losses
 
 
@@ -95,10 +96,11 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     if not shared:
         return
     own, its = (max(waits[name][key] for key in shared) for name in (one, other))
+    title = result.plan.candidate(other).title
     if max(own, its) < FELT_S or min(own, its) <= 0 or 1 / _NOTEWORTHY < own / its < _NOTEWORTHY:
         return
     yield Reason(
-        "stall", f"Its worst stall was {seconds_text(own)}, that of {other} {seconds_text(its)}: "
+        "stall", f"Its worst stall was {seconds_text(own)}, that of {title} {seconds_text(its)}: "
         f"{times_text(max(own / its, its / own))} {'longer' if own > its else 'shorter'}."
     )  # fmt: skip
 
@@ -118,25 +120,26 @@ def _noise(
         yield Reason("noise", settling)
 
 
-def _slower(judgement: Judgement, choice: Choice) -> Iterator[Reason]:
-    """In a tie or an open race: who is out of it, proven, in the words of the table."""
+def _slower(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
+    """In a tie or an open race: who is out of it, proven."""
     if choice.kind not in ("tie", "undecided"):
         return
     verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.standing}
     out = [name for name in choice.eligible if name not in choice.names]
     for verdict in ("slower", "beaten"):
-        told = [f"{name}{_beaten_by(judgement, name, choice.names)}" for name in out if verdicts.get(name) == verdict]
+        names = (name for name in out if verdicts.get(name) == verdict)
+        told = [f"{plan.candidate(name).title}{_beaten_by(plan, judgement, name, choice.names)}" for name in names]
         if told:
             yield Reason(verdict, f"{verdict.capitalize()}: {listing(told)}.")
 
 
-def _beaten_by(judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
+def _beaten_by(plan: Plan, judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
     """By how much the best leader that is proven ahead of `name` is, in brackets; empty where none is."""
     for leader in leaders:
         pair = judgement.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
             pair = pair if pair.candidate == name else pair.turned()
-            return f" ({speed_text(pair.ratio)} than {leader})"
+            return f" ({speed_text(pair.ratio)} than {plan.candidate(leader).title})"
     return ""
 
 

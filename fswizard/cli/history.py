@@ -13,6 +13,7 @@ from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
+from fswizard.filesystems import title_of
 from fswizard.model.codec import to_json
 from fswizard.model.text import safe
 from fswizard.report.comparison import render
@@ -59,7 +60,7 @@ def _mentions(entry: Entry, words: Sequence[str]) -> bool:
 
 
 def _lines(entry: Entry) -> list[str]:
-    told = f"{entry.when}  {entry.what}: {'; '.join(entry.header.candidates)}"
+    told = f"{entry.when}  {entry.what}: {'; '.join(map(title_of, entry.header.candidates))}"
     return [entry.path.stem, *(f"    {line}" for text in (entry.verdict, told, _end(entry)) for line in wrap(text, 76))]
 
 

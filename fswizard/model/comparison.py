@@ -12,6 +12,8 @@ class Change:
     """One candidate at one workload in both results."""
 
     candidate: str
+    title: str
+    """Of the candidate."""
     workload: str
     """Its title; empty for all workloads together."""
     unit: str

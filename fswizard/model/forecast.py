@@ -21,6 +21,7 @@ class Close:
     """Two candidates that all rounds of the forecast are likely not to separate: they would stay undecided."""
 
     one: str
+    """Its title."""
     other: str
     chance: float
     """That they stay so."""

@@ -15,9 +15,9 @@ TOGETHER = "all together"
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
-    """Candidate to what changed of it, in order."""
-    names = dict.fromkeys(change.candidate for change in comparison.changes)
-    return {name: [change for change in comparison.changes if change.candidate == name] for name in names}
+    """Title of a candidate to what changed of it, in order."""
+    titles = dict.fromkeys(change.title for change in comparison.changes)
+    return {title: [change for change in comparison.changes if change.title == title] for title in titles}
 
 
 def figures(change: Change) -> tuple[str, str]:
@@ -49,8 +49,8 @@ def render(comparison: Comparison, first: str, second: str) -> str:
 
 def _blocks(comparison: Comparison, first: str, second: str) -> Iterator[list[str]]:
     yield [*layout.labelled("First", safe(first)), *layout.labelled("Second", safe(second))]
-    for name, changes in by_candidate(comparison).items():
-        header = (safe(name), "first", "second", "ratio", "interval", "")
+    for title, changes in by_candidate(comparison).items():
+        header = (safe(title), "first", "second", "ratio", "interval", "")
         yield layout.table(header, map(_row, changes), longest=20)
     yield [line for note in notes(comparison) for line in layout.wrap(note, layout.WIDTH)]
     for title, items in lists(comparison).items():

@@ -58,7 +58,7 @@ class Entry:
     @property
     def what(self) -> str:
         """`archive-disk on ST8000AS0002`."""
-        return f"{self.header.recipe} on {self.header.drive or self.header.target}"
+        return f"{self.header.recipe} on {self.header.drive or 'a disk without a model name'}"
 
 
 def state_directory() -> Path:

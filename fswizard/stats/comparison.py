@@ -28,22 +28,22 @@ def compare(first: Result, second: Result) -> Comparison:
     _check_targets(first.plan.target, second.plan.target)
     left_out: list[str] = []
     workloads = list(_shared_workloads(first, second, left_out))
-    candidates = list(_shared_candidates(first, second, left_out))
+    candidates = {candidate.name: candidate.title for candidate in _shared_candidates(first, second, left_out)}
     weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
     tables = (workload_tables(first), workload_tables(second))
     medians = [{(s.candidate, s.workload): s.median for s in summarise(run) if s.primary} for run in (first, second)]
     changes: list[Change] = []
-    for name in candidates:
-        overall = _overall(name, weights, tables)
+    for name, title in candidates.items():
+        overall = _overall(name, title, weights, tables)
         changes += [overall] if overall and len(workloads) > 1 else []
         for workload in workloads:
             before, after = (table[workload.name].get(name, {}) for table in tables)
             if before and after:
                 one, other = (figures[name, workload.name] for figures in medians)
                 ratio = _ratio(name, workload.name, before, after)
-                changes.append(Change(name, workload.title, workload.metric.unit, one, other, ratio))
+                changes.append(Change(name, title, workload.title, workload.metric.unit, one, other, ratio))
             else:
-                left_out.append(f"{name} at {workload.title}: no figures in both.")
+                left_out.append(f"{title} at {workload.title}: no figures in both.")
     if not changes:
         raise UsageError("These two results cannot be compared.", " ".join(left_out))
     ratios = controlled([change.ratio for change in changes], lambda one: (one.candidate, one.workload), ERROR)
@@ -85,16 +85,16 @@ def _shared_workloads(first: Result, second: Result, left_out: list[str]) -> Ite
     left_out += [f"{workload.title}: only the second result has it." for workload in others.values()]
 
 
-def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> Iterator[str]:
+def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> Iterator[Candidate]:
     others = {candidate.name: candidate for candidate in second.plan.candidates}
     for candidate in first.plan.candidates:
         other = others.pop(candidate.name, None)
         if other and _made(other) == _made(candidate):
-            yield candidate.name
+            yield candidate
         else:
             another = "it was formatted or mounted in another way in the second result"
-            left_out.append(f"{candidate.name}: {another if other else 'only the first result has it'}.")
-    left_out += [f"{name}: only the second result has it." for name in others]
+            left_out.append(f"{candidate.title}: {another if other else 'only the first result has it'}.")
+    left_out += [f"{candidate.title}: only the second result has it." for candidate in others.values()]
 
 
 def _made(candidate: Candidate) -> tuple[object, ...]:
@@ -102,13 +102,15 @@ def _made(candidate: Candidate) -> tuple[object, ...]:
     return candidate.making_commands(*devices, scratch=True), candidate.mount_command(devices[0], "MOUNT")
 
 
-def _overall(name: str, weights: Mapping[str, float], tables: tuple[Mapping[str, Table], ...]) -> Change | None:
+def _overall(
+    name: str, title: str, weights: Mapping[str, float], tables: tuple[Mapping[str, Table], ...]
+) -> Change | None:
     """All shared workloads together, in the rounds that hold all of them, with the weights of the first result."""
     shared = [{workload: table[workload] for workload in weights} for table in tables]
     if not weights or not all(table.get(name) for tables in shared for table in tables.values()):
         return None
     before, after = (overall_table(tables, weights)[name] for tables in shared)
-    return Change(name, "", "1", 0.0, 0.0, _ratio(name, "", before, after)) if before and after else None
+    return Change(name, title, "", "1", 0.0, 0.0, _ratio(name, "", before, after)) if before and after else None
 
 
 def _ratio(name: str, workload: str, first: Mapping[int, float], second: Mapping[int, float]) -> Ratio:

@@ -60,7 +60,7 @@ def foresee(
         tuple(_share(future.settled_after <= j for future in futures) for j in range(1, ahead + 1)),
         tuple(_share(future.answers[j] != answer for future in futures) for j in range(ahead)),
         tuple(math.fsum(future.trials[j] for future in futures) / FUTURES for j in range(ahead)),
-        tuple(_close(judgement, known, futures)),
+        tuple(_close(plan, judgement, known, futures)),
         trial_s,
     )
 
@@ -189,14 +189,15 @@ def _answer(judgement: Judgement, decision: Decision) -> Answer:
     return ("near" if judgement.all_near(names) else "", *names)
 
 
-def _close(judgement: Judgement, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
+def _close(plan: Plan, judgement: Judgement, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
     """Pairs that are likely to be undecided in the end as well."""
     for number, pair in enumerate(judgement.pairs):
         if pair.candidate in known and pair.baseline in known and pair.verdict == "undecided":
             chance = _share(future.judgement.pairs[number].verdict == "undecided" for future in futures)
             if chance >= LIKELY:
                 apart = sorted(abs(future.truth[pair.candidate] - future.truth[pair.baseline]) for future in futures)
-                yield Close(pair.candidate, pair.baseline, chance, math.expm1(apart[int(LIKELY * FUTURES)]))
+                one, other = (plan.candidate(name).title for name in (pair.candidate, pair.baseline))
+                yield Close(one, other, chance, math.expm1(apart[int(LIKELY * FUTURES)]))
 
 
 def _share(hits: Iterator[bool]) -> float:

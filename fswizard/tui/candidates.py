@@ -114,16 +114,18 @@ def _version(filesystem: Filesystem, available: Availability | None) -> str:
 
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
-    cells = []
-    across = 2 if width >= 37 else 1
-    half = (width - 1) // 2 if across == 2 else width
+    """In two columns, what fits into them; the others below, each on lines of its own."""
+    half = (width - 1) // 2
+    short: list[Content] = []
+    long: list[Content] = []
     for feature in filesystem.features:
         glyph, style = _mark(feature)
         value = "" if feature.value in ("yes", "no") else f": {feature.value}"
         words = text((feature.name, "" if feature.value != "no" else "$muted"), (value, "$muted"))
-        cells.append(fit(text((f"{glyph} ", style), words), half))
-    rows = [Content(" ").join(cells[i : i + across]) for i in range(0, len(cells), across)]
-    return lines(rows)
+        cell = bullet((glyph, style), words, width)
+        (short if cell.cell_length <= half else long).append(cell)
+    rows = [columns(short[i : i + 2], (half, half), gap=1) for i in range(0, len(short), 2)]
+    return lines([*rows, *long])
 
 
 def _mark(feature: Feature) -> tuple[str, str]:

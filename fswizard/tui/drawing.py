@@ -183,6 +183,17 @@ def wrap(piece: Piece, width: int) -> list[Content]:
     return [line.rstrip() for line in text(piece).wrap(max(1, width))]
 
 
+def side_by_side(words: Iterable[str], width: int, gap: str) -> list[str]:
+    """On as few lines as they fit into; only what is wider than a line is broken."""
+    rows: list[str] = []
+    for word in words:
+        if rows and cell_len(f"{rows[-1]}{gap}{word}") <= width:
+            rows[-1] += gap + word
+        else:
+            rows.append(word)
+    return rows
+
+
 def facts(pairs: Iterable[tuple[str, Piece]], width: int, *, label: int = 12, gap: bool = True) -> Content:
     """Names at the left, what there is to say about them beside them, wrapped; below them where it is narrow."""
     rows: list[Content] = []

@@ -26,6 +26,7 @@ from fswizard.tui.drawing import (
     fit,
     heading,
     lines,
+    side_by_side,
     text,
     wrap,
 )
@@ -112,8 +113,10 @@ def stalls(view: Presentation, width: int) -> Content | None:
     """The longest single wait of each candidate, in a line."""
     worst = view.extras.get(WORST_STALL, {})
     titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
-    told = " · ".join(f"{titles.get(name, name)} {value}" for name, value in worst.items())
-    return lines(bullet(text(("Worst pause", "$muted"), " "), told, width).split("\n")) if worst else None
+    head = text(("Worst pause", "$muted"), " ")
+    told = (f"{titles.get(name, name)} {value}" for name, value in worst.items())
+    rows = side_by_side(told, width - head.cell_length - 1, " · ")
+    return bullet(head, "\n".join(rows), width) if rows else None
 
 
 def reasons(view: Presentation, width: int) -> Content:

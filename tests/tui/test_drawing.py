@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from textual.theme import Theme
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.filesystems import catalogue
+from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Ratio
 from fswizard.report.figures import Axis
-from fswizard.tui.candidates import option_row, option_tokens
+from fswizard.tui.candidates import explain_candidate, option_row, option_tokens
 from fswizard.tui.drawing import (
     bullet,
     columns,
@@ -28,6 +30,7 @@ from fswizard.tui.drawing import (
     fit,
     meter,
     mid_sentence,
+    side_by_side,
     smr_badge,
     text,
 )
@@ -101,6 +104,25 @@ def test_columns_stay_in_line_whatever_stands_in_them(cells: list[str], data: st
     widths = [data.draw(st.integers(1, 30)) for _ in cells]
     row = columns([cut(cell, width) for cell, width in zip(cells, widths)], widths)
     assert row.cell_length == sum(widths) + 2 * (len(widths) - 1)
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z]{1,12} \d{1,3} ms", fullmatch=True), max_size=6), st.integers(20, 80))
+def test_what_stands_side_by_side_is_whole_and_takes_few_lines(words: list[str], width: int) -> None:
+    rows = side_by_side(words, width, " · ")
+    assert [word for row in rows for word in row.split(" · ")] == words
+    assert all(cell_len(row) <= width for row in rows)
+    assert all(cell_len(f"{row} · {after.split(' · ')[0]}") > width for row, after in pairwise(rows))
+
+
+@pytest.mark.parametrize("width", [30, 37, 44, 60])
+@pytest.mark.parametrize("name", catalogue())
+def test_what_a_filesystem_offers_is_not_cut(name: str, width: int) -> None:
+    filesystem = catalogue()[name]
+    drawn = explain_candidate(Candidate(name, filesystem), None, "", width).plain
+    assert "…" not in drawn.partition("Features")[2]
+    assert max(map(cell_len, drawn.splitlines())) <= width
+    flat = "".join(drawn.split())
+    assert all("".join(f.value.split()) in flat for f in filesystem.features if f.value not in ("yes", "no"))
 
 
 def test_a_meter_fills_in_eighths() -> None:

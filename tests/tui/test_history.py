@@ -18,7 +18,7 @@ from fswizard.tui import outcome
 from fswizard.tui.backend import Backend
 from tests.builders import make_filesystem, make_plan, make_result, make_samples
 from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import app
+from tests.fakes.wizard import app, verdict
 from tests.tui.driving import at_step, footer, screen_text, shows, until
 
 
@@ -74,6 +74,15 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await shows(pilot, "One is marked")
         await pilot.press("c")
         await shows(pilot, "One is marked")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_a_verdict_is_not_cut_and_candidates_have_the_names_that_reports_give_them(size: tuple[int, int]) -> None:
+    async with app("purpose", TwoRuns()).run_test(size=size) as pilot:
+        await history(pilot)
+        shown = screen_text(pilot.app)
+        assert shown.count(f"  {verdict()}") >= 3
+        assert ("ext4, XFS, Btrfs" in shown) == (size[0] > 100)
 
 
 def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,14 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     assert max(map(cell_len, (head, *rows))) <= width
 
 
+def test_no_figure_of_a_pause_is_broken() -> None:
+    view = present(conclude(with_stalls()))
+    for width in range(40, 80):
+        drawn = outcome.stalls(view, width)
+        assert drawn is not None
+        assert not any(line.rstrip().endswith(tuple("0123456789")) for line in drawn.plain.splitlines()), drawn.plain
+
+
 def test_a_single_round_has_no_course_of_stalls() -> None:
     result = with_stalls()
     first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))

@@ -191,12 +191,12 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
 def test_a_tie_among_some_tells_who_is_slower() -> None:
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert found.card.verdict == "Keep ext4: XFS is no faster (within 4 %)"
-    assert "Slower: btrfs (2× slower than ext4)." in texts(found)
+    assert "Slower: Btrfs (2× slower than ext4)." in texts(found)
 
 
 def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_may_settle_it() -> None:
     found = advice(OPEN)
-    assert texts(found, "noise") == ["Another 2 min would not separate xfs from ext4 (probably under 6 % apart)."]
+    assert texts(found, "noise") == ["Another 2 min would not separate XFS from ext4 (probably under 6 % apart)."]
     assert (found.choice, found.tie) == (("ext4", "xfs"), False)
     rng = random.Random(2)
     figures = {name: [math.exp(rng.gauss(4, 0.2)) for _ in range(12)] for name in ("ext4", "xfs")}
@@ -278,8 +278,8 @@ def test_when_all_are_unsafe_none_is_recommended() -> None:
     ("write", "delete", "speed", "cost"),
     [
         (WRITES, DELETES, "Faster than ext4 at Write (2× as fast).", "Delete: 40 % slower than ext4."),
-        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than xfs at Write (3× as fast).",
-         "Delete: 2× slower than xfs."),
+        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS at Write (3× as fast).",
+         "Delete: 2× slower than XFS."),
         ({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, QUICKER_DELETES, "",
          "Write: 25 % slower than ext4."),
     ],

@@ -50,7 +50,7 @@ WRONG = [
     (("run", "quick", "--candidates", "ext4; ext4"), "ext4"),
     (("run", "quick", "--target", "image:lots@/tmp"), "'lots' is not a size"),
     (("run", "quick", "--target", "image:4G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
-    (("run", "quick", "--target", "image:900P"), "the image takes 1013 PB"),
+    (("run", "quick", "--target", "image:900P"), "an image of 900 PiB takes 1013 PB"),
     (("run", "quick", "--target", "image:100000G@/var/tmp"), "free"),
     (("run", "quick", "--target", "image:16M@/var/tmp"), "too small"),
     (("run", "quick", "--target", "floppy:A"), "'floppy:A' isn't a valid target"),
@@ -334,7 +334,7 @@ def test_the_history_of_an_earlier_version_lists_who_was_ahead(newest: Path) -> 
     lines = fswizard("history").stdout.splitlines()
     assert lines[0] == newest.stem
     assert lines[1] == "    xfs ahead"
-    assert "quick on ST8000AS0002-1NA17Z: ext4; xfs; btrfs:noatime" in lines[2]
+    assert "quick on ST8000AS0002-1NA17Z: ext4; XFS; Btrfs (noatime)" in lines[2]
     assert lines[-1] == "    3 rounds, 7 min"
     (entry,) = json.loads(fswizard("history", "--json").stdout)
     assert (entry["path"], entry["leaders"], entry["rounds"]) == (str(newest), ["xfs"], 3)

@@ -72,7 +72,7 @@ def test_chances_rise_with_the_rounds_and_the_same_run_is_forecast_the_same() ->
     assert made == outlook(result)
 
 
-CLOSE = (Close("xfs", "ext4", 0.9, 0.028),)
+CLOSE = (Close("XFS", "ext4", 0.9, 0.028),)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ CLOSE = (Close("xfs", "ext4", 0.9, 0.028),)
         (Forecast((0.1, 0.6), (0.1, 0.6), (2, 4), trial_s=30), "Another 2 min would settle it with a chance of 60 %."),
         (
             Forecast((0.0, 0.05), (0.0, 0.1), (2, 4), CLOSE, trial_s=450),
-            "Another 30 min would not separate xfs from ext4 (probably under 3 % apart).",
+            "Another 30 min would not separate XFS from ext4 (probably under 3 % apart).",
         ),
     ],
 )

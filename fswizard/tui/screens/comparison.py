@@ -78,9 +78,9 @@ def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
     axis = Axis.around(change.ratio for change in changes)
     head = [_head(axis, widths)]
     works = [change.workload for change in changes]
-    for name, found in by_candidate(comparison).items():
+    for title, found in by_candidate(comparison).items():
         yield lines(
-            [heading(cut(name, width - 4), width), *head, *(_row(change, works, axis, widths) for change in found)]
+            [heading(cut(title, width - 4), width), *head, *(_row(change, works, axis, widths) for change in found)]
         )
         head = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cursor, cut, text
+from fswizard.tui.drawing import columns, cursor, cut, lines, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -53,7 +54,8 @@ class HistoryScreen(Window[None]):
         self._advise()
 
     def _row(self, key: str, entry: Entry, width: int, on: bool) -> Content:
-        return entry_line(entry, width, on=on, marked=key in self._marked)
+        titles = self.wizard.backend.titles(entry.header.candidates)
+        return entry_line(entry, titles, width, on=on, marked=key in self._marked)
 
     def _advise(self) -> None:
         words = (
@@ -102,14 +104,17 @@ class HistoryScreen(Window[None]):
         self.wizard.push_screen(ComparisonScreen(comparison, *names))
 
 
+NARROW = 110
+"""Cells below which a verdict stands in a line of its own."""
+
+
 def _widths(width: int) -> tuple[int, ...]:
-    """Mark, when, recipe, disk, candidates, who was ahead; candidates are dropped first."""
-    leaders = min(60, max(28, width * 3 // 10))
-    rest = width - 2 - 16 - 13 - leaders - 2 * 4
-    if rest < 30:
-        return (2, 16, 13, max(6, rest - 2), 0, leaders)
-    disk = rest * 2 // 5
-    return (2, 16, 13, disk, rest - disk - 2, leaders)
+    """Mark, when, recipe, disk, candidates, verdict."""
+    if width < NARROW:
+        return (2, 16, 16, max(6, width - 2 - 16 - 16 - 2 * 3), 0, 0)
+    verdict = min(60, width * 2 // 5)
+    rest = width - 2 - 16 - 16 - verdict - 2 * 5
+    return (2, 16, 16, rest // 2, rest - rest // 2, verdict)
 
 
 def _header(width: int, on: bool) -> Content:
@@ -117,19 +122,22 @@ def _header(width: int, on: bool) -> Content:
     return columns([text((name, "$faint")) for name in names], _widths(width))
 
 
-def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
-    """One line for a result."""
+def entry_line(entry: Entry, titles: Sequence[str], width: int, *, on: bool, marked: bool) -> Content:
+    """A result, whose candidates have these titles, in a line; in two where there is little room."""
     head = entry.header
     widths = _widths(width)
     style = "$success" if len(entry.leaders) == 1 else "$muted"
-    return columns(
+    first = columns(
         (
             text(cursor(on), ("✓" if marked else "", "bold $accent")),
             (entry.when, "$muted"),
             (cut(head.recipe, widths[2]), "bold"),
-            cut(head.drive or head.target, widths[3]),
-            (cut(", ".join(head.candidates), widths[4]), "$muted"),
+            cut(head.drive or "no model name", widths[3]),
+            (cut(", ".join(titles), widths[4]), "$muted"),
             (cut(entry.verdict, widths[5]), style),
         ),
         widths,
     )
+    if widths[5]:
+        return first
+    return lines([first, text(cursor(on, 4), (cut(entry.verdict, width - 4), style))])
