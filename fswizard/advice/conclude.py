@@ -25,7 +25,7 @@ def conclude(
     """Judge a result and advise on it.
 
     `weights` (workload to weight; those not named keep theirs) and `needs` (features) take the place of those the
-    run was made with: the same figures are ranked anew, nothing is measured. UsageError where they make no sense.
+    run was made with: the same figures are ranked again, nothing is measured. UsageError where they make no sense.
     """
     plan = result.plan
     if weights is not None:

@@ -15,7 +15,7 @@ the README too. `markdown.py` is a short example.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 
-The wizard's list is in a picture, which is drawn anew; look at it before you commit it:
+The wizard's list is in a picture, which is redrawn; look at it before you commit it:
 
     .venv/bin/pytest tests/unit/test_report_formats.py
     .venv/bin/pytest -k export --snapshot-update tests/tui/test_screens.py

@@ -130,7 +130,7 @@ class DiskWatcher:
         in_background(self._watch, self._stopped)
 
     def rescan(self) -> None:
-        """Ask all disks anew."""
+        """Ask all disks again."""
         self.stop()
         self._cache.details.clear()
         self._asked.clear()

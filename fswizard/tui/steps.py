@@ -5,7 +5,7 @@ on top, the ways forward and back, and what can be clicked follow from the list.
 for F1, and `body()`; `screens/workloads.py` is an example.
 
 In `tests/tui/test_walk.py`, add it to the walks by Enter, Escape and mouse: one that does not know it waits for two
-minutes before it fails. The bar is in every picture, so all are drawn anew; look at them before you commit them:
+minutes before it fails. The bar is in every picture, so all are redrawn; look at them before you commit them:
 
     .venv/bin/pytest --snapshot-update tests/tui/test_screens.py
     .venv/bin/pytest tests/tui

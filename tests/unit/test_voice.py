@@ -37,6 +37,7 @@ PHRASES = (
     "do(?:es)? not go together",
     r"not known(?! to\b)",
     "cold",
+    "anew",
     r"(?<!there )(?:is|are) no (?!longer|faster|slower|more|less|better)\w+",
 )
 FORBIDDEN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)

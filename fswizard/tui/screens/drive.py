@@ -121,7 +121,7 @@ class DriveScreen(BoxScreen):
     # Disks
 
     def action_rescan(self) -> None:
-        """Ask all disks anew."""
+        """Ask all disks again."""
         self._watcher.rescan()
 
     def on_unmount(self) -> None:
@@ -408,7 +408,7 @@ class DriveScreen(BoxScreen):
 
     def _go_on(self, drive: Drive, menu: TargetMenu) -> None:
         if self.choices.drive is None or drive.name != self.choices.drive.name:
-            self.wizard.choose(candidates=())  # what suits another disk is chosen anew
+            self.wizard.choose(candidates=())  # what suits another disk is chosen again
         device = menu.chosen.path if menu.chosen else ""
         self.wizard.choose(drive=drive, device=device, elsewhere=menu.elsewhere)
         self.wizard.go_on()

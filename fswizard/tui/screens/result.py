@@ -32,7 +32,7 @@ FORUM = "bbcode"
 
 
 class ResultScreen(StepScreen):
-    """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank anew at once."""
+    """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
 
     HELP = (
         "The first lines say what to use, why, and when to choose otherwise. The dots say how sure that is: four mean "

@@ -29,7 +29,7 @@ class RunScreen(StepScreen):
     """Draws the newest snapshot up to ten times a second, and only what changed."""
 
     HELP = (
-        "Each round formats every filesystem anew and tests it once, in a changing order, which is fair to all. "
+        "Each round formats every filesystem and tests it once, in a changing order, which is fair to all. "
         "The bars show how much better or worse than the baseline each did so far; the whisker is the interval (the "
         "range in which the true ratio lies), which narrows with every round. A filesystem that is proven slower is "
         "dropped, and the run ends once the result is clear or the time is up.\n\n"

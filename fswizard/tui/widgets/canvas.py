@@ -1,7 +1,7 @@
 """Widgets whose lines are kept until something about them changes; a canvas is drawn by a function, for its width.
 
 With every picture Textual asks all widgets of a screen for all their lines, also where one line of one of them changed
-(textual/_compositor.py, _get_renders), and each works out its background anew for that.
+(textual/_compositor.py, _get_renders), and each works out its background again for that.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CachedVertical(Cached, Vertical):
 
 
 class Canvas(Cached):
-    """Shows what its function draws; drawn anew when the width changes or another function is given."""
+    """Shows what its function draws; redrawn when the width changes or another function is given."""
 
     ALLOW_SELECT = True
     DEFAULT_CSS = "Canvas { height: auto; width: 1fr; }"

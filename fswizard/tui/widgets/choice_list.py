@@ -138,7 +138,7 @@ class ChoiceList(OptionList, inherit_bindings=False):
                 self.highlighted = number
 
     def redraw(self) -> None:
-        """Draw all rows anew."""
+        """Redraw all rows."""
         if self.option_count != len(self._rows):
             return  # they are being exchanged
         width = self._row_width
