@@ -59,7 +59,7 @@ def table(rows: Iterable[ModelRow], form: TableFormat) -> str:
 
 def _cells(row: ModelRow) -> tuple[str, ...]:
     said = row.said
-    who = ", ".join(filter(None, (said.by, said.via, str(said.year or "")))) if said else ""
+    who = f"{said.by}, {said.where}" if said else ""
     recording = "disputed" if row.disputed else TITLES[row.kind]
     return ", ".join(names(row.pattern)), recording, who, row.strength, row.note, row.source
 

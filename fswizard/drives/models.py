@@ -50,6 +50,11 @@ class Source:
     year: int = 0
     """0 where it is not known."""
 
+    @property
+    def where(self) -> str:
+        """Document and year: `data sheet, 2019`."""
+        return ", ".join(filter(None, (self.via, str(self.year or "undated"))))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:

@@ -272,8 +272,7 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
 def row_text(row: ModelRow) -> str:
     """Who says what about a model, in which document and when, in a sentence and with its address."""
     said = row.said or Source(row.source, urlsplit(row.source).netloc)
-    where = ", ".join(filter(None, (said.via, str(said.year or ""))))
-    by = f"{said.by} ({where})" if where else said.by
+    by = f"{said.by} ({said.where})"
     note = f": {row.note}" if row.note else ""
     if row.disputed:
         text = f"Sources disagree about this model{note}"
