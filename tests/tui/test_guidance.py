@@ -160,3 +160,13 @@ def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
     on_a_hard_disk = machine.draft(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
     on_a_fast_ssd = machine.draft(chosen(drive=SSD, recipe=recipe)).writes_bytes
     assert on_a_hard_disk < on_a_fast_ssd / 2
+
+
+@pytest.mark.parametrize(("step", "choices"), [("purpose", {}), ("drive", {}), ("workloads", {}),
+                                               ("places", {"purpose": "compare"})])  # fmt: skip
+async def test_what_does_not_fill_a_large_terminal_stands_in_its_middle(step: str, choices: dict[str, Any]) -> None:
+    async with app(step, **choices).run_test(size=(200, 50)) as pilot:
+        await at_step(pilot, step)
+        for name in ("#heading", "#body"):
+            region = pilot.app.screen.query_one(name).region
+            assert region.x == 200 - region.right > 20
