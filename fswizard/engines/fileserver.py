@@ -19,7 +19,7 @@ from fswizard.engines.shared.running import (
 )
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, Metric
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
 from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Ran, Tell
@@ -43,7 +43,7 @@ class FileServerJob(Engine):
 
     engine = "fileserver"
     metrics = (
-        *(OPERATION_RATE, *LATENCIES, BYTES_WRITTEN, CPU),
+        *(OPERATION_RATE, *LATENCIES, BYTES_WRITTEN, CPU, PREALLOCATION_TIME),
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
     )
     threads: Annotated[int, whole(1, 256)]
@@ -106,8 +106,9 @@ class FileServerJob(Engine):
         tell(Doing(f"making {self._files}"))
         async with making(context, _path(directory)):
             preparing = self._command("prepare", directory, scratch, "0")
-            await filling.listen(context, preparing, self._limit_s, part(tell, 0.0, share))
-            await succeed(context, _syncing(directory), limit_s=self._limit_s)
+            _, made = await filling.listen(context, preparing, self._limit_s, part(tell, 0.0, share))
+            on_disk = await succeed(context, _syncing(directory), limit_s=self._limit_s)
+        tell(Measured(PREALLOCATION_TIME, made.wall_s + on_disk.wall_s))
         if self.fill_percent:
             await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
         await context.remount()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fswizard.engines.fileserver import FileServerJob, operation_metrics
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
-from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, THROUGHPUT
+from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, PREALLOCATION_TIME, THROUGHPUT
 from fswizard.model.recipe import Workload
 
 ALL, APPEND = "operations", "random-append"
@@ -23,6 +23,7 @@ _SUMMARY = re.compile(
     r"IO Summary:\s*(?P<count>\d+) ops,?\s+(?P<rate>[\d.]+) ops/s,?\s+\(?\d+/\d+ r(?:/w|d/wr)\)?,?\s+"
     r"(?P<mb>[\d.]+)mb/s,?\s+(?:(?P<cpu>[\d.]+)us cpu/op,?\s+)?(?P<mean>[\d.]+)ms(?: latency|/op)"
 )
+_PREALLOCATED = re.compile(r"Preallocated \d+ of \d+ of fileset \S+ in (\d+) seconds")
 _STEMS = {
     "create": "create", "wrt": "write", "write": "write", "append": "append", "read": "read", "open": "open",
     "close": "close", "delete": "delete", "stat": "stat",
@@ -90,6 +91,8 @@ def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]
         counted, mean, _, _, worst = operation_metrics(name)
         for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
             figures.append(Figure(ALL, metric, (float(value),)))
+    if made := _PREALLOCATED.search(text):
+        figures.append(Figure(ALL, PREALLOCATION_TIME, (float(made[1]),)))
     if "append" in together:
         figures.append(Figure(APPEND, operation_metrics("append")[1], (together["append"].mean_s,)))
     return ParsedRun(tool, tuple(_workloads(text, together)), tuple(figures))

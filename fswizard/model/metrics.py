@@ -43,6 +43,8 @@ WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
 USED = Metric("used", "B", "lower")
 """Room taken on the filesystem once the workload is done, its own structures included."""
 MKFS_TIME = Metric("mkfs_time", "s", "lower")
+PREALLOCATION_TIME = Metric("preallocation_time", "s", "lower")
+"""Of the file-server mix: making the files that exist before it begins, until they are on the disk."""
 CPU = Metric("cpu", "s", "lower")
 """User and system time of the measured program and its children."""
 LATE_RATE = Metric("late_rate", "1", "higher")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.judgement import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
-from fswizard.model.metrics import CPU, MKFS_TIME, UNPLUG_TIME, USED
+from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome, Result, Sample
@@ -580,7 +580,7 @@ def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: st
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
     most: dict[str, float] = {}
-    sums: dict[str, dict[str, float]] = {CPU.name: {}, MKFS_TIME.name: {}, UNPLUG_TIME.name: {}}
+    sums: dict[str, dict[str, float]] = {m.name: {} for m in (CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME)}
     for summary in findings.summaries:
         if summary.metric == USED.name:  # each workload finds there what those before it left
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
@@ -596,6 +596,7 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
         ("write amplification", three_digits, write_amplification(findings.summaries)),
         ("CPU time per round", seconds_text, sums[CPU.name]),
         ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
+        ("preallocation time", seconds_text, sums[PREALLOCATION_TIME.name]),
         ("peak space used", size_text, most),
         (f"time until safe to unplug{unmounted}", seconds_text, unplug),
     ):

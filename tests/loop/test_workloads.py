@@ -120,6 +120,7 @@ async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: 
     for percent in (60, 85):
         measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), context)
         assert measured["operation_rate"] > 0
+        assert measured["preallocation_time"] > 0
         room = os.statvfs(context.directory)
         used = room.f_blocks - room.f_bfree
         shares.append(100 * used / (used + room.f_bavail))

@@ -104,6 +104,7 @@ def test_every_operation_is_kept_with_its_worst_latency_and_those_of_a_kind_toge
     assert values(smr, "ext4", "write_worst_latency") == [67.306]
     assert values(smr, "xfs", "write_latency") == [0.012]
     assert values(smr, "ext4", "create_count") == [172_709]
+    assert values(smr, "btrfs", "preallocation_time") == [544]
     assert values(smr, "ext4", "open_count") == [172_668 + 172_679]
     mean_s = (172_668 * 0.0810 + 172_679 * 0.0479) / (172_668 + 172_679)
     assert values(smr, "ext4", "open_latency") == pytest.approx([mean_s])
