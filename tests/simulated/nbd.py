@@ -65,14 +65,23 @@ def attached(model: Disk, directory: Path, *, direct: bool = True, timed: bool =
     with contextlib.ExitStack() as undo:
         if timed:
             undo.enter_context(_awake())
+        undo.enter_context(served(model, path))
+        before = ("nice", "-n", str(PRIORITY))
+        device, _ = undo.enter_context(nbd_device(directory / "disk", path, before, direct=direct))
+        yield device
+
+
+@contextlib.contextmanager
+def served(model: Disk, path: Path) -> Iterator[None]:
+    """The model as an NBD server on a socket; what is written to it is kept from one connection to the next."""
+    content: dict[int, bytes] = {}
+    with contextlib.ExitStack() as undo:
         listener = undo.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(str(path))
         listener.listen()
         undo.callback(listener.shutdown, socket.SHUT_RDWR)  # else whoever waits for a connection goes on waiting
-        threading.Thread(target=_serve, args=(listener, model), daemon=True).start()
-        before = ("nice", "-n", str(PRIORITY))
-        device, _ = undo.enter_context(nbd_device(directory / "disk", path, before, direct=direct))
-        yield device
+        threading.Thread(target=_serve, args=(listener, model, content), daemon=True).start()
+        yield
 
 
 @contextlib.contextmanager
@@ -90,18 +99,18 @@ def _awake() -> Iterator[None]:
             process.wait()
 
 
-def _serve(listener: socket.socket, model: Disk) -> None:
+def _serve(listener: socket.socket, model: Disk, content: dict[int, bytes]) -> None:
     with contextlib.suppress(OSError):
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=_talk, args=(connection, model), daemon=True).start()
+            threading.Thread(target=_talk, args=(connection, model, content), daemon=True).start()
 
 
-def _talk(connection: socket.socket, model: Disk) -> None:
+def _talk(connection: socket.socket, model: Disk, content: dict[int, bytes]) -> None:
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
     with connection, contextlib.suppress(ConnectionError, OSError):
         if _handshake(connection, model.size_bytes):
-            _transmit(connection, model)
+            _transmit(connection, model, content)
 
 
 def _handshake(connection: socket.socket, size_bytes: int) -> bool:
@@ -124,8 +133,7 @@ def _handshake(connection: socket.socket, size_bytes: int) -> bool:
             return False
 
 
-def _transmit(connection: socket.socket, model: Disk) -> None:
-    content: dict[int, bytes] = {}
+def _transmit(connection: socket.socket, model: Disk, content: dict[int, bytes]) -> None:
     same: dict[bytes, bytes] = {}
     clock = _Clock()
     while True:

@@ -19,7 +19,7 @@ ROOM = "4G"
 PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
-    *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm", "sqlite3"),
+    *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
 )
 NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
 """What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
