@@ -5,6 +5,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 FSWIZARD = $(BIN)/fswizard
 ARGS ?=
+DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm test-bounds test-packages test-deb
@@ -20,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) test-repeat bench bench-statistics screenshots install-helper lock clean
+.PHONY: run test quick lint check test-all $(SLOW) test-repeat reproduce bench bench-statistics screenshots install-helper lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -64,6 +65,9 @@ test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe
 test-vm: WORKERS = 2
 test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
 	$(PYTEST) --slow tests/vm $(ARGS)
+
+reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
+	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)
 
 test-repeat: $(VENV)/.test-ready ## Run the tests twelve times under bad conditions; hours. Needs root and stress-ng
 	$(BIN)/python -m tests.repeat

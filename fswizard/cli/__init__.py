@@ -18,7 +18,7 @@ SUBCOMMANDS = {
     "report": "fswizard.cli.report.Report",
     "history": "fswizard.cli.history.History",
     "import": "fswizard.cli.report.Import",
-    "published": "fswizard.cli.report.Published",
+    "published": "fswizard.cli.published.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
     "install-helper": "fswizard.cli.install_helper.InstallHelper",

@@ -1,8 +1,7 @@
-"""`fswizard report`, `published` and `import`: results in the format that is asked for, wherever they were measured."""
+"""`fswizard report` and `import`: results in the format that is asked for, wherever they were measured."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,16 +13,14 @@ from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
-from fswizard.importers.published import find, published, with_published
+from fswizard.importers.published import with_published
 from fswizard.model.judgement import Findings
-from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
-from fswizard.report.layout import WIDTH, wrap
 from fswizard.system.pictures import png
 
 
-class _Reporting(Command):
+class Reporting(Command):
     """Options that `report` and `published` share."""
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
@@ -36,7 +33,7 @@ class _Reporting(Command):
         return name
 
 
-class Report(_Reporting):
+class Report(Reporting):
     """Show a result: the newest, a file, or one named by part of its name in `fswizard history`."""
 
     weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank again, such as "unpack=2, search=0"')
@@ -50,25 +47,7 @@ class Report(_Reporting):
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(_exported(with_published(findings), name, identify=self.identify), self.output)
-        return 0
-
-
-class Published(_Reporting):
-    """List the published figures that come with fswizard, or report those called NAME."""
-
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank again, such as "copy-dvd=2"')
-    json = cli.Flag("--json", help="list as JSON")
-
-    def main(self, name: str = "") -> int:
-        if name:
-            chosen = self.format_name()
-            weights = parse_weights(self.weights) if self.weights else None
-            deliver(_exported(conclude(find(name), weights=weights), chosen), self.output)
-        elif self.json:
-            print(json.dumps([_document(result) for result in published().values()], indent=2))
-        else:
-            print("\n\n".join("\n".join(_lines(result)) for result in published().values()))
+        deliver(exported(with_published(findings), name, identify=self.identify), self.output)
         return 0
 
 
@@ -98,30 +77,11 @@ class Import(Command):
             path = Path(self.output) if self.output else results.new_path(result.plan)
             results.write_result(path, result, findings.judgement, findings.advice.card.verdict)
             print(f"{disk + ': ' if disk else ''}saved as {safe(str(path))}", file=sys.stderr)
-            deliver(_exported(findings, self.format), None)
+            deliver(exported(findings, self.format), None)
         return 0
 
 
-def _exported(findings: Findings, format_name: str, *, identify: bool = False) -> str | bytes:
+def exported(findings: Findings, format_name: str, *, identify: bool = False) -> str | bytes:
+    """A report in that format: bytes where it is a picture."""
     text = render(findings, format_name, identify=identify)
     return png(text) if find_format(format_name).drawn else text
-
-
-def _lines(result: Result) -> list[str]:
-    plan, environment = result.plan, result.environment
-    names = ", ".join(candidate.name for candidate in plan.candidates)
-    origin = "; ".join(filter(None, (environment.started, environment.source)))
-    texts = (f"{plan.recipe.title}: {names}", origin)
-    return [plan.recipe.name, *(f"    {line}" for text in texts for line in wrap(text, WIDTH - 4))]
-
-
-def _document(result: Result) -> dict[str, object]:
-    plan, environment = result.plan, result.environment
-    return {
-        "name": plan.recipe.name,
-        "title": plan.recipe.title,
-        "source": environment.source,
-        "measured": environment.started,
-        "drive": plan.drive.model if plan.drive else "",
-        "candidates": [candidate.name for candidate in plan.candidates],
-    }

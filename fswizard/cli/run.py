@@ -24,6 +24,7 @@ from fswizard.importers.published import with_published
 from fswizard.model import plan as model
 from fswizard.model.events import RoundFinished
 from fswizard.model.outlook import Budget, expected
+from fswizard.model.recipe import Recipe
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
@@ -47,8 +48,8 @@ EXIT_CODES: dict[Outcome, ExitCode] = {
 }
 
 
-class _Choosing(Command):
-    """Options that `plan` and `run` share."""
+class Choosing(Command):
+    """Options of everything that measures, or says how it would."""
 
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
@@ -72,11 +73,11 @@ class _Choosing(Command):
         help="serial number of a device that may be erased; separate several with commas",
     )  # fmt: skip
 
-    def plan(self, recipe: str) -> model.Plan:
+    def plan(self, recipe: Recipe) -> model.Plan:
         """The plan that the options describe."""
         return make_plan(
             Choices(
-                recipe=find(recipe),
+                recipe=recipe,
                 candidates=parse_candidates(self.candidates) if self.candidates is not None else (),
                 baseline=self.baseline or "",
                 target=replace(
@@ -95,16 +96,16 @@ class _Choosing(Command):
         )
 
 
-class Plan(_Choosing):
+class Plan(Choosing):
     """Show what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
 
     def main(self, recipe: str = DEFAULT_RECIPE) -> int:
-        plan = self.plan(recipe)
+        plan = self.plan(find(recipe))
         print(plan_text(plan, settles_text(plan, results.all_results())))
         return ExitCode.OK
 
 
-class Run(_Choosing):
+class Run(Choosing):
     """Measure, and print a report. Progress goes to stderr."""
 
     output = cli.SwitchAttr("--output", str, argname="FILE", help="write the result to this file as the run goes")
@@ -117,12 +118,10 @@ class Run(_Choosing):
         session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
         if recipe and self.resume:
             raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
-        return self._run(session)
+        return measure(session)
 
     def _new(self, recipe: str) -> Session:
-        plan = self.plan(recipe)
-        require_confirmation(plan)
-        return Session(plan, Path(self.output) if self.output else results.new_path(plan))
+        return new_session(self.plan(find(recipe)), self.output)
 
     def _resumed(self) -> Session:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""
@@ -139,23 +138,31 @@ class Run(_Choosing):
         resumption = take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
         return Session(resumption.plan, resumption.path, earlier=resumption.earlier)
 
-    def _run(self, session: Session) -> int:
-        path = session.path
-        if session.plan.target.kind != "directory":
-            way = privilege.authorise(privilege.purpose(session.plan))
-            print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
-        outcome = asyncio.run(_carry_out(session))
-        print(f"The result is in {safe(str(path))}.", file=sys.stderr)
-        if not why_not(path):
-            print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
-        if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
-            raise session.error
-        findings = with_published(conclude(results.load(path)))
-        print(render(findings, "text"), flush=True)
-        print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
-        if session.error is not None:
-            raise session.error
-        return EXIT_CODES[outcome]
+
+def new_session(plan: model.Plan, path: str | None) -> Session:
+    """A run that writes to the file at `path`, or into the history; refused where a device was not confirmed."""
+    require_confirmation(plan)
+    return Session(plan, Path(path) if path else results.new_path(plan))
+
+
+def measure(session: Session) -> int:
+    """Carry out a run and report it; the exit code."""
+    path = session.path
+    if session.plan.target.kind != "directory":
+        way = privilege.authorise(privilege.purpose(session.plan))
+        print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
+    outcome = asyncio.run(_carry_out(session))
+    print(f"The result is in {safe(str(path))}.", file=sys.stderr)
+    if not why_not(path):
+        print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
+    if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
+        raise session.error
+    findings = with_published(conclude(results.load(path)))
+    print(render(findings, "text"), flush=True)
+    print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
+    if session.error is not None:
+        raise session.error
+    return EXIT_CODES[outcome]
 
 
 async def _carry_out(session: Session) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -304,6 +304,79 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """A published ratio, and the same two filesystems at the same work as this program measured them."""
+
+    work: str
+    candidate: str
+    there: Ratio | None
+    """None where no figures were published."""
+    here: Ratio | None
+    """None before it is run again."""
+    note: str = ""
+    """Why the two differ, and which of them to believe."""
+    processor_bound: bool = False
+    """An emulated processor held it back, not the disk."""
+
+    @property
+    def agreement(self) -> str:
+        """In direction and in size, in a few words; empty where nothing was published."""
+        if self.here is None or self.there is None:
+            return "" if self.here else "not run yet"
+        return next(words for holds, words in self._cases(self.there, self.here) if holds)
+
+    def _cases(self, there: Ratio, here: Ratio) -> Iterator[tuple[bool, str]]:
+        yield there.verdict == here.verdict == "failed", "agrees: it fails"
+        yield here.verdict == "failed", "failed here"
+        yield there.verdict == "failed", "disagrees: it works here"
+        yield self.processor_bound, "not decidable here: the emulated processor is the limit"
+        low, high = here.low or 0.0, here.high or math.inf
+        yield low == 0.0, "too few rounds to tell"
+        within, same = low <= there.ratio <= high, here.verdict == _side(there.ratio)
+        yield here.verdict == "undecided", f"undecided here{', and compatible' * within}"
+        yield here.verdict == "tie" and not same, "disagrees: no difference here"
+        yield not same, "disagrees in direction"
+        yield within or here.verdict == "tie", "agrees"
+        larger = abs(math.log(here.ratio)) > abs(math.log(there.ratio))
+        yield True, f"agrees in direction, {'larger' if larger else 'smaller'} here"
+
+
+def _side(ratio: float) -> Verdict:
+    """The verdict on a ratio that is exact."""
+    if 1 / TIE <= ratio <= TIE:
+        return "tie"
+    return "faster" if ratio > 1 else "slower"
+
+
+ClaimVerdict = Literal["confirmed", "not confirmed", "not decidable here", "not run yet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the author of published figures concluded, and whether the figures of this program bear it out."""
+
+    text: str
+    verdict: ClaimVerdict
+    figures: str
+    """What the verdict rests on; empty where nothing was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A published experiment, run again by this program."""
+
+    name: str
+    """For `fswizard published NAME --run`."""
+    title: str
+    scale: str
+    """What was scaled down and what could not be, in sentences."""
+    result: Result | None
+    """None before it is run."""
+    ratios: tuple[Repeated, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """Everything that a report tells."""
 
@@ -314,6 +387,8 @@ class Findings:
     summaries: tuple[Summary, ...] = ()
     published: tuple[Published, ...] = ()
     """Never made up for: empty where nothing fits."""
+    reruns: tuple[Rerun, ...] = ()
+    """Of published figures: how they came out here."""
     forecast: Forecast | None = None
     """What more rounds would bring; None where there is nothing to forecast, or none to come."""
 

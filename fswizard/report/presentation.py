@@ -28,6 +28,7 @@ from fswizard.model.units import (
     speed_text,
     three_digits,
 )
+from fswizard.report import reruns
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.colours import kind_of
 from fswizard.report.writes import written_text
@@ -287,6 +288,7 @@ class Presentation:
             "Failed": self.failures,
             "Doubts": (*self.doubts, *self.notes),
             PUBLISHED: tuple(_published(self.findings)),
+            reruns.TITLE: tuple(text for rerun in self.findings.reruns for text in reruns.rerun_texts(rerun)),
         }
         return {title: items for title, items in sections.items() if items}
 

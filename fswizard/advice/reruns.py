@@ -1,0 +1,134 @@
+"""A published experiment beside the same one run by this program: ratio by ratio, and claim by claim."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fswizard.model.judgement import Ratio, Repeated
+from fswizard.model.metrics import CPU, DURATION, Metric
+from fswizard.model.recipe import Workload
+from fswizard.model.result import Result
+from fswizard.stats import judge
+
+EMULATED = "QEMU Virtual CPU"
+"""What QEMU's plainest processor calls itself."""
+BUSY = 0.5
+"""Share of a duration: with more of it in the processor, the disk is not what limits."""
+
+
+def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Result:
+    """Our result with their names of candidates and workloads; `names` leads from our candidates to theirs.
+
+    A published workload is ours of the same name, or the one of ours that has such a figure beside its main one. Those
+    of ours that nobody published stand for themselves.
+    """
+    pairs = [(w, own, metric) for w in theirs.plan.recipe.workloads for own, metric in _counterpart(ours, w)]
+    paired = {own.name for _, own, _ in pairs}
+    pairs += [(own, own, own.metric) for own in ours.plan.recipe.workloads if own.name not in paired]
+    workloads = tuple(replace(own, name=w.name, title=w.title, metric=metric) for w, own, metric in pairs)
+    known = {workload.name for workload in workloads}
+    plan = replace(
+        ours.plan,
+        recipe=replace(ours.plan.recipe, workloads=workloads),
+        candidates=tuple(replace(c, name=names[c.name]) for c in ours.plan.candidates if c.name in names),
+        baseline=names.get(ours.plan.baseline, theirs.plan.baseline),
+    )
+    samples = (
+        replace(
+            sample,
+            candidate=names[sample.candidate],
+            predecessor=names.get(sample.predecessor, ""),
+            workload=workload.name,
+            primary=sample.metric == workload.metric.name,
+        )
+        for workload, (_, own, _) in zip(workloads, pairs)
+        for sample in ours.samples
+        if sample.candidate in names and sample.workload == own.name
+    )
+    failures = (
+        replace(f, candidate=names[f.candidate], workload=f.workload if f.workload in known else "")
+        for f in ours.failures
+        if f.candidate in names
+    )
+    return replace(ours, plan=plan, samples=tuple(samples), failures=tuple(failures), survivors=None)
+
+
+def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Metric]]:
+    """What of ours stands for one of their workloads, and by which figure: theirs, or its own where it has no such."""
+    having = {sample.workload for sample in ours.samples if sample.metric == theirs.metric.name}
+    own = ours.plan.recipe.workloads
+    beside = [w for w in own if having == {w.name} and w.metric != theirs.metric]
+    found = [w for w in own if w.name == theirs.name] or beside
+    return [(workload, theirs.metric if workload.name in having else workload.metric) for workload in found]
+
+
+def repeated(
+    theirs: Result, ours: Result | None, candidates: tuple[str, ...], notes: Mapping[tuple[str, str], str]
+) -> Iterator[Repeated]:
+    """Each published ratio of `candidates` beside ours, which is in their terms; `notes` by candidate and workload.
+
+    What they published and we did not measure is left out, unless nothing has been measured yet.
+    """
+    there = {(ratio.workload, ratio.candidate): ratio for ratio in judge(theirs).by_workload}
+    here = {(ratio.workload, ratio.candidate): ratio for ratio in judge(ours).by_workload} if ours else {}
+    titles = {w.name: w.title for result in (ours, theirs) if result for w in result.plan.recipe.workloads}
+    for workload, candidate in here if ours else there:
+        if candidate in candidates:
+            note = notes.get((candidate, workload)) or notes.get((candidate, "")) or notes.get(("", workload), "")
+            work = titles[workload]
+            bound = ours is not None and any(
+                processor_bound(ours, name, workload) for name in (candidate, ours.plan.baseline)
+            )
+            ratios = (there.get((workload, candidate)), here.get((workload, candidate)))
+            yield Repeated(work, candidate, *ratios, note, bound)
+
+
+def processor_bound(result: Result, candidate: str, workload: str) -> bool:
+    """Whether an emulated processor was busy for most of the time, so that the figure tells little of the disk."""
+    if not result.environment.processor.startswith(EMULATED):
+        return False
+    seconds = result.plan.recipe.workload(workload).job.seconds
+    took: dict[str, list[float]] = {CPU.name: [], DURATION.name: [seconds] if seconds else []}
+    for sample in result.samples:
+        if (sample.candidate, sample.workload) == (candidate, workload) and sample.metric in took:
+            took[sample.metric].append(sample.value)
+    return all(took.values()) and statistics.median(took[CPU.name]) > BUSY * statistics.median(took[DURATION.name])
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a claim says of one candidate at one workload."""
+
+    candidate: str
+    workload: str
+    than: str = ""
+    """The candidate that it's compared with; empty for the baseline."""
+    above: float = 0.0
+    """The ratio is above this; 0 for no such limit, as for the next one."""
+    below: float = 0.0
+    fails: bool = False
+    """It can't do this workload."""
+    rerun: str = ""
+    """Name of the rerun that shows it, where that's another one."""
+
+    def ratio(self, result: Result) -> Ratio | None:
+        """The figure that decides; None where the result has none."""
+        result = replace(result, plan=replace(result.plan, baseline=self.than or result.plan.baseline))
+        found = (r for r in judge(result).by_workload if (r.workload, r.candidate) == (self.workload, self.candidate))
+        ratio = next(found, None)
+        known = ratio is not None and (ratio.verdict == "failed" or ratio.baseline == result.plan.baseline)
+        return ratio if known else None
+
+    def holds(self, ratio: Ratio | None) -> bool | None:
+        """None where the figures leave it open."""
+        if ratio is None:
+            return None
+        if self.fails or ratio.verdict == "failed":
+            return self.fails and ratio.verdict == "failed"
+        if not ratio.low or not ratio.high:
+            return None
+        if ratio.low > self.above and (not self.below or ratio.high < self.below):
+            return True
+        return False if ratio.high < self.above or (self.below and ratio.low > self.below) else None

@@ -1,0 +1,80 @@
+"""`fswizard published`: figures that others have published, how they came out here, and the same run on your disk."""
+
+from __future__ import annotations
+
+import json
+
+from plumbum import cli
+
+from fswizard import results
+from fswizard.advice import conclude
+from fswizard.cli.command import parse_weights
+from fswizard.cli.output import deliver
+from fswizard.cli.report import Reporting, exported
+from fswizard.cli.run import Choosing, measure, new_session
+from fswizard.errors import UsageError
+from fswizard.importers.published import find, published
+from fswizard.importers.reruns import find_experiment, recipe_of, rerun, with_reruns
+from fswizard.model.result import Result
+from fswizard.report.layout import WIDTH, bullet, wrap
+from fswizard.report.reruns import rerun_texts
+
+
+class Published(Choosing, Reporting):
+    """List the published figures that come with fswizard, report those called NAME, or run them again with --run.
+
+    Where fswizard has run them again, the report says how its figures compare. RESULT, a file or part of a name in
+    `fswizard history`, takes the place of that run. --run takes the options of `fswizard run`, and --output is then
+    the file of its result.
+    """
+
+    PROGNAME = "fswizard published"
+
+    again = cli.Flag("--run", help="measure the same here, as far as this disk and kernel can")
+    json = cli.Flag("--json", help="list as JSON")
+
+    def main(self, name: str = "", result: str = "") -> int:
+        if self.again:
+            return self._run(name)
+        self._refuse_what_measures()
+        if name:
+            chosen = self.format_name()
+            findings = conclude(find(name), weights=parse_weights(self.weights) if self.weights else None)
+            ours = results.load(results.find(result)) if result else None
+            deliver(exported(with_reruns(findings, ours), chosen), self.output)
+        elif self.json:
+            print(json.dumps([_document(result) for result in published().values()], indent=2))
+        else:
+            print("\n\n".join("\n".join(_lines(result)) for result in published().values()))
+        return 0
+
+    def _run(self, name: str) -> int:
+        session = new_session(self.plan(recipe_of(find_experiment(name))), self.output)
+        code = measure(session)
+        print("\n".join(line for text in rerun_texts(rerun(name, session.result)) for line in bullet(text)))
+        return code
+
+    def _refuse_what_measures(self) -> None:
+        chosen = (self.target, self.candidates, self.baseline, self.need, self.time, self.rounds, self.budget)
+        if any(value is not None for value in (*chosen, self.seed, self.memory_limit)) or self.erase:
+            raise UsageError("Options of `fswizard run` take effect only with --run.", "Leave them out, or add --run.")
+
+
+def _lines(result: Result) -> list[str]:
+    plan, environment = result.plan, result.environment
+    names = ", ".join(candidate.name for candidate in plan.candidates)
+    origin = "; ".join(filter(None, (environment.started, environment.source)))
+    texts = (f"{plan.recipe.title}: {names}", origin)
+    return [plan.recipe.name, *(f"    {line}" for text in texts for line in wrap(text, WIDTH - 4))]
+
+
+def _document(result: Result) -> dict[str, object]:
+    plan, environment = result.plan, result.environment
+    return {
+        "name": plan.recipe.name,
+        "title": plan.recipe.title,
+        "source": environment.source,
+        "measured": environment.started,
+        "drive": plan.drive.model if plan.drive else "",
+        "candidates": [candidate.name for candidate in plan.candidates],
+    }

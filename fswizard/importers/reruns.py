@@ -1,0 +1,149 @@
+"""Published experiments that this program runs again: how, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import tomli
+
+from fswizard import results
+from fswizard.advice.reruns import Condition, in_their_terms, repeated
+from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate
+from fswizard.importers.published import find
+from fswizard.model.codec import from_json
+from fswizard.model.judgement import Claim, ClaimVerdict, Findings, Ratio, Rerun
+from fswizard.model.recipe import Recipe
+from fswizard.model.result import Result
+from fswizard.model.text import safe
+from fswizard.model.units import ratio_text
+from fswizard.recipes import find as find_recipe
+from fswizard.recipes import shipped_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Why ours differs from what was published, and which of them to believe."""
+
+    text: str
+    candidate: str = ""
+    """In their words; empty for each, as for the next one."""
+    workload: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What the author concluded; every condition has to hold."""
+
+    text: str
+    holds: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """How a published experiment is run again."""
+
+    published: str
+    """Name of the published figures."""
+    title: str
+    recipe: str
+    """One that is shipped, or a file in `directory()`."""
+    scale: str
+    """What was scaled down, and what could not be."""
+    candidates: Mapping[str, str]
+    """Their name of a candidate to ours."""
+    notes: tuple[Note, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
+
+
+def directory() -> Path:
+    """Where each experiment stands in a file, with its recipe and its result beside it."""
+    return shipped_directory() / "published" / "reruns"
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """All that can be run again, by name."""
+    paths = sorted(directory().glob("*.toml"))
+    return {path.stem: from_json(Experiment, tomli.loads(path.read_text("utf-8"))) for path in paths}
+
+
+def find_experiment(name: str) -> Experiment:
+    """The experiment of that name, which is often that of the published figures; UsageError where there is none."""
+    known = experiments()
+    if name not in known:
+        hint = f"These can be run again: {', '.join(known)}."
+        raise UsageError(f"'{safe(name)}' can't be run again.", hint)
+    return known[name]
+
+
+def recipe_of(experiment: Experiment) -> Recipe:
+    """Its recipe, with the published candidates in place of its own."""
+    found = find_recipe(
+        str(directory() / experiment.recipe) if experiment.recipe.endswith(".toml") else experiment.recipe
+    )
+    ours = tuple(experiment.candidates.values())
+    return replace(found, candidates=ours, array_candidates=ours)
+
+
+@cache
+def shipped_result(name: str) -> Result | None:
+    """What came of an experiment in the run that is shipped; None where there is none."""
+    path = directory() / f"{name}.jsonl"
+    return results.load(path) if path.exists() else None
+
+
+def rerun(name: str, ours: Result | None = None) -> Rerun:
+    """One experiment as it came out in the shipped run, or in `ours`."""
+    experiment = find_experiment(name)
+    theirs, ours = find(experiment.published), ours or shipped_result(name)
+    told = _told(name, ours)
+    notes = {(note.candidate, note.workload): note.text for note in experiment.notes}
+    compared = tuple(repeated(theirs, told, tuple(experiment.candidates), notes))
+    claims = tuple(_claim(conclusion, name, told) for conclusion in experiment.conclusions)
+    return Rerun(name, experiment.title, experiment.scale, ours, compared, claims)
+
+
+def with_reruns(findings: Findings, ours: Result | None = None) -> Findings:
+    """The findings on published figures, with what came of running them again."""
+    published = findings.result.plan.recipe.name
+    names = [name for name, experiment in experiments().items() if experiment.published == published]
+    return replace(findings, reruns=tuple(rerun(name, ours) for name in names))
+
+
+def _told(name: str, ours: Result | None = None) -> Result | None:
+    """A result in the words of what was published."""
+    ours, experiment = ours or shipped_result(name), find_experiment(name)
+    if ours is None:
+        return None
+    names = {parse_candidate(here).name: there for there, here in experiment.candidates.items()}
+    return in_their_terms(find(experiment.published), ours, names)
+
+
+def _claim(conclusion: Conclusion, name: str, told: Result | None) -> Claim:
+    found = []
+    for condition in conclusion.holds:
+        result = _told(condition.rerun) if condition.rerun else told
+        ratio = condition.ratio(result) if result else None
+        found.append((condition, ratio, result is not None))
+    held = [condition.holds(ratio) for condition, ratio, _ in found]
+    verdict: ClaimVerdict = "not decidable here"
+    if not all(run for *_, run in found):
+        verdict = "not run yet"
+    elif False in held:
+        verdict = "not confirmed"
+    elif all(held):
+        verdict = "confirmed"
+    figures = (_figures(condition, ratio) for condition, ratio, _ in found if ratio)
+    return Claim(conclusion.text, verdict, "; ".join(figures))
+
+
+def _figures(condition: Condition, ratio: Ratio) -> str:
+    if ratio.verdict == "failed":
+        return f"{ratio.candidate} {ratio.why}"
+    spread = f" ({ratio.interval()})" if ratio.interval() else ""
+    where = f" on {condition.rerun}" if condition.rerun else ""
+    return f"{ratio.candidate} {ratio_text(ratio.ratio)}{spread} against {ratio.baseline}{where}"

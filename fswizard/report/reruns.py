@@ -1,0 +1,50 @@
+"""Published experiments that this program ran again, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fswizard.model.judgement import Ratio, Repeated, Rerun
+from fswizard.model.result import Result
+from fswizard.model.units import ratio_text, rounds_text
+
+TITLE = "Run again with fswizard"
+
+
+def rerun_texts(rerun: Rerun) -> Iterator[str]:
+    """Scale and machine, each ratio, each conclusion."""
+    again = f"To run it on your disk: fswizard published {rerun.name} --run"
+    if rerun.result is None:
+        yield f"{rerun.title}: not run yet. {again}"
+        return
+    yield " ".join((f"{rerun.title}: {rerun.scale}", machine_text(rerun.result), again))
+    for one in rerun.ratios:
+        yield f"{one.work}, {one.candidate}: {told_text(one)}"
+    for claim in rerun.claims:
+        figures = f" ({claim.figures})" if claim.figures else ""
+        yield f"Published conclusion: {claim.text} {claim.verdict.capitalize()}{figures}."
+
+
+def told_text(one: Repeated) -> str:
+    """`published 1.95, here 1.41 (1.20–1.66): agrees in direction, smaller here. Why it is so.`"""
+    ratios = (("published", one.there), ("here", one.here))
+    told = ", ".join(f"{where} {cell(ratio)}" for where, ratio in ratios if ratio)
+    agreement = f": {one.agreement}" if one.agreement else ""
+    return " ".join(filter(None, (f"{told}{agreement}.", one.note)))
+
+
+def cell(ratio: Ratio | None) -> str:
+    """`1.41 (1.20–1.66)`; a dash where there is none."""
+    if ratio is None:
+        return "–"
+    if ratio.verdict == "failed":
+        return "failed"
+    return f"{ratio_text(ratio.ratio)} ({ratio.interval()})" if ratio.interval() else ratio_text(ratio.ratio)
+
+
+def machine_text(result: Result) -> str:
+    """When and on what it was measured, in a sentence."""
+    environment = result.environment
+    rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
+    parts = (f"Linux {environment.kernel}", environment.processor, rounds_text(rounds))
+    return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."

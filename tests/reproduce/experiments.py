@@ -1,0 +1,87 @@
+"""Where published experiments are run again: on this machine, or in the test machine on disks made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.simulated.disks import Disk as Model
+from tests.simulated.disks import Mechanics, archive_disk
+from tests.vm.disks import GIB, SLOW, Disk, virtio
+
+MIB = 1 << 20
+SHINGLED, PLAIN, FLASH = "SHINGLED", "PLAIN", "FLASH"
+MEMBERS = tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A test machine with its disks; what is measured on is one of them, all of them, or an image on one."""
+
+    disks: tuple[Disk, ...] = ()
+    model: Model | None = None
+    """What the only disk costs; None for one that is as fast as QEMU is asked to be."""
+    image: str = ""
+    """Size of the image, where the disk gets ext4 and an image on that."""
+    zfs: bool = False
+    memory_limit: str = ""
+
+    @property
+    def links(self) -> list[str]:
+        return [f"/dev/disk/by-id/virtio-{disk.serial}" for disk in self.disks]
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """Options of `fswizard` that name it."""
+        if self.image:
+            return ("--target", f"image:{self.image}@/srv")
+        kind = "devices" if len(self.disks) > 1 else "device"
+        return (
+            *("--target", f"{kind}:{','.join(self.links)}", "--erase", ",".join(disk.serial for disk in self.disks)),
+            *(("--memory-limit", self.memory_limit) if self.memory_limit else ()),
+        )
+
+
+def _simulated(serial: str, model: Model) -> Place:
+    return Place((virtio(serial, size_bytes=model.size_bytes),), model)
+
+
+def place(name: str) -> Place | None:
+    """Of an experiment; None for this machine itself. A simulated disk is a new one each time."""
+    make = _PLACES[name]
+    return make() if make else None
+
+
+_PLACES = {
+    "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="2G"),
+    "trees-ssd": None,
+    "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB),), zfs=True),
+    "trees-ssd-large": None,
+    "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="128M"),
+    "smr-fileserver": lambda: _simulated(SHINGLED, archive_disk(GIB, 100 * MIB)),
+    "pmr-fileserver": lambda: _simulated(PLAIN, Mechanics(GIB)),
+    "smr-nilfs2": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 100 * MIB)),
+    "smr-attic": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 100 * MIB)),
+    "smr-rsync": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 8 * MIB)),
+}
+DOCUMENTS: Mapping[str, tuple[str, ...]] = {
+    "shingled": ("smr-fileserver", "pmr-fileserver", "smr-nilfs2", "smr-attic", "smr-rsync"),
+    "f2fs": ("fio-f2fs",),
+    "trees": ("trees-ssd", "trees-ssd-zfs", "trees-ssd-large"),
+    "arrays": ("ssd-arrays",),
+}
+"""By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
+
+NOT_RUN: Mapping[str, tuple[str, ...]] = {
+    "shingled": (
+        "remounting the source read-only in the middle of the rsync.",
+        "copying a whole image with `dd bs=32M`, and growing the filesystem afterwards.",
+    ),
+    "arrays": ("md's stripe cache of 32,768 pages, which fswizard can't set.", "sequential reads of 200 GB for 60 s."),
+}
+"""What the documents did and nothing here does yet, in the middle of a sentence."""
+
+
+def socket_of(directory: Path) -> str:
+    return str(directory / "nbd.sock")

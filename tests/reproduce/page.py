@@ -1,0 +1,82 @@
+"""The page on what was run again, made of what is shipped: `python -m tests.reproduce --page`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fswizard.importers.published import find
+from fswizard.importers.reruns import directory, experiments, rerun
+from fswizard.model.judgement import Rerun
+from fswizard.model.units import three_digits
+from fswizard.report.markdown import escape
+from fswizard.report.reruns import cell, machine_text
+from tests.reproduce.experiments import DOCUMENTS, NOT_RUN
+from tests.reproduce.own_figures import figures
+
+PAGE = directory().parent / "README.md"
+TITLES = {
+    "shingled": "Filesystems on a shingled disk",
+    "f2fs": "ext4 and F2FS on flash",
+    "trees": "Trees on a desktop's SSD",
+    "arrays": "Arrays of SSDs",
+}
+HEAD = """# Published experiments, run again
+
+Each table has a published ratio and the same ratio as fswizard measured it, with its 95 % interval. Above 1 is better
+than the first candidate, for durations and latencies too. “Agrees” means in direction and in size; “smaller” and
+“larger” compare how far the two ratios are from 1. The figures as published are in the files of this directory, how
+each is run again and what came of it in [reruns](reruns).
+
+`make reproduce` makes this page: it measures what has no result yet, in a virtual machine where the kernel or the disk
+is not here. `make reproduce DOCUMENT=NAME` runs one document: shingled, f2fs, trees or arrays. `fswizard published NAME
+--run` runs one experiment on a disk of your own.
+"""
+OWN = """## The simulated shingled disk
+
+Its own figures beside those of real disks of that family, each within a quarter or with a reason. Like the real disk it
+offers no TRIM. In the experiments above its cache is as small as their files.
+"""
+
+
+def write() -> None:
+    PAGE.write_text(text(), "utf-8")
+
+
+def text() -> str:
+    blocks = (HEAD, *_documents(), OWN, _own_figures())
+    return "\n\n".join(block.strip() for block in blocks if block) + "\n"
+
+
+def _documents() -> Iterator[str]:
+    for document, names in DOCUMENTS.items():
+        sources = dict.fromkeys(find(experiments()[name].published).environment.source for name in names)
+        yield f"## {TITLES[document]}\n\n" + "\n".join(f"- {source}" for source in sources)
+        for name in names:
+            yield from _experiment(rerun(name))
+        for what in NOT_RUN.get(document, ()):
+            yield f"Not run yet: {what}"
+
+
+def _experiment(one: Rerun) -> Iterator[str]:
+    yield f"### {escape(one.title)} (`{one.name}`)\n\n{escape(one.scale)}"
+    yield escape(machine_text(one.result)) if one.result else "Not run yet."
+    rows = ((r.work, r.candidate, cell(r.there), cell(r.here), r.agreement) for r in one.ratios)
+    yield table(("work", "candidate", "published", "here", "agreement"), rows)
+    yield "\n".join(f"- {escape(note)}" for note in dict.fromkeys(r.note for r in one.ratios if r.note))
+    claims = ((claim.text, claim.verdict, claim.figures) for claim in one.claims)
+    yield table(("conclusion", "verdict", "figures here"), claims)
+
+
+def _own_figures() -> str:
+    rows = (
+        (f.title, f"{three_digits(f.published)} {f.unit}", f"{three_digits(f.ours)} {f.unit}", f.source, f.why)
+        for f in figures()
+    )
+    return table(("property", "real", "simulated", "source", "more than a quarter off, because"), rows, escaped=False)
+
+
+def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]], *, escaped: bool = True) -> str:
+    """A table of Markdown; empty where it has no rows."""
+    cells = [[escape(text.strip()) if escaped else text.strip() for text in row] for row in rows]
+    lines = [list(header), ["---"] * len(header), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if cells else ""
