@@ -12,7 +12,7 @@ import tomli
 from fswizard import results
 from fswizard.advice.reruns import Condition, in_their_terms, repeated
 from fswizard.errors import UsageError
-from fswizard.filesystems import parse_candidate
+from fswizard.importers.assemble import candidate_of
 from fswizard.importers.published import find
 from fswizard.model.codec import from_json
 from fswizard.model.judgement import Claim, ClaimVerdict, Findings, Ratio, Rerun
@@ -49,12 +49,12 @@ class Experiment:
     published: str
     """Name of the published figures."""
     title: str
-    recipe: str
-    """One that is shipped, or a file in `directory()`."""
     scale: str
     """What was scaled down, and what could not be."""
     candidates: Mapping[str, str]
     """Their name of a candidate to ours."""
+    recipe: str = ""
+    """One that is shipped, or a file in `directory()`; empty where it takes commands that no recipe has."""
     notes: tuple[Note, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
 
@@ -81,7 +81,9 @@ def find_experiment(name: str) -> Experiment:
 
 
 def recipe_of(experiment: Experiment) -> Recipe:
-    """Its recipe, with the published candidates in place of its own."""
+    """Its recipe, with the published candidates in place of its own; UsageError where it has none."""
+    if not experiment.recipe:
+        raise UsageError(f"{experiment.title}: no recipe does this.", "`make reproduce` does it in a virtual machine.")
     found = find_recipe(
         str(directory() / experiment.recipe) if experiment.recipe.endswith(".toml") else experiment.recipe
     )
@@ -104,7 +106,8 @@ def rerun(name: str, ours: Result | None = None) -> Rerun:
     notes = {(note.candidate, note.workload): note.text for note in experiment.notes}
     compared = tuple(repeated(theirs, told, tuple(experiment.candidates), notes))
     claims = tuple(_claim(conclusion, name, told) for conclusion in experiment.conclusions)
-    return Rerun(name, experiment.title, experiment.scale, ours, compared, claims)
+    again = f"fswizard published {name} --run" if experiment.recipe else ""
+    return Rerun(experiment.title, experiment.scale, ours, compared, claims, again)
 
 
 def with_reruns(findings: Findings, ours: Result | None = None) -> Findings:
@@ -119,7 +122,7 @@ def _told(name: str, ours: Result | None = None) -> Result | None:
     ours, experiment = ours or shipped_result(name), find_experiment(name)
     if ours is None:
         return None
-    names = {parse_candidate(here).name: there for there, here in experiment.candidates.items()}
+    names = {candidate_of(here).name: there for there, here in experiment.candidates.items()}
     return in_their_terms(find(experiment.published), ours, names)
 
 

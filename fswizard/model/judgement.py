@@ -365,8 +365,6 @@ class Claim:
 class Rerun:
     """A published experiment, run again by this program."""
 
-    name: str
-    """For `fswizard published NAME --run`."""
     title: str
     scale: str
     """What was scaled down and what could not be, in sentences."""
@@ -374,6 +372,8 @@ class Rerun:
     """None before it is run."""
     ratios: tuple[Repeated, ...]
     claims: tuple[Claim, ...] = ()
+    again: str = ""
+    """The command that runs it; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)

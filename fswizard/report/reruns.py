@@ -13,11 +13,11 @@ TITLE = "Run again with fswizard"
 
 def rerun_texts(rerun: Rerun) -> Iterator[str]:
     """Scale and machine, each ratio, each conclusion."""
-    again = f"To run it on your disk: fswizard published {rerun.name} --run"
+    again = [f"To run it on your disk: {rerun.again}"] if rerun.again else []
     if rerun.result is None:
-        yield f"{rerun.title}: not run yet. {again}"
+        yield " ".join((f"{rerun.title}: not run yet.", *again))
         return
-    yield " ".join((f"{rerun.title}: {rerun.scale}", machine_text(rerun.result), again))
+    yield " ".join((f"{rerun.title}: {rerun.scale}", machine_text(rerun.result), *again))
     for one in rerun.ratios:
         yield f"{one.work}, {one.candidate}: {told_text(one)}"
     for claim in rerun.claims:

@@ -25,6 +25,7 @@ from fswizard.importers import reruns
 from fswizard.model.result import Result
 from fswizard.report.privacy import harmless
 from tests.reproduce import page
+from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, Place, place, socket_of
 from tests.simulated.nbd import served
 from tests.vm.machine import Machine, booted
@@ -83,6 +84,9 @@ def _here(name: str, path: Path) -> None:
 
 def _in_machine(name: str, where: Place, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(where, Path(directory)) as machine:
+        if name in BY_HAND:
+            results.write_result(path, BY_HAND[name](machine, *where.links))
+            return
         if where.image:
             machine.sh(f"mkfs.ext4 -q {where.links[0]} && mount {where.links[0]} /srv")
         argv = ("fswizard", "published", name, "--run", *where.target, *ROUNDS, "--output", INSIDE)
@@ -103,7 +107,7 @@ def _machine(where: Place, directory: Path) -> Iterator[Machine]:
         disks = where.disks
         if where.model:
             undo.enter_context(served(where.model, Path(socket_of(directory))))
-            disks = tuple(replace(disk, socket=socket_of(directory)) for disk in disks)
+            disks = (replace(disks[0], socket=socket_of(directory)), *disks[1:])
         yield undo.enter_context(booted(directory, disks, zfs=where.zfs))
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from tests.simulated.disks import Disk as Model
 from tests.simulated.disks import Mechanics, archive_disk
-from tests.vm.disks import GIB, SLOW, Disk, virtio
+from tests.vm.disks import GIB, SLOW, Disk, sata, virtio
+from tests.vm.runs import link
 
 MIB = 1 << 20
-SHINGLED, PLAIN, FLASH = "SHINGLED", "PLAIN", "FLASH"
+FLASH = "FLASH"
+OTHER = virtio("OTHER", size_bytes=GIB)
 MEMBERS = tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5))
 
 
@@ -21,7 +23,7 @@ class Place:
 
     disks: tuple[Disk, ...] = ()
     model: Model | None = None
-    """What the only disk costs; None for one that is as fast as QEMU is asked to be."""
+    """What the first disk costs; None for one that is as fast as QEMU is asked to be."""
     image: str = ""
     """Size of the image, where the disk gets ext4 and an image on that."""
     zfs: bool = False
@@ -29,7 +31,10 @@ class Place:
 
     @property
     def links(self) -> list[str]:
-        return [f"/dev/disk/by-id/virtio-{disk.serial}" for disk in self.disks]
+        return [
+            link(disk) if "model" in disk.devices[-1] else f"/dev/disk/by-id/virtio-{disk.serial}"
+            for disk in self.disks
+        ]
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -43,8 +48,15 @@ class Place:
         )
 
 
-def _simulated(serial: str, model: Model) -> Place:
-    return Place((virtio(serial, size_bytes=model.size_bytes),), model)
+def _shingled(size_bytes: int, cache_bytes: int, *others: Disk) -> Place:
+    """On a disk that is called what it simulates, so that it rests between candidates as a real one would."""
+    disk = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=size_bytes, rpm=5980, firmware="AR13")
+    return Place((disk, *others), archive_disk(size_bytes, cache_bytes))
+
+
+def _conventional(size_bytes: int) -> Place:
+    disk = sata("PLAIN", 0, "MD04ACA400", size_bytes=size_bytes, rpm=7200, firmware="FP2A")
+    return Place((disk,), Mechanics(size_bytes))
 
 
 def place(name: str) -> Place | None:
@@ -56,17 +68,27 @@ def place(name: str) -> Place | None:
 _PLACES = {
     "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="2G"),
     "trees-ssd": None,
-    "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB),), zfs=True),
+    "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB).as_slow_as(**SLOW),), zfs=True),
     "trees-ssd-large": None,
     "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="128M"),
-    "smr-fileserver": lambda: _simulated(SHINGLED, archive_disk(GIB, 100 * MIB)),
-    "pmr-fileserver": lambda: _simulated(PLAIN, Mechanics(GIB)),
-    "smr-nilfs2": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 100 * MIB)),
-    "smr-attic": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 100 * MIB)),
-    "smr-rsync": lambda: _simulated(SHINGLED, archive_disk(40 * 10**9, 8 * MIB)),
+    "smr-fileserver": lambda: _shingled(GIB, 100 * MIB),
+    "pmr-fileserver": lambda: _conventional(GIB),
+    "smr-nilfs2": lambda: _shingled(40 * 10**9, 100 * MIB),
+    "smr-attic": lambda: _shingled(40 * 10**9, 100 * MIB),
+    "smr-rsync": lambda: _shingled(40 * 10**9, 8 * MIB),
+    "smr-remount": lambda: _shingled(2 * GIB, 8 * MIB, OTHER),
+    "smr-image": lambda: _shingled(2 * GIB, 100 * MIB, OTHER),
 }
 DOCUMENTS: Mapping[str, tuple[str, ...]] = {
-    "shingled": ("smr-fileserver", "pmr-fileserver", "smr-nilfs2", "smr-attic", "smr-rsync"),
+    "shingled": (
+        "smr-fileserver",
+        "pmr-fileserver",
+        "smr-nilfs2",
+        "smr-attic",
+        "smr-rsync",
+        "smr-remount",
+        "smr-image",
+    ),
     "f2fs": ("fio-f2fs",),
     "trees": ("trees-ssd", "trees-ssd-zfs", "trees-ssd-large"),
     "arrays": ("ssd-arrays",),
@@ -74,10 +96,6 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
 
 NOT_RUN: Mapping[str, tuple[str, ...]] = {
-    "shingled": (
-        "remounting the source read-only in the middle of the rsync.",
-        "copying a whole image with `dd bs=32M`, and growing the filesystem afterwards.",
-    ),
     "arrays": ("md's stripe cache of 32,768 pages, which fswizard can't set.", "sequential reads of 200 GB for 60 s."),
 }
 """What the documents did and nothing here does yet, in the middle of a sentence."""

@@ -52,13 +52,14 @@ def _documents() -> Iterator[str]:
         sources = dict.fromkeys(find(experiments()[name].published).environment.source for name in names)
         yield f"## {TITLES[document]}\n\n" + "\n".join(f"- {source}" for source in sources)
         for name in names:
+            yield f"### {experiments()[name].title} (`{name}`)"
             yield from _experiment(rerun(name))
         for what in NOT_RUN.get(document, ()):
             yield f"Not run yet: {what}"
 
 
 def _experiment(one: Rerun) -> Iterator[str]:
-    yield f"### {escape(one.title)} (`{one.name}`)\n\n{escape(one.scale)}"
+    yield escape(one.scale)
     yield escape(machine_text(one.result)) if one.result else "Not run yet."
     rows = ((r.work, r.candidate, cell(r.there), cell(r.here), r.agreement) for r in one.ratios)
     yield table(("work", "candidate", "published", "here", "agreement"), rows)

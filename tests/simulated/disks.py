@@ -200,7 +200,8 @@ class Mechanics(Disk):
     seek_s: float = 0.0085
     turn_s: float = 60 / 7200
     bytes_per_s: float = 170e6
-    _streams: Streams = field(default_factory=Streams)
+    _at: int = 0
+    """Where the heads are: behind what was read or written last."""
 
     def read_s(self, offset: int, length: int) -> float:
         return self.access_s(offset, length)
@@ -209,8 +210,10 @@ class Mechanics(Disk):
         return self.access_s(offset, length)
 
     def access_s(self, offset: int, length: int) -> float:
-        goes_on = self._streams.goes_on(offset, length)
-        return length / self.bytes_per_s + (0.0 if goes_on else self.seek_s + self.turn_s / 2)
+        """What lies a little further on the same track passes by without a seek."""
+        wait_s = (offset - self._at) / self.bytes_per_s
+        self._at = offset + length
+        return length / self.bytes_per_s + (wait_s if 0 <= wait_s < self.turn_s else self.seek_s + self.turn_s / 2)
 
 
 @dataclass
@@ -234,6 +237,7 @@ class ArchiveDisk(Mechanics):
     """Bands, so far."""
     _log: dict[int, int] = field(default_factory=dict)
     """Bytes in the cache by band, oldest band first."""
+    _streams: Streams = field(default_factory=Streams)
     _cached: int = 0
     _writes: int = 0
     _busy_until: float = 0.0
@@ -244,6 +248,7 @@ class ArchiveDisk(Mechanics):
 
     def write_s(self, offset: int, length: int) -> float:
         self._rest()
+        self._at = offset + length
         if self._streams.goes_on(offset, length):
             return self._busy(length / self.bytes_per_s)
         self._writes += 1

@@ -23,6 +23,7 @@ from fswizard.report.reruns import rerun_texts
 from tests.builders import make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 from tests.reproduce import page
+from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, place
 from tests.reproduce.own_figures import figures
 
@@ -37,10 +38,15 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
     theirs = find(experiment.published)
     named = {candidate.name for candidate in theirs.plan.candidates}
     workloads = {workload.name for workload in theirs.plan.recipe.workloads}
-    recipe = recipe_of(experiment)
-    assert recipe.candidates == tuple(experiment.candidates.values())
-    assert not workloads or name == "trees-ssd-large" or named & set(experiment.candidates)
-    known = workloads | {workload.name for workload in recipe.workloads}
+    if experiment.recipe:
+        recipe = recipe_of(experiment)
+        assert recipe.candidates == tuple(experiment.candidates.values())
+        own = {workload.name for workload in recipe.workloads}
+    else:
+        assert name in BY_HAND
+        own = {"copying"}
+    known = workloads | own
+    assert not workloads or name == "smr-image" or named & set(experiment.candidates)
     for note in experiment.notes:
         assert note.candidate in ("", *experiment.candidates) and note.workload in ("", *known)
     for condition in (condition for conclusion in experiment.conclusions for condition in conclusion.holds):
@@ -56,7 +62,6 @@ def test_all_that_was_published_is_run_again_by_one_of_the_documents() -> None:
     assert {experiment.published for experiment in experiments().values()} == set(published())
     for name in planned:
         found = place(name)
-        assert found is None or found.model is None or len(found.disks) == 1
         assert found is None or "--target" in found.target
 
 
