@@ -18,6 +18,7 @@ from fswizard.importers.reruns import directory, experiments, find_experiment, r
 from fswizard.model.codec import to_json
 from fswizard.model.judgement import Ratio, Repeated
 from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE, Metric
+from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Result
 from fswizard.report.reruns import rerun_texts
 from tests.builders import make_plan, make_result, make_samples, make_workload
@@ -26,6 +27,7 @@ from tests.reproduce import page
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, place
 from tests.reproduce.own_figures import figures
+from tests.simulated.disks import Mechanics
 
 APPENDS = Metric("append_latency", "s", "lower")
 
@@ -229,3 +231,30 @@ def test_the_page_shows_what_is_shipped() -> None:
 def test_the_simulated_disk_is_within_a_quarter_of_real_ones_or_says_why() -> None:
     for figure in figures():
         assert figure.why or abs(figure.ours / figure.published - 1) <= 0.25, figure
+
+
+def test_a_conventional_disk_pays_for_seeks_and_not_for_what_follows() -> None:
+    disk = Mechanics(bytes_per_s=100e6, seek_s=0.009, turn_s=0.008)
+    assert disk.write_s(10**9, 10**6) == pytest.approx(0.009 + 0.004 + 0.01)
+    assert disk.read_s(10**9 + 10**6, 10**6) == pytest.approx(0.01)
+    assert disk.read_s(10**9 + 2 * 10**6 + 10**5, 10**6) == pytest.approx(0.011), "it waits for what passes by"
+
+
+def test_running_again_takes_the_published_candidates_and_the_options_of_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plans: list[Plan] = []
+
+    def taken(plan: Plan, path: str | None) -> None:
+        plans.append(plan)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("fswizard.cli.published.new_session", taken)
+    options = ("--target", f"image:2G@{tmp_path}", "--rounds", "3..5", "--candidates", "ext4; ext4:noatime")
+    assert fswizard("published", "fio-f2fs", "--run", *options).returncode == 2
+    (plan,) = plans
+    assert plan.recipe.candidates == ("ext4", "f2fs")
+    assert [candidate.name for candidate in plan.candidates] == ["ext4", "ext4:noatime"]
+    assert (plan.minimum_rounds, plan.maximum_rounds) == (3, 5)
+    assert fswizard("published", "smr-image", "--run").returncode == 2
+    assert len(plans) == 1, "no recipe does that"
