@@ -15,9 +15,13 @@ from fswizard.cli.run import Choosing, measure, new_session
 from fswizard.errors import UsageError
 from fswizard.importers.published import find, published
 from fswizard.importers.reruns import find_experiment, recipe_of, rerun, with_reruns
+from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Result
 from fswizard.report.layout import WIDTH, bullet, wrap
 from fswizard.report.reruns import rerun_texts
+
+ROUNDS = 3
+"""At least so many, unless others are asked for: two are hardly enough to contradict somebody."""
 
 
 class Published(Choosing, Reporting):
@@ -49,6 +53,7 @@ class Published(Choosing, Reporting):
         return 0
 
     def _run(self, name: str) -> int:
+        self.rounds = self.rounds or f"{ROUNDS}..{MAXIMUM_ROUNDS}"
         session = new_session(self.plan(recipe_of(find_experiment(name))), self.output)
         code = measure(session)
         print("\n".join(line for text in rerun_texts(rerun(name, session.result)) for line in bullet(text)))

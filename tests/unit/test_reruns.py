@@ -21,9 +21,11 @@ from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE, Metric
 from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Result
 from fswizard.report.reruns import rerun_texts
+from fswizard.stats import judge
 from tests.builders import make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 from tests.reproduce import page
+from tests.reproduce.__main__ import keep
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, place
 from tests.reproduce.own_figures import figures
@@ -258,3 +260,13 @@ def test_running_again_takes_the_published_candidates_and_the_options_of_a_run(
     assert (plan.minimum_rounds, plan.maximum_rounds) == (3, 5)
     assert fswizard("published", "smr-image", "--run").returncode == 2
     assert len(plans) == 1, "no recipe does that"
+
+
+def test_a_result_that_is_kept_names_no_machine_and_says_the_same(tmp_path: Path) -> None:
+    measured = make_result()
+    keep(measured, tmp_path / "kept.jsonl")
+    text = (tmp_path / "kept.jsonl").read_text()
+    assert measured.environment.host not in text and "/var/tmp" not in text
+    kept = results.load(tmp_path / "kept.jsonl")
+    assert judge(kept).by_workload == judge(measured).by_workload
+    assert kept.environment.kernel == measured.environment.kernel
