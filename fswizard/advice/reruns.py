@@ -121,13 +121,14 @@ class Condition:
         known = ratio is not None and (ratio.verdict == "failed" or ratio.baseline == result.plan.baseline)
         return ratio if known else None
 
-    def holds(self, ratio: Ratio | None) -> bool | None:
-        """None where the figures leave it open."""
+    def holds(self, ratio: Ratio | None, result: Result) -> bool | None:
+        """None where the figures leave it open, or tell of an emulated processor."""
         if ratio is None:
             return None
         if self.fails or ratio.verdict == "failed":
             return self.fails and ratio.verdict == "failed"
-        if not ratio.low or not ratio.high:
+        bound = any(processor_bound(result, name, self.workload) for name in (ratio.candidate, ratio.baseline))
+        if bound or not ratio.low or not ratio.high:
             return None
         if ratio.low > self.above and (not self.below or ratio.high < self.below):
             return True

@@ -28,8 +28,8 @@ class Published(Choosing, Reporting):
     """List the published figures that come with fswizard, report those called NAME, or run them again with --run.
 
     Where fswizard has run them again, the report says how its figures compare. RESULT, a file or part of a name in
-    `fswizard history`, takes the place of that run. --run takes the options of `fswizard run`, and --output is then
-    the file of its result.
+    `fswizard history`, is a run of your own to compare instead. --run takes the options of `fswizard run`, and --output
+    is then the file of its result.
     """
 
     PROGNAME = "fswizard published"

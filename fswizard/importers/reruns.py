@@ -102,51 +102,49 @@ def rerun(name: str, ours: Result | None = None) -> Rerun:
     """One experiment as it came out in the shipped run, or in `ours`."""
     experiment = find_experiment(name)
     theirs, ours = find(experiment.published), ours or shipped_result(name)
-    told = _told(name, ours)
+    told = _in_their_terms(name, ours)
     notes = {(note.candidate, note.workload): note.text for note in experiment.notes}
     compared = tuple(repeated(theirs, told, tuple(experiment.candidates), notes))
-    claims = tuple(_claim(conclusion, name, told) for conclusion in experiment.conclusions)
+    claims = tuple(_claim(conclusion, told) for conclusion in experiment.conclusions)
     again = f"fswizard published {name} --run" if experiment.recipe else ""
     return Rerun(experiment.title, experiment.scale, ours, compared, claims, again)
 
 
 def with_reruns(findings: Findings, ours: Result | None = None) -> Findings:
-    """The findings on published figures, with what came of running them again."""
+    """The findings on published figures, with what came of running them again: as shipped, or as `ours` has it."""
     published = findings.result.plan.recipe.name
     names = [name for name, experiment in experiments().items() if experiment.published == published]
-    return replace(findings, reruns=tuple(rerun(name, ours) for name in names))
+    return replace(findings, reruns=tuple(rerun(name, ours) for name in ([published] if ours else names)))
 
 
-def _told(name: str, ours: Result | None = None) -> Result | None:
-    """A result in the words of what was published."""
-    ours, experiment = ours or shipped_result(name), find_experiment(name)
-    if ours is None:
-        return None
+def _in_their_terms(name: str, ours: Result | None) -> Result | None:
+    experiment = find_experiment(name)
     names = {candidate_of(here).name: there for there, here in experiment.candidates.items()}
-    return in_their_terms(find(experiment.published), ours, names)
+    return ours and in_their_terms(find(experiment.published), ours, names)
 
 
-def _claim(conclusion: Conclusion, name: str, told: Result | None) -> Claim:
-    found = []
+def _claim(conclusion: Conclusion, told: Result | None) -> Claim:
+    held, figures = [], []
     for condition in conclusion.holds:
-        result = _told(condition.rerun) if condition.rerun else told
-        ratio = condition.ratio(result) if result else None
-        found.append((condition, ratio, result is not None))
-    held = [condition.holds(ratio) for condition, ratio, _ in found]
+        other = condition.rerun
+        result = _in_their_terms(other, shipped_result(other)) if other else told
+        if result is None:
+            return Claim(conclusion.text, "not run yet", "")
+        ratio = condition.ratio(result)
+        held.append(condition.holds(ratio, result))
+        if ratio:
+            figures.append(f"{ratio_words(ratio)}{f' on {other}' * bool(other)}")
     verdict: ClaimVerdict = "not decidable here"
-    if not all(run for *_, run in found):
-        verdict = "not run yet"
-    elif False in held:
+    if False in held:
         verdict = "not confirmed"
     elif all(held):
         verdict = "confirmed"
-    figures = (_figures(condition, ratio) for condition, ratio, _ in found if ratio)
     return Claim(conclusion.text, verdict, "; ".join(figures))
 
 
-def _figures(condition: Condition, ratio: Ratio) -> str:
+def ratio_words(ratio: Ratio) -> str:
+    """`xfs 1.41 (1.20–1.66) against ext4`."""
     if ratio.verdict == "failed":
         return f"{ratio.candidate} {ratio.why}"
     spread = f" ({ratio.interval()})" if ratio.interval() else ""
-    where = f" on {condition.rerun}" if condition.rerun else ""
-    return f"{ratio.candidate} {ratio_text(ratio.ratio)}{spread} against {ratio.baseline}{where}"
+    return f"{ratio.candidate} {ratio_text(ratio.ratio)}{spread} against {ratio.baseline}"

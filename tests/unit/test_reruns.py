@@ -153,6 +153,9 @@ def test_what_an_emulated_processor_held_back_is_not_decidable() -> None:
     assert not processor_bound(native, "ext4", "copy")
     assert processor_bound(emulated, "ext4", "copy")
     assert not processor_bound(emulated, "xfs", "copy")
+    condition = Condition("xfs", "copy", above=1)
+    assert condition.holds(condition.ratio(native), native) is True
+    assert condition.holds(condition.ratio(emulated), emulated) is None
     one = Repeated("w", "xfs", ratio(1.5), ratio(1.5, 1.4, 1.6, "faster"), processor_bound=True)
     assert one.agreement == "not decidable here: the emulated processor is the limit"
 
@@ -173,16 +176,17 @@ def test_what_an_emulated_processor_held_back_is_not_decidable() -> None:
 def test_a_condition_holds_where_the_whole_interval_is_beyond_its_limit(
     condition: Condition, holds: bool | None
 ) -> None:
-    assert condition.holds(condition.ratio(file_server(RATES, LATENCIES))) is holds
+    ours = file_server(RATES, LATENCIES)
+    assert condition.holds(condition.ratio(ours), ours) is holds
 
 
 def test_that_something_fails_is_a_condition_too() -> None:
     ours = file_server(RATES, LATENCIES)
     failing = replace(ours, failures=(Failure(1, "xfs", "operations", "ENOSPC", "volume full"),))
     condition = Condition("xfs", "operations", fails=True)
-    assert condition.holds(condition.ratio(failing)) is True
+    assert condition.holds(condition.ratio(failing), failing) is True
     faster = Condition("xfs", "operations", above=1)
-    assert faster.holds(faster.ratio(failing)) is False
+    assert faster.holds(faster.ratio(failing), failing) is False
 
 
 def on_a_small_volume(text: str, ours: Result | None, monkeypatch: pytest.MonkeyPatch) -> str:
