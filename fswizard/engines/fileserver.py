@@ -108,7 +108,6 @@ class FileServerJob(Engine):
             preparing = self._command("prepare", directory, scratch, "0")
             _, made = await filling.listen(context, preparing, self._limit_s, part(tell, 0.0, share))
             on_disk = await succeed(context, _syncing(directory), limit_s=self._limit_s)
-        tell(Measured(PREALLOCATION_TIME, made.wall_s + on_disk.wall_s))
         if self.fill_percent:
             await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
         await context.remount()
@@ -121,7 +120,7 @@ class FileServerJob(Engine):
         tell(Doing("writing the rest to the disk", measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         tell(Ran(synced))
-        for measured in _measured(figures, worked, synced):
+        for measured in _measured(figures, worked, synced, made.wall_s + on_disk.wall_s):
             tell(measured)
 
     def _command(self, what: str, directory: str, scratch: str, seed: str) -> tuple[str, ...]:
@@ -139,13 +138,14 @@ class FileServerJob(Engine):
         return 180.0 + 20 * (cost.prepare_s + cost.measure_s)
 
 
-def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished) -> Iterator[Measured]:
+def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished, made_s: float) -> Iterator[Measured]:
     if not figures.get("operations"):
         raise WorkloadFailed("program", "The file-server mix ended without doing anything.")
     yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + synced.wall_s))
     yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
     yield Measured(BYTES_WRITTEN, figures["bytes_written"])
     yield Measured(CPU, worked.cpu_s + synced.cpu_s)
+    yield Measured(PREALLOCATION_TIME, made_s)
     for operation in OPERATIONS:
         one = figures["by_operation"][operation]
         if one["count"]:
