@@ -35,7 +35,7 @@ COPYING = {
     ),
 }
 """What is done before, and what is timed; after `dd` the filesystem grows to the size of the larger disk."""
-RATE_S = 15
+RATE_S = 10
 REMOUNT = f"""
 mount -o strictatime $1 /mnt && rm -rf /srv/copy
 count() {{ awk '{{ print $3 * 512 }}' /sys/class/block/$(basename $(readlink -f $1))/stat; }}
