@@ -84,6 +84,7 @@ def _here(name: str, path: Path) -> None:
 
 def _in_machine(name: str, where: Place, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(where, Path(directory)) as machine:
+        machine.ok("udevadm", "wait", "--timeout=600", *where.links)
         if name in BY_HAND:
             results.write_result(path, BY_HAND[name](machine, *where.links))
             return
@@ -108,7 +109,7 @@ def _machine(where: Place, directory: Path) -> Iterator[Machine]:
         if where.model:
             undo.enter_context(served(where.model, Path(socket_of(directory))))
             disks = (replace(disks[0], socket=socket_of(directory)), *disks[1:])
-        yield undo.enter_context(booted(directory, disks, zfs=where.zfs))
+        yield undo.enter_context(booted(directory, disks, zfs=where.zfs, counts_instructions=True))
 
 
 if __name__ == "__main__":

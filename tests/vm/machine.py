@@ -41,6 +41,8 @@ KERNEL = " ".join((
 """It counts no pressure: an emulated processor is always busy, and each run would wait a minute for it to be quiet."""
 PROCESSOR = "qemu64"
 """The plainest: five levels of page tables, and what else newer ones have, cost a quarter more to emulate."""
+COUNTED = "shift=1,sleep=on"
+"""An instruction takes 2 ns, and whoever waits for a disk waits in real time."""
 _POLL_S, _POLL_LATER_S = 0.2, 2.0
 """Each question costs the machine some milliseconds of its processor."""
 _AGENT_PORT = "org.qemu.guest_agent.0"
@@ -145,8 +147,11 @@ class Running:
 class Machine:
     """A machine whose disks and console are files of the host, below `directory`."""
 
-    def __init__(self, root: Root, directory: Path, disks: Sequence[Disk], *, keeps_root: bool) -> None:
+    def __init__(
+        self, root: Root, directory: Path, disks: Sequence[Disk], *, keeps_root: bool, counts_instructions: bool
+    ) -> None:
         self._root = root
+        self._counts_instructions = counts_instructions
         self._directory = directory
         self._disks = disks
         self._keeps_root = keeps_root
@@ -156,6 +161,7 @@ class Machine:
         (monitor, monitor_end), (agent, agent_end) = socket.socketpair(), socket.socketpair()
         ends = (monitor_end.fileno(), agent_end.fileno())
         argv = _command(self._root, self._directory, self._disks, *ends, keeps_root=self._keeps_root)
+        argv += ["-icount", COUNTED] if self._counts_instructions else []
         with monitor_end, agent_end, (self._directory / "qemu.log").open("wb") as log:
             self._qemu = subprocess.Popen(argv, pass_fds=ends, stderr=log)
         self._monitor, self._agent = Channel(monitor), Channel(agent)
@@ -225,14 +231,23 @@ class Machine:
 
 @contextlib.contextmanager
 def booted(
-    directory: Path, disks: Sequence[Disk] = (), *, suite: str = SUITE, zfs: bool = False, keeps_root: bool = False
+    directory: Path,
+    disks: Sequence[Disk] = (),
+    *,
+    suite: str = SUITE,
+    zfs: bool = False,
+    keeps_root: bool = False,
+    counts_instructions: bool = False,
 ) -> Iterator[Machine]:
     """A machine with these disks, their files and its console below `directory`; its power is cut at the end.
 
     What is written to its root is forgotten whenever its power is cut, unless it `keeps_root`, in `directory` as well.
+    Where it `counts_instructions`, time passes in it while its processor waits or works, and not while the host has
+    something else to do: then it can measure on a busy host, too.
     """
     compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
-    machine = Machine(build(suite, zfs=zfs), directory, disks, keeps_root=keeps_root)
+    root = build(suite, zfs=zfs)
+    machine = Machine(root, directory, disks, keeps_root=keeps_root, counts_instructions=counts_instructions)
     machine.boot()
     try:
         yield machine
