@@ -12,6 +12,7 @@ import tomli
 from fswizard import results
 from fswizard.advice.reruns import Condition, in_their_terms, processor_bound, repeated
 from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate
 from fswizard.importers import reruns
 from fswizard.importers.published import find, published
 from fswizard.importers.reruns import directory, experiments, find_experiment, recipe_of, rerun
@@ -45,6 +46,9 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
     if experiment.recipe:
         recipe = recipe_of(experiment)
         assert recipe.candidates == tuple(experiment.candidates.values())
+        assert recipe.candidates == tuple(parse_candidate(ours).name for ours in recipe.candidates), (
+            "as results name them"
+        )
         own = {workload.name for workload in recipe.workloads}
     else:
         assert name in BY_HAND
