@@ -165,7 +165,7 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
     lines = post_lines(replace(findings, advice=advice), name)
     assert len(lines) <= 12
     assert re.search(r"Use XFS.*, confidence ○○○○ none$", lines[0])
-    assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "The run was stopped early."]
+    assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "Stopped early."]
     assert re.search("xfs.*btrfs.*ext4", lines[5])
     assert ("4 of 40 tests, by difference" in lines[5]) == (workloads == 40)
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 4)

@@ -59,7 +59,7 @@ complete -c fswizard -n __fish_use_subcommand -f -a published -d 'List the publi
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l baseline -r -d 'candidate that others are compared with (ext4)'
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l candidates -r -d 'such as "ext4; xfs:noatime"'
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l erase -r -d 'serial number of a device that may be erased; separate several with commas'
-complete -c fswizard -n '__fish_seen_subcommand_from published' -l format -r -d 'text markdown bbcode html svg csv json'
+complete -c fswizard -n '__fish_seen_subcommand_from published' -l format -r -d 'text markdown reddit bbcode svg png png-dark html csv json'
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l json -d 'list as JSON'
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l memory-limit -r -d 'memory limit for measured programs, page cache included (a quarter of their data); or none'
 complete -c fswizard -n '__fish_seen_subcommand_from published' -l need -r -d 'features it must have: checksums,snapshots,…'
