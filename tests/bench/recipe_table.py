@@ -153,7 +153,7 @@ async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any
         "rounds": rounds,
         "image_bytes": wanted.image_bytes,
         "direct_cached": {s.candidate: s.value for s in result.samples if s.metric == DIRECT_CACHED.name},
-        "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in recipe.workloads},
+        "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in affordable(recipe).workloads},
     }
 
 
@@ -201,10 +201,15 @@ def page() -> str:
     return "\n".join((NOTE.read_text("utf-8"), _estimates(_latest(ESTIMATES)), *sections))
 
 
+def _heading(recipe: Recipe) -> str:
+    """Its names, and how much of it is measured here."""
+    part = f", 1/{SMALLER[recipe.name]} of it" if recipe.name in SMALLER else ""
+    return f"{recipe.title} (`{recipe.name}`{part})"
+
+
 def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
-    smaller = f", 1/{SMALLER[recipe.name]} of it" if recipe.name in SMALLER else ""
     lines = [
-        f"## {recipe.title} (`{recipe.name}`{smaller})\n",
+        f"## {_heading(recipe)}\n",
         f"{record['date']}, kernel {record['kernel']}, {record['rounds']} rounds, image of "
         f"{binary_size_text(record['image_bytes'])}.{_direct(record['direct_cached'])}\n",
         "| workload | filesystem | asked to write | reached the disk | read from it | took | speed | twice as long "
@@ -242,7 +247,7 @@ def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
         if record := latest.get(recipe.name):
             (planned_s, planned_bytes), (came_s, came_bytes) = record["planned"], record["came"]
             lines.append(
-                f"| {recipe.title} (`{recipe.name}`) | {record['date']} | {planned_s:.0f} s "
+                f"| {_heading(recipe)} | {record['date']} | {planned_s:.0f} s "
                 f"| {came_s:.0f} s ({came_s / planned_s:.2f}) | {_size(planned_bytes)} "
                 f"| {_size(came_bytes)} ({came_bytes / planned_bytes:.2f}) |"
             )
