@@ -67,14 +67,13 @@ test-packages: ## Build every package twice: they are the same byte by byte
 	$(MAKE) packages
 	cd dist && sha256sum --check --quiet ../build/first.sha256
 
-test-deb: deb ## Run the tests of Debian's package, installed in a fresh Debian unstable whose / is a mount, as usual
-	$(call in_debian,unstable,$(SDIST) dist/fswizard_$(VERSION)-1_all.deb,autopkgtest mount,$(DEBIAN_SOURCE); \
-		unshare --mount sh -c "mount --rbind / /mnt; \
-		chroot /mnt autopkgtest --no-built-binaries /src/fswizard_$(VERSION)-1_all.deb /src/fswizard-$(VERSION) -- null")
+test-deb: deb ## Run the tests of Debian's package, installed in a fresh Debian unstable
+	$(call in_debian,unstable,$(SDIST) dist/fswizard_$(VERSION)-1_all.deb,autopkgtest,$(DEBIAN_SOURCE); \
+		autopkgtest --no-built-binaries ../fswizard_$(VERSION)-1_all.deb . -- null)
 
 test-bounds: $(TOOLS)/.ready ## Units and screens with the oldest packages and Python that pyproject.toml allows, and the newest
 	set -e; for each in '$(OLDEST) lowest-direct' '$(NEWEST) highest'; do set -- $$each; \
-		$(TOOLS)/bin/uv venv --quiet --clear --python $$1 build/bounds-$$2; \
+		$(TOOLS)/bin/uv venv --quiet --clear --seed --python $$1 build/bounds-$$2; \
 		$(TOOLS)/bin/uv pip install --quiet --resolution $$2 --python build/bounds-$$2 --editable '.[dev]'; \
 		build/bounds-$$2/bin/pytest --numprocesses $(WORKERS) --dist loadgroup tests/unit tests/tui $(ARGS); \
 	done
