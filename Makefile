@@ -8,7 +8,8 @@ ARGS ?=
 DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm test-bounds test-packages test-deb
+SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm test-bounds test-packages \
+	test-deb test-roots
 FAULTS = faults or helper or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py

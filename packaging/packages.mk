@@ -78,6 +78,9 @@ test-bounds: $(TOOLS)/.ready ## Units and screens with the oldest packages and P
 		build/bounds-$$2/bin/pytest --numprocesses $(WORKERS) --dist loadgroup tests/unit tests/tui $(ARGS); \
 	done
 
+test-roots: packages ## Try each way to install on fresh Debian systems, and write TRIALS.md. Needs root and mmdebstrap
+	$(PYTHON) packaging/trials.py $(ARGS)
+
 define in_debian
 rm -rf build/src && mkdir -p build/src && cp $2 build/src
 packaging/in_debian $1 "$3" '$4'
