@@ -47,4 +47,5 @@ def machine_text(result: Result) -> str:
     environment = result.environment
     rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
     parts = (f"Linux {environment.kernel}", environment.processor, rounds_text(rounds))
-    return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
+    busy = " Other programs kept the machine busy." * any(doubt.code == "busy-machine" for doubt in result.doubts)
+    return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}.{busy}"

@@ -68,6 +68,7 @@ def place(name: str) -> Place | None:
 _PLACES = {
     "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="2G"),
     "trees-ssd": None,
+    "trees-ssd-quarter": None,
     "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB).as_slow_as(**SLOW),), zfs=True),
     "trees-ssd-large": None,
     "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="128M"),
@@ -90,7 +91,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
         "smr-image",
     ),
     "f2fs": ("fio-f2fs",),
-    "trees": ("trees-ssd", "trees-ssd-zfs", "trees-ssd-large"),
+    "trees": ("trees-ssd", "trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-large"),
     "arrays": ("ssd-arrays",),
 }
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
