@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--directory", type=Path, default=Path("build/reproduce"), help="for results under way")
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what a machine has on this one is removed
     for name in () if options.page else _experiments(options.names or [*DOCUMENTS]):
         kept = reruns.directory() / f"{name}.jsonl"
         if kept.exists():

@@ -66,7 +66,7 @@ def place(name: str) -> Place | None:
 
 
 _PLACES = {
-    "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="2G"),
+    "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="512M"),
     "trees-ssd": None,
     "trees-ssd-quarter": None,
     "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB).as_slow_as(**SLOW),), zfs=True),
