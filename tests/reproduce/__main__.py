@@ -72,6 +72,7 @@ def keep(result: Result, path: Path) -> None:
     findings = harmless(conclude(result), identify=False)
     results.write_result(path, replace(findings.result, throughput_series=()))
     path.chmod(0o644)
+    reruns.shipped_result.cache_clear()
 
 
 def _here(name: str, path: Path) -> None:
