@@ -15,7 +15,8 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import rounds_text, speed_text, three_digits, times_text
 
-VERDICT_WIDTH, LINE_WIDTH = 60, 76
+VERDICT_WIDTH, LINE_WIDTH = 60, 74
+"""Lines of the card find room in the wizard at 80 columns."""
 ALIKE = 1.5
 """Intervals that reach farther say too little for two to be called alike."""
 HARMLESS = 1.25
@@ -173,15 +174,14 @@ class _Answer:
         if pair is None:
             return self._says(": nothing to compare it with yet"), "They have no round in common."
         if pair.low is None:
-            rival, rounds = self.title(self.open[0]), rounds_text(pair.rounds)
-            looks = f"{rival} looks {speed_text(pair.ratio)}"
+            looks = f"{self.title(self.open[0])} looks {speed_text(pair.ratio)}"
             if self.result.environment.source:
                 count = "one figure" if pair.rounds == 1 else f"{pair.rounds} figures"
                 why = f"With {count} each, {looks}; that may be chance."
                 return self._says(": too few figures to tell"), fitting(LINE_WIDTH, why, f"There is {count} of each.")
             return self._says(": too early to tell"), fitting(
-                LINE_WIDTH, f"After {rounds} of the {FIRST_LOOK} it takes, {looks}; that may be chance.",
-                f"This was {rounds} of the {FIRST_LOOK} it takes."
+                LINE_WIDTH, f"After {pair.rounds} of {FIRST_LOOK} rounds, {looks}; that may be chance.",
+                f"This was {pair.rounds} of the {FIRST_LOOK} rounds it takes."
             )  # fmt: skip
         alike = self._within()
         if self.judgement.all_near(self.choice.names):

@@ -100,7 +100,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
                    "XFS may be 41 % slower or 60 % faster. Btrfs is 3.4× slower.", BTRFS, 1)),
     "too few rounds are called so": (
         {"ext4": (100.0,), "xfs": (110.0,)}, {},
-        ("Keep ext4: too early to tell", "After 1 round of the 2 it takes, XFS looks 10 % faster; that may be chance.",
+        ("Keep ext4: too early to tell", "After 1 of 2 rounds, XFS looks 10 % faster; that may be chance.",
          "Choose XFS instead if you want instant, space-saving copies.", 0)),
     "one candidate has nothing to be compared with": (
         {"ext4": (100.0,) * 3}, {},
