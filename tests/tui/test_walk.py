@@ -380,7 +380,7 @@ async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> No
         await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
         await pilot.press("x", "down", "enter")
         await at_step(pilot, "result")
-        await shows(pilot, "stopped early")
+        await shows(pilot, "Stopped early.")
 
 
 async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open_nothing() -> None:
@@ -399,7 +399,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await pilot.pause()
         assert isinstance(app_.screen, ResultScreen)
         assert app_.is_running
-        await until(pilot, lambda: "stopped early" in screen_text(app_), "the headline")
+        await until(pilot, lambda: "Stopped early." in screen_text(app_), "the headline")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
 

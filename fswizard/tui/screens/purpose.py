@@ -44,8 +44,8 @@ AIRY = 40
 """Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
-LEAST_DISK = 4
-"""So few cells of a disk's name say nothing."""
+LEAST_DISK = 12
+"""Fewer cells of a disk's name say too little beside the verdict."""
 
 
 class PurposeScreen(StepScreen):
@@ -219,11 +219,11 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
 
 
 def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
-    end = cut(remark or entry.verdict, max(8, width // 2))
     head = entry.header
+    end = cut(remark or entry.verdict, max(8, width - 22 - cell_len(head.recipe)))
     room = max(8, width - 22 - cell_len(end))
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
-    words = cut(f"{head.recipe}  {disk}" if cell_len(disk) > LEAST_DISK else head.recipe, room)
+    words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
     style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
     return fit(text(cursor(on, 2), (entry.when, "$muted"), f"  {words}", (f"  {end}", style)), width)
 

@@ -243,27 +243,27 @@ def plan_words(
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
     know before root is given, `earlier` the run that is resumed."""
     root = plan.target.kind != "directory"
+    titles = ", ".join(mid_sentence(workload.title) for workload in plan.recipe.workloads)
+    measures = ("Measures", f"{plan.recipe.title}: {titles}")
     pairs: list[tuple[str, str | Content]] = [
         ("You lose", _losses(plan, questions)),
         *([("Disk", _disk(plan.drive))] if plan.drive else []),
         ("Where", text(_where(plan), *_elsewhere(plan, chosen))),
         ("Compares", _compared(plan, earlier)),
         *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
-        ("Measures", f"{plan.recipe.title}: " + ", ".join(mid_sentence(w.title) for w in plan.recipe.workloads)),
         *([("So far", _so_far(earlier))] if earlier else []),
         ("Takes", budget_text(plan, expected(plan, earlier))),
         ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
         *([("Settles", settles)] if settles else []),
     ]
-    if plan.needs:
-        pairs.append(("Needs", ", ".join(plan.needs)))
+    pairs += [("Needs", ", ".join(plan.needs))] if plan.needs else []
     pairs.append(("Root", f"{_root(plan, rights)} {warning}".strip() if root else "not needed"))
     if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT)]
-        return facts([*missing, *pairs], width, label=11)
+        return facts([*missing, *pairs, measures], width, label=11)
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
-    return facts(pairs, width, label=11)
+    return facts([*pairs, measures], width, label=11)
 
 
 def _compared(plan: Plan, earlier: Result | None) -> str:
