@@ -42,7 +42,7 @@ from fswizard.model.events import (
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import Forecast
 from fswizard.model.plan import FORMAT, Plan
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Ending, Entry, Header
@@ -330,6 +330,11 @@ def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2", endless: bool =
     return _Script(plan, rounds, fail, endless).events()
 
 
+def _main(workload: Workload) -> PlannedCommand:
+    """The command that does the work, of those that prepare it and that wait for the disk."""
+    return next(command for command in reversed(commands(workload.job)) if command.argv[0] != "sync")
+
+
 class _Script:
     def __init__(self, plan: Plan, rounds: int, fail: str, endless: bool) -> None:
         self.plan = plan
@@ -396,7 +401,7 @@ class _Script:
         for position, workload in enumerate(self.plan.recipe.workloads):
             yield from self._work(candidate, number, position, workload)
             if candidate.filesystem.name == self.fail:
-                argv = commands(workload.job)[-1].argv
+                argv = _main(workload).argv
                 full = failure(Finished(argv, 1, b"", os.strerror(errno.ENOSPC).encode(), 1.0))
                 told = Failure(number, candidate.name, workload.name, full.kind, full.text, full.details)
                 yield StepFailed(self.at_s, self.step, told)
@@ -406,7 +411,7 @@ class _Script:
         yield self._begin("workload", workload.title, number, candidate.name, workload.name)
         value = figure(candidate, workload, position, self.chance)
         rate = value if workload.metric.unit != "s" else 90e6
-        work = commands(workload.job)[-1]
+        work = _main(workload)
         unit = "1/s" if workload.metric.unit == "1/s" else "B/s"
         for tenth in range(1, 11):
             self.at_s += workload.seconds / 10
@@ -419,7 +424,7 @@ class _Script:
         self.done += 1
         argv = tuple(word.replace("MOUNT", "/run/fswizard") for word in work.argv)
         yield CommandStarted(self.at_s, self.step.number, argv)
-        said = '{"fio version": "fio-3.33"}'
+        said = '{"fio version": "fio-3.33"}' if argv[0] == "fio" else ""
         yield CommandFinished(self.at_s, self.step.number, argv, 0, workload.seconds, said)
         yield self._sample(candidate.name, number, workload, value)
         stall = {"ext4": 0.62, "xfs": 0.31, "btrfs": 1.4}.get(candidate.filesystem.name, 0.5)
