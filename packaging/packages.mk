@@ -31,10 +31,10 @@ zipapp: sdist ## Build one file that runs with Python alone, on x86-64
 			--only-binary :all: --require-hashes --requirements build/zipapp/requirements.txt --target build/zipapp/$$version; \
 		cp -r build/zipapp/$$version/. build/zipapp/all; \
 	done
-	$(TOOLS)/bin/uv pip install --quiet --no-deps --target build/zipapp/all $(WHEEL)
+	$(TOOLS)/bin/python -m zipfile --extract $(WHEEL) build/zipapp/all
 	cp $(TOOLS)/lib/python*/site-packages/shiv-*.dist-info/LICENSE \
 		build/zipapp/all/fswizard-$(VERSION).dist-info/licenses/LICENSE.shiv
-	rm -rf build/zipapp/all/bin build/zipapp/all/*.dist-info/direct_url.json build/zipapp/all/*.dist-info/uv_cache.json
+	rm -rf build/zipapp/all/bin build/zipapp/all/*.data
 	$(TOOLS)/bin/shiv --reproducible --compressed --site-packages build/zipapp/all --entry-point fswizard.__main__:main \
 		--python '/usr/bin/env python3' --output-file $(ZIPAPP)
 
@@ -57,9 +57,9 @@ rpm: zipapp ## Build a package for Fedora and openSUSE, with the zipapp inside
 		fswizard.spec)
 
 arch: zipapp ## Build a package for Arch Linux, with the zipapp inside
-	$(call in_debian,trixie,$(SDIST) $(ZIPAPP) packaging/PKGBUILD,file libarchive-tools makepkg pacman-package-manager zstd,\
-		pacman --query; chown -R nobody .; PKGEXT=.pkg.tar.zst setpriv --reuid nobody --clear-groups makepkg --nodeps; \
-		cp *.pkg.tar.zst /out)
+	$(call in_debian,trixie,$(SDIST) $(ZIPAPP) packaging/PKGBUILD,file libarchive-tools makepkg pacman-package-manager \
+		zstd,pacman --database --check; chown -R nobody .; \
+		PKGEXT=.pkg.tar.zst setpriv --reuid nobody --clear-groups makepkg --nodeps; cp *.pkg.tar.zst /out)
 
 test-packages: ## Build every package twice: they are the same byte by byte
 	$(MAKE) packages
