@@ -83,7 +83,7 @@ async def test_share_opens_with_the_text_for_a_forum() -> None:
     async with finished().run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
         await pilot.press("s")
-        await shows(pilot, "Export: BBCode, for forums")
+        await shows(pilot, "Export: BBCode: phpBB and others")
         await until(pilot, lambda: "⏎ copy" in footer(pilot.app), "the text")
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.clipboard.startswith("["), "the text in the clipboard")
