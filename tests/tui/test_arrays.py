@@ -191,7 +191,7 @@ def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
 
 
 def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> None:
-    choices = WizardChoices("own", directory=str(tmp_path), images=3, member_bytes=2 << 30, recipe=RECIPES[2])
+    choices = WizardChoices("own", directory=str(tmp_path), images=3, member_bytes=4 << 30, recipe=RECIPES[2])
     plan = Backend().make_plan(replace(choices, candidates=("ext4", "btrfs:raid1")))
     assert len(plan.target.members) == 3
     assert plan.candidates[1].array is not None
