@@ -217,7 +217,9 @@ class FakeMachine(Backend):
             raise UsageError(problem)
         result = self.load(path)
         session = self.open_session(plan_for(self, chosen()))
-        session.path, session.result = path, replace(result, finished_rounds=judge(result).rounds)
+        judgement = judge(result)
+        session.result = replace(result, finished_rounds=judgement.rounds, survivors=judgement.leaders)
+        session.path = path
         return session
 
     def history(self) -> tuple[Entry, ...]:
