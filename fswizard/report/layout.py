@@ -189,7 +189,7 @@ def _named(name: str, room: int, rest: str) -> list[str]:
 
 def _shell_pieces(word: str, width: int) -> list[str]:
     """A shell word in pieces of at most `width` columns, quoted each for itself where the word was."""
-    if cells(word.rstrip()) <= width:
+    if cells(word.rstrip(" ")) <= width:
         return [word]
     inner = shlex.split(word)[0]
     for size in (width - 3, width // 2, width // 6):  # a quotation mark within quotes takes five characters
@@ -201,7 +201,7 @@ def _shell_pieces(word: str, width: int) -> list[str]:
 
 def _pieces(word: str, width: int) -> list[str]:
     """A word in pieces of at most `width` columns."""
-    if cells(word.rstrip()) <= width:
+    if cells(word.rstrip(" ")) <= width:
         return [word]
     pieces = [""]
     for part in re.findall(r"[^,:;/=_-]*[,:;/=_-]|[^,:;/=_-]+", word):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fswizard.advice import conclude
@@ -164,6 +164,7 @@ NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_ca
 
 @settings(deadline=None, max_examples=50)
 @given(NAMES, NAMES, NAMES)
+@example("x", "x", "x" * 8 + "\xa0")
 def test_no_line_is_wider_than_80_columns_whatever_the_names(candidate: str, workload: str, model: str) -> None:
     findings = renamed(make_findings(), {"xfs": candidate * 9, "large-files": workload * 9})
     findings = with_result(findings, plan={"drive": make_drive(model=model * 9, serial="")})
