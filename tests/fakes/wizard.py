@@ -368,6 +368,7 @@ class _Script:
         for doubt in doubts.before(self.plan):
             yield DoubtRaised(self.at_s, doubt)
         survivors = {candidate.name for candidate in self.plan.candidates}
+        why = "rounds"
         for number in itertools.count(1) if self.endless else range(1, self.rounds + 1):
             for candidate in self.plan.candidates:
                 if candidate.name in survivors:
@@ -380,9 +381,10 @@ class _Script:
                 continue
             decision = decide(judgement, self.plan, survivors)
             survivors &= set(decision.survivors)
+            why = decision.stop or why
             if decision.stop:
                 break
-        yield RunEnded(self.at_s, "finished", WHY_STOPPED[decision.stop or "rounds"])
+        yield RunEnded(self.at_s, "finished", WHY_STOPPED[why])
 
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
