@@ -104,7 +104,7 @@ class HistoryScreen(Window[None]):
         self.wizard.push_screen(ComparisonScreen(comparison, *names))
 
 
-NARROW = 110
+NARROW = 130
 """Cells below which a verdict stands in a line of its own."""
 
 
