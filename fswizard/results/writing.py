@@ -104,6 +104,8 @@ class ResultWriter:
         except OSError as error:
             raise self._failed(error) from error
         finally:
+            # Closing alone keeps the lock while a child that is just being started has the file open, too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def _append(self, line: dict[str, Any]) -> None:

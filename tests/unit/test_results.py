@@ -21,7 +21,17 @@ from fswizard.model.events import Event, RunStarted, SampleTaken, Step
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
-from fswizard.results import ResultWriter, all_results, find, latest, load, new_path, state_directory, write_result
+from fswizard.results import (
+    ResultWriter,
+    all_results,
+    find,
+    is_being_written,
+    latest,
+    load,
+    new_path,
+    state_directory,
+    write_result,
+)
 from fswizard.results.reading import MAXIMUM_BYTES
 from fswizard.system.files import read_file
 from tests.builders import make_drive, make_plan, make_result
@@ -123,6 +133,22 @@ def test_a_result_is_for_its_owner_alone_and_never_overwritten_and_a_link_is_not
             ResultWriter(path)
     assert file.read_bytes() == before
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_is_free_when_its_writer_is_closed_though_a_child_being_started_still_has_it_open(
+    tmp_path: Path,
+) -> None:
+    path, (waiting, ended) = tmp_path / "r", os.pipe()
+    with ResultWriter(path):
+        if not (child := os.fork()):  # as before a program is run in its place
+            os.close(ended)
+            os.read(waiting, 1)
+            os._exit(0)
+        assert is_being_written(path)
+    assert not is_being_written(path)
+    os.close(ended)
+    os.waitpid(child, 0)
+    os.close(waiting)
 
 
 @pytest.mark.parametrize("name", ["missing/r", "a\0b", "x" * 300])
