@@ -93,7 +93,7 @@ async def test_share_opens_with_the_text_for_a_forum() -> None:
 
 def with_stalls() -> Result:
     """The recorded run, as if it had stalled: longer in each round, longest for XFS in the third one."""
-    result = recorded_result()
+    result = recorded_result("six-rounds")
     worst = ("xfs", 3, "unpack")
     samples = (
         replace(s, value=0.8 if (s.candidate, s.round, s.workload) == worst else 0.1 * s.round)
@@ -110,7 +110,7 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     head, *rows = stalls.plain.splitlines()
     assert head.startswith("Worst stall in each round; the highest bar is 800 ms")
     drawn = {row.split()[0]: [word[0] for word in row.split() if set(word) <= {*"▁▂▃▄▅▆▇█–"}] for row in rows}
-    taken = Counter(trial.candidate for trial in recorded_result().trials)
+    taken = Counter(trial.candidate for trial in recorded_result("six-rounds").trials)
     expected = {name: [*"▁▂▃▄▅▆"[:rounds]] + ["–"] * (taken["ext4"] - rounds) for name, rounds in taken.items()}
     expected["xfs"][2] = "█"
     assert drawn == expected, "a dash for each round in which a candidate was not measured"

@@ -41,7 +41,7 @@ SHARES = {name: Ratio(name, "", "write", share) for name, share in (("ext4", 0.6
 
 def early() -> Result:
     """The recorded run after its third round: nothing is settled between two, and one is out."""
-    whole = recorded_result()
+    whole = recorded_result("six-rounds")
     return replace(whole, samples=tuple(s for s in whole.samples if s.round <= 3), outcome="stopped")
 
 

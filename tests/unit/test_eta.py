@@ -100,7 +100,7 @@ def test_within_the_first_trial_what_its_workloads_took_corrects_what_is_ahead()
 
 def replayed() -> Iterator[tuple[float, float]]:
     """Of a run that was recorded: the time left as it looked, and as it was, whenever it was told."""
-    events = list(recorded("quick"))
+    events = list(recorded("six-rounds"))
     started, ended = events[0], events[-1]
     assert isinstance(started, RunStarted) and isinstance(ended, RunEnded)
     plan = started.plan
@@ -155,7 +155,7 @@ def test_a_trial_takes_as_long_as_expected() -> None:
     taken: defaultdict[str, list[float]] = defaultdict(list)
     rounds: list[float] = []
     candidates, before, workloads = 0, None, tuple[Workload, ...]()
-    for event in recorded("quick"):
+    for event in recorded("six-rounds"):
         if isinstance(event, RunStarted):
             candidates, workloads = len(event.plan.candidates), event.plan.recipe.workloads
         elif isinstance(event, StepStarted):
