@@ -239,7 +239,8 @@ def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         "## Planned, and what came\n",
         "One round of ext4, XFS and btrfs, with the preparation and the scratch image; in brackets, what came over",
-        "what was planned. Plans assume an ordinary SATA SSD; a run corrects them after its first round.\n",
+        "what was planned. Plans know the kind of disk, not its pace, which differs here by a factor of two from day",
+        "to day; a run corrects them after its first round.\n",
         "| recipe | measured | planned | took | planned to write | wrote |",
         "| --- | --- | --: | --: | --: | --: |",
     ]
