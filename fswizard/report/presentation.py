@@ -344,7 +344,7 @@ def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0
 def name_drive(drive: Drive) -> str:
     """Model, size and kind: `ST8000AS0002, 8.00 TB, hard disk`."""
     parts = (
-        drive.model or "disk without a model name",
+        drive.model or "a disk without a model name",
         size_text(drive.size_bytes) if drive.size_bytes else "",
         DRIVE_KINDS.get(drive.kind, ""),
     )
