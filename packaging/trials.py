@@ -44,7 +44,7 @@ ENTER = """
 cd "$2"
 mount -t overlay -o "lowerdir=$1,upperdir=upper,workdir=work" overlay root
 for place in home root tmp var/tmp; do mount --bind "disk/$place" "root/$place"; done
-if [ "$3" = online ]; then mount --bind "$1/var/cache/apt/archives" root/var/cache/apt/archives; fi
+if [ "$3" = online ]; then mount --bind "$1.archives" root/var/cache/apt/archives; fi
 mount --rbind /dev root/dev
 mount -t sysfs sysfs root/sys
 mount -t proc proc root/proc
@@ -205,6 +205,11 @@ REFUSALS = {
         "  Install them: COMMAND, or run `fswizard doctor --install`.",
         packages="btrfs-progs fio xfsprogs",
     ),
+    "fio": Refusal(
+        "fswizard: fio is not installed, and the recipe tiny needs it.\n"
+        "  Install it: COMMAND, or run `fswizard doctor --install`.",
+        packages="fio",
+    ),
     "password": Refusal(
         "fswizard: Making and mounting filesystems needs root, and there is no terminal where sudo could ask for your "
         "password.\n  Start fswizard in a terminal, or have root run `fswizard install-helper` and allow "
@@ -233,8 +238,8 @@ REFUSALS = {
 EXPECTED = {
     **{(way, situation): "report" for way in ("make", "deb") for situation in SITUATIONS},
     **{(way, situation): "programs, report" for way in ("pipx", "zipapp") for situation in SITUATIONS},
-    ("make", "sudo wants a password"): "venv, quick, password, report",
-    ("make", "no sudo"): "venv, quick, no root, report",
+    ("make", "sudo wants a password"): "venv, quick, password, fio, report",
+    ("make", "no sudo"): "venv, quick, no root, fio, report",
     ("make", "offline after the download"): "offline, report",
     ("make", "offline after the first run"): "report, report",
     ("pipx", "sudo wants a password"): "programs, password, report",
@@ -301,6 +306,7 @@ def unpacked(suite: str, directory: Path) -> Path:
         new.rename(archive)
     tree = directory / suite
     tree.mkdir()
+    Path(f"{tree}.archives", "partial").mkdir(parents=True)
     subprocess.run(["tar", "--extract", "--file", archive, "--directory", tree], check=True)
     return tree
 
