@@ -56,7 +56,7 @@ def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Re
 
 
 def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Metric]]:
-    """What of ours stands for one of their workloads, and by which figure: theirs, or its own where it has no such."""
+    """Our workloads for one of theirs, each with the metric to compare: theirs where we have it, else ours."""
     having = {sample.workload for sample in ours.samples if sample.metric == theirs.metric.name}
     own = ours.plan.recipe.workloads
     beside = [w for w in own if having == {w.name} and w.metric != theirs.metric]

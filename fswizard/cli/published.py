@@ -21,7 +21,7 @@ from fswizard.report.layout import WIDTH, bullet, wrap
 from fswizard.report.reruns import rerun_texts
 
 ROUNDS = 3
-"""At least so many, unless others are asked for: two are hardly enough to contradict somebody."""
+"""The minimum unless you ask for another: two rounds are too few to contradict somebody."""
 
 
 class Published(Choosing, Reporting):
