@@ -17,7 +17,7 @@ from fswizard.importers import reruns
 from fswizard.importers.published import find, published
 from fswizard.importers.reruns import directory, experiments, find_experiment, recipe_of, rerun
 from fswizard.model.codec import to_json
-from fswizard.model.judgement import Ratio, Repeated
+from fswizard.model.judgement import Ratio, Repeated, Verdict
 from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE, Metric
 from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Result
@@ -118,8 +118,8 @@ def test_candidates_get_their_names_and_what_nobody_published_stands_for_itself(
     assert (one.work, one.candidate, one.there, one.agreement, one.note) == ("Copy-large", "xfs", None, "", "A note.")
 
 
-def ratio(value: float, low: float | None = None, high: float | None = None, verdict: str = "undecided") -> Ratio:
-    return Ratio("xfs", "ext4", "w", value, low, high, 3, verdict)  # type: ignore[arg-type]
+def ratio(value: float, low: float | None = None, high: float | None = None, verdict: Verdict = "undecided") -> Ratio:
+    return Ratio("xfs", "ext4", "w", value, low, high, 3, verdict)
 
 
 FAILED = ratio(0.0, verdict="failed")
