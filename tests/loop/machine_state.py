@@ -67,16 +67,22 @@ def alive(processes: Iterable[psutil.Process]) -> list[str]:
     return found
 
 
+def processes_named(name: str, ancestor: int) -> list[psutil.Process]:
+    """Those of that name below `ancestor`; others end while they are looked at."""
+    found = []
+    for process in descendants(ancestor):
+        with suppress(psutil.NoSuchProcess):
+            if process.name() == name:
+                found.append(process)
+    return found
+
+
 def process_named(name: str, ancestor: int, limit_s: float = LIMIT_S) -> int:
     """The first process of that name below `ancestor`, waited for."""
     lasts = lasting(limit_s)
     while lasts():
-        for process in descendants(ancestor):
-            try:
-                if process.name() == name:
-                    return process.pid
-            except psutil.NoSuchProcess:
-                continue
+        if found := processes_named(name, ancestor):
+            return found[0].pid
         time.sleep(0.01)
     raise AssertionError(f"no process {name} came")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from fswizard.filesystems import parse_candidates
@@ -16,6 +16,7 @@ from fswizard.model.plan import Plan
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.targets.channel import Channel, HelperProcess
 from fswizard.targets.helper_commands import LABEL, MOUNT
+from tests.loop.machine_state import processes_named
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
@@ -63,9 +64,8 @@ class Executed:
 
 
 def _mounts_of_the_helper() -> Iterator[list[str]]:
-    for unshare in psutil.Process().children():
-        if unshare.name() == "unshare":
-            (helper,) = unshare.children()
+    for unshare in processes_named("unshare", os.getpid()):
+        for helper in unshare.children():
             yield from map(str.split, Path(f"/proc/{helper.pid}/mounts").read_text().splitlines())
 
 

@@ -24,7 +24,15 @@ from fswizard.targets import channel, helper, journal
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import assert_nothing_lives, descendants, device_of, names_in, process_named, wait_until
+from tests.loop.machine_state import (
+    assert_nothing_lives,
+    descendants,
+    device_of,
+    names_in,
+    process_named,
+    processes_named,
+    wait_until,
+)
 from tests.loop.runs import COPIES, COPY_TREE, TINY, WRITES, at, result_of, session_in, short_plan, short_session
 from tests.loop.tiny_run import LASTING, Run, clean, helper_of, tiny_run
 
@@ -342,7 +350,7 @@ async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypat
     result = await result_of(session_in(tmp_path, plan))
     assert result.outcome != "killed"
     assert {failure.kind for failure in result.failures} == {"timed-out"}
-    assert [child.name() for child in psutil.Process().children() if child.name() == "sleep"] == []
+    assert processes_named("sleep", os.getpid()) == []
 
 
 @fault("environment", "the clock jumps; the machine sleeps", "clocks that jump in each of three rounds")

@@ -20,7 +20,7 @@ from tests.loop.tiny_run import LASTING, QUICK, started
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 HOOKS = """
-import contextlib, json, os, signal, time
+import contextlib, json, os, time
 import psutil
 from pathlib import Path
 from fswizard.targets import journal
@@ -29,6 +29,7 @@ from fswizard.targets.helper import Helper
 from fswizard.targets.journal import Journal
 from fswizard.model.filesystem import Candidate
 from fswizard.system import commands
+from tests.loop.machine_state import descendants, processes_named
 
 told, killed = [], []
 
@@ -37,14 +38,21 @@ def tell(*what):
     Path({report!r}).write_text(json.dumps(told))
 
 def helper():
-    unshare = [child for child in psutil.Process().children() if child.name() == "unshare"]
-    return [process for each in unshare for process in each.children()]
+    return [below[0] for each in processes_named("unshare", os.getpid()) if (below := descendants(each.pid))]
+
+def names_below():
+    found = []
+    for process in descendants(os.getpid()):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.append(process.name())
+    return found
 
 def kill_helper():
-    while not helper():
+    while not (found := helper()):
         time.sleep(0.01)
-    for process in helper():
-        process.send_signal(signal.SIGKILL)
+    for process in found:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
 
 real_write, real_ask, real_start = Helper._write, Helper.ask, commands.start
 
@@ -61,10 +69,10 @@ def write(self, verb, *arguments, **fields):
 def watched(process, argv):
     tell("program", argv[0])
     if (argv[0], told.count(("program", argv[0]))) in {victims}:
-        as_root = [child.pid for each in helper() for child in each.children()] if not process.pid else []
+        as_root = [child.pid for each in helper() for child in descendants(each.pid)] if not process.pid else []
         for pid in as_root or [process.pid] * bool(process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).kill()
 
 async def ask(self, verb, /, **fields):
     answer = await real_ask(self, verb, **fields)
@@ -82,7 +90,7 @@ Helper._write, Helper.ask, commands.start = write, ask, start
 def stepped(owner, name):
     real = getattr(owner, name)
     def step(*arguments, **named):
-        alive = [child.name() for child in psutil.Process().children(recursive=True)]
+        alive = names_below()
         tell("step", name, alive)
         if name == {step!r} and alive and not killed:
             killed.append(name)

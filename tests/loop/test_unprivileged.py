@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -10,14 +9,20 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from fswizard import results
 from tests.fakes.host import ROOMY
 from tests.loop.devices import Bench, Case
 from tests.loop.fault_table import fault
-from tests.loop.machine_state import LIMIT_S, assert_nothing_lives, descendants, names_in, wait_until
+from tests.loop.machine_state import (
+    LIMIT_S,
+    assert_nothing_lives,
+    descendants,
+    names_in,
+    processes_named,
+    wait_until,
+)
 from tests.loop.people import USERS, User
 from tests.loop.tiny_run import MAIN
 from tests.recipe_texts import writing
@@ -62,9 +67,8 @@ def workload(process: subprocess.Popen[str]) -> int:
     found: list[int] = []
 
     def runs() -> bool:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for helper in (each for each in descendants(process.pid) if each.name() == "unshare"):
-                found.extend(each.pid for each in descendants(helper.pid) if each.name() == "fio")
+        for helper in processes_named("unshare", process.pid):
+            found.extend(each.pid for each in processes_named("fio", helper.pid))
         return bool(found)
 
     wait_until(runs, LIMIT_S, "a workload runs")
