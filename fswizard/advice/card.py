@@ -165,9 +165,8 @@ class _Answer:
         return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
 
     def _tie(self) -> tuple[str, str]:
-        near = self._within()
-        who = f"{listing([self.title(name) for name in self.open])} {'is' if len(self.open) == 1 else 'are'} no faster"
-        return self._says(f": {who} (within {near})", f": no real difference (within {near})"), self._standing()
+        near = f"(within {self._within()})"
+        return self._says(f": {self._open()} no faster {near}", f": no real difference {near}"), self._standing()
 
     def _undecided(self) -> tuple[str, str]:
         pair = self.over(self.open[0])
@@ -184,11 +183,10 @@ class _Answer:
                 f"This was {pair.rounds} of the {FIRST_LOOK} rounds it takes."
             )  # fmt: skip
         alike = self._within()
-        if self.judgement.all_near(self.choice.names):
-            near = f"alike within {alike}"
-            return self._says(f": {near}, so it matters little", f": {near}"), self._standing()
-        near = f"alike within {alike}, no clear winner" if alike else "no clear winner"
-        return self._says(f": {near}", ": no clear winner"), self._standing()
+        end = "so it matters little" if self.judgement.all_near(self.choice.names) else "no clear winner"
+        near = f"alike within {alike}"
+        forms = (f": {self._open()} within {alike} of it, {end}", f": {near}, {end}", f": {near}") if alike else ()
+        return self._says(*forms, ": no clear winner"), self._standing()
 
     def _only(self) -> tuple[str, str]:
         if len(self.plan.candidates) == 1:
@@ -228,6 +226,10 @@ class _Answer:
         if not reach or max(reach) > ALIKE:
             return ""
         return f"{max(1.0, (max(reach) - 1) * 100):.0f} %"
+
+    def _open(self) -> str:
+        """The others that may be the best, as the beginning of a sentence."""
+        return f"{listing([self.title(name) for name in self.open])} {'is' if len(self.open) == 1 else 'are'}"
 
     def _standing(self) -> str:
         """How each of the others does against what is kept, in as many sentences as find room."""

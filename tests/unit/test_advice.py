@@ -93,7 +93,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
          "No single test tells them apart either: choose by features.", "", 4)),
     "an open race keeps the baseline and says how far the others may be": (
         {"ext4": (100.0, 104.0, 99.0), "xfs": (103.0, 101.0, 109.5), "btrfs": (31.0, 31.0, 29.0)}, {},
-        ("Keep ext4: alike within 28 %, no clear winner",
+        ("Keep ext4: XFS is within 28 % of it, no clear winner",
          "XFS may be 20 % slower or 28 % faster. Btrfs is 3.3× slower.", BTRFS, 1)),
     "where anything may be true, no percentage is named": (
         OPEN, {}, ("Keep ext4: no clear winner",
@@ -206,9 +206,10 @@ def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_m
 
 
 def test_a_baseline_that_is_out_is_not_kept_where_the_others_are_level() -> None:
-    found = advice({"ext4": (30.0, 31.0, 29.0), "xfs": (100.0, 111.0, 99.0), "btrfs": (110.0, 101.0, 119.5)})
+    level = {"xfs": (100.0, 105.0, 99.0, 102.0), "btrfs": (105.0, 101.0, 109.5, 103.0)}
+    found = advice({"ext4": (30.0, 31.0, 29.0, 30.0), **level})
     assert found.choice == ("btrfs", "xfs")
-    assert found.card.verdict.startswith("Use Btrfs: ")
+    assert found.card.verdict.startswith("Use Btrfs: XFS is within ")
     assert found.card.commands[0] == "mkfs.btrfs /dev/DEVICE"
 
 
@@ -448,5 +449,5 @@ def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:
     judgement = judge(result)
     assert not judgement.tied and judgement.all_near(judgement.leaders)
     found = conclude(result).advice
-    assert found.card.verdict.startswith("Keep ext4: alike within ") and "matters little" in found.card.verdict
+    assert found.card.verdict.startswith("Keep ext4: xfs is within ") and "matters little" in found.card.verdict
     assert set(found.choice) == set(judgement.leaders) and not found.tie
