@@ -90,6 +90,9 @@ def _here(name: str, path: Path) -> None:
 def _in_machine(name: str, where: Place, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(where, Path(directory)) as machine:
         machine.ok("udevadm", "wait", "--timeout=600", *where.links)
+        if where.rules:
+            machine.write("/etc/udev/rules.d/90-published.rules", where.rules)
+            machine.ok("udevadm", "control", "--reload")
         if name in BY_HAND:
             results.write_result(path, BY_HAND[name](machine, *where.links))
             return

@@ -15,6 +15,11 @@ MIB = 1 << 20
 FLASH = "FLASH"
 OTHER = virtio("OTHER", size_bytes=GIB)
 MEMBERS = tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5))
+LARGE_STRIPE_CACHE = (
+    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{md/stripe_cache_size}="1024"\n'
+    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{queue/read_ahead_kb}="1024"\n'
+)
+"""As the document sets both for md, at the scale of its files: 32,768 pages and 32 MiB for 10 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class Place:
     """Size of the image, where the disk gets ext4 and an image on that."""
     zfs: bool = False
     memory_limit: str = ""
+    rules: str = ""
+    """For udev, which sets what fswizard leaves to the administrator."""
 
     @property
     def links(self) -> list[str]:
@@ -71,7 +78,7 @@ _PLACES = {
     "trees-ssd-quarter": None,
     "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB).as_slow_as(**SLOW),), zfs=True),
     "trees-ssd-large": None,
-    "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="128M"),
+    "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="none", rules=LARGE_STRIPE_CACHE),
     "smr-fileserver": lambda: _shingled(GIB, 100 * MIB),
     "pmr-fileserver": lambda: _conventional(GIB),
     "smr-nilfs2": lambda: _shingled(40 * 10**9, 100 * MIB),
@@ -97,7 +104,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
 
 NOT_RUN: Mapping[str, tuple[str, ...]] = {
-    "arrays": ("md's stripe cache of 32,768 pages, which fswizard can't set.", "sequential reads of 200 GB for 60 s."),
+    "arrays": ("sequential reads of 200 GB for 60 s, for which the test machine is too small.",),
 }
 """What the documents did and nothing here does yet, in the middle of a sentence."""
 
