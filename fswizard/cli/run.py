@@ -92,7 +92,8 @@ class Choosing(Command):
                 else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=_seed(self.seed) if self.seed is not None else None,
                 memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit is not None else None,
-            )
+            ),
+            results.all_results(),
         )
 
 

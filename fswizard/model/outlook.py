@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fswizard.model.estimates import BARE_SHARE
 from fswizard.model.events import Event, RoundDiscarded, RoundFinished, SampleTaken, StepStarted
@@ -25,6 +25,8 @@ class Outlook:
     most_s: float
     least_bytes: float
     most_bytes: float
+    measured_on: str = ""
+    """Date of the run that it rests on, until this one has figures of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
         share_bytes = (plan.write_budget_bytes - filled_bytes) / (plan.minimum_rounds * candidates)
         trial_bytes = min(trial_bytes, max(LEAST_SHARE * trial_bytes, share_bytes))
     begun = Spent(rounds, candidates, plan.preparation_s, filled_bytes, plan.seconds_per_trial, trial_bytes)
-    return outlook(plan, begun, least_rounds=1)
+    return replace(outlook(plan, begun, least_rounds=1), measured_on="" if earlier else plan.measured_on)
 
 
 def outlook(plan: Plan, spent: Spent, *, least_rounds: int = 0) -> Outlook:

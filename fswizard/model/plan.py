@@ -129,6 +129,8 @@ class Plan:
     writes_bytes_per_trial: int = 0
     preparation_s: float = 0.0
     """Expected time before the first trial."""
+    measured_on: str = ""
+    """Date of the run on the same disk that these rest on; empty where there is none."""
     memory_limit_bytes: int = 0
     """What programs that are measured and go through the page cache may use together, their page cache included; 0 for
     no limit."""

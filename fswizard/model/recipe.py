@@ -189,6 +189,8 @@ class Workload:
     """Expected duration including its preparation, on an ordinary disk."""
     writes_bytes: Annotated[int, UNWRITTEN] = 0
     """Expected bytes written, preparation included."""
+    timed_bytes: Annotated[int, UNWRITTEN] = 0
+    """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
 
 
 @dataclass(frozen=True, slots=True)

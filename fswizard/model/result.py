@@ -32,6 +32,8 @@ class Sample:
     status: Status = "ok"
     predecessor: str = ""
     """The candidate measured right before; empty for the first one of a run, or of its resumption."""
+    at_s: float = field(default=0.0, compare=False)
+    """When it was taken, in seconds since the run started; 0 unless this program measured it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,12 +65,12 @@ class Emitter:
             self._emit(events.CommandFinished(now, step, argv, 0, 0.0, "", as_root))
 
     def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
-        trial, name, unit = self.trial, metric.name, metric.unit
+        trial, name, unit, now_s = self.trial, metric.name, metric.unit, self.now_s
         sample = Sample(
             trial.round, trial.candidate, workload, name, value, unit, metric.better, primary,
-            predecessor=trial.predecessor,
+            predecessor=trial.predecessor, at_s=now_s,
         )  # fmt: skip
-        self._emit(events.SampleTaken(self.now_s, sample))
+        self._emit(events.SampleTaken(now_s, sample))
 
     def throughput(self, unit: Literal["B/s", "1/s"], rates: tuple[float, ...], *, workload: str) -> None:
         series = ThroughputSeries(self.trial.round, self.trial.candidate, workload, unit, rates)

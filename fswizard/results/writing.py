@@ -160,7 +160,7 @@ def write_result(path: str | Path, result: Result, judgement: Judgement | None =
     with ResultWriter(path) as writer:
         writer.write(events.RunStarted(0.0, result.plan, result.environment))
         for sample in result.samples:
-            writer.write(events.SampleTaken(0.0, sample))
+            writer.write(events.SampleTaken(sample.at_s, sample))
         for series in result.throughput_series:
             writer.write(events.SeriesRecorded(0.0, series))
         for failure in result.failures:

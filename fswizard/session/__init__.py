@@ -1,14 +1,16 @@
 """A run: planned (`Choices`, `make_plan`, `estimated`), carried out (`Session`), resumed (`take_up`, `why_not`)."""
 
 from fswizard.session.doubts import left_out_text
-from fswizard.session.planning import Choices, estimated, make_plan, within_budget
-from fswizard.session.precedent import settles_text
+from fswizard.session.estimating import estimated
+from fswizard.session.planning import Choices, make_plan, within_budget
+from fswizard.session.precedent import calibrations, settles_text
 from fswizard.session.resuming import resumable, take_up, why_not
 from fswizard.session.session import Session
 
 __all__ = [
     "Choices",
     "Session",
+    "calibrations",
     "estimated",
     "left_out_text",
     "make_plan",

@@ -8,9 +8,18 @@ from fswizard.model.metrics import DIRECT_CACHED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
+from fswizard.system import host
 
+BUFFERED_SINCE = (6, 15)
+"""The version of Linux that has Btrfs write checksummed files through memory."""
 MOST_CACHED = 0.1
 """Of a direct write; edges of blocks may go through the page cache."""
+
+
+def is_buffered(candidate: Candidate) -> bool:
+    """Whether its direct writes go through memory by what is known of it: Btrfs with checksums does so."""
+    unchecked = {"nodatasum", "nodatacow"} & set(candidate.mount_options)
+    return candidate.filesystem.name == "btrfs" and not unchecked and host.this.kernel() >= BUFFERED_SINCE
 
 
 async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,29 +20,21 @@ from fswizard.filesystems import (
 )
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import (
-    BARE_SHARE,
-    filling_s,
-    made_bytes,
-    memory_limit_bytes,
-    on_disk_bytes,
-    on_disk_s,
-    share_bytes,
-    trial_overhead_s,
-)
+from fswizard.model.estimates import memory_limit_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.outlook import LEAST_SHARE
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
-from fswizard.model.recipe import PlannedCommand, Recipe, Workload
+from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
-from fswizard.session import harness_ceiling
+from fswizard.results import Entry
+from fswizard.session.estimating import estimated
+from fswizard.session.precedent import calibrations
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 from fswizard.targets import (
     LEAST_MEMORY_LIMIT_BYTES,
     TargetChoice,
-    can_be_bare,
     directory_candidates,
     drive_under,
     made_for_zones,
@@ -54,9 +45,6 @@ from fswizard.targets import (
 )
 
 DEFAULT_BASELINE = "ext4"
-_COUNTED = {"directory": 0, "device": 1, "image": 2}
-"""How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
-its image counts the order to do so, and then the zeros."""
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -83,8 +71,8 @@ class Choices:
     drive: Drive | None = None
 
 
-def make_plan(choices: Choices) -> Plan:
-    """The plan for `choices`; nothing on the machine is changed.
+def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
+    """The plan for `choices`; nothing on the machine is changed. `history` has what may tell how fast the disk is.
 
     Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
     Refused where data could be lost.
@@ -98,52 +86,27 @@ def make_plan(choices: Choices) -> Plan:
     require_programs(work, f"the recipe {recipe.name}", packages=[each.package for each in left_out])
     if choices.drive and not target.others:
         drive = choices.drive
-    plan = estimated(
-        Plan(
-            recipe=recipe,
-            candidates=candidates,
-            baseline=_baseline(choices.baseline, [candidate.name for candidate in candidates]),
-            target=target,
-            drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
-            needs=choices.needs,
-            time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
-            minimum_rounds=choices.rounds[0],
-            maximum_rounds=choices.rounds[1],
-            seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-            memory_limit_bytes=_memory_limit_bytes(choices, recipe),
-            losses=losses,
-            left_out=left_out,
-        )
+    plan = Plan(
+        recipe=recipe,
+        candidates=candidates,
+        baseline=_baseline(choices.baseline, [candidate.name for candidate in candidates]),
+        target=target,
+        drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
+        needs=choices.needs,
+        time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
+        minimum_rounds=choices.rounds[0],
+        maximum_rounds=choices.rounds[1],
+        seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
+        memory_limit_bytes=_memory_limit_bytes(choices, recipe),
+        losses=losses,
+        left_out=left_out,
     )
-    plan = within_budget(plan, choices.write_budget_bytes)
+    plan = within_budget(estimated(plan, calibrations(plan, history)), choices.write_budget_bytes)
     return replace(plan, commands=planned_commands(target, candidates, _work(plan.recipe), zoned=zoned))
 
 
 def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
     return tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
-
-
-def estimated(plan: Plan) -> Plan:
-    """The plan with the durations and bytes expected on its disk."""
-    kind = plan.drive.kind if plan.drive else "unknown"
-    recipe, target = _on_disk(plan.recipe, kind), plan.target
-    made = _made_bytes(plan.candidates, target)
-    trial_s = trial_overhead_s(kind, made) + sum(workload.seconds for workload in recipe.workloads)
-    bare = [w for w in recipe.workloads if w.job.runs_bare] if can_be_bare(target) else []
-    bare_s = BARE_SHARE * trial_s if bare else 0.0
-    return replace(
-        plan,
-        recipe=recipe,
-        seconds_per_trial=trial_s + bare_s,
-        writes_bytes_per_trial=_writes_bytes(recipe, plan.candidates, target, made) + _bare_bytes(bare, kind, bare_s),
-        preparation_s=1.0 + filling_s(target.filled_bytes, kind) + harness_ceiling.expected_s(recipe),
-    )
-
-
-def _bare_bytes(workloads: Sequence[Workload], kind: str, seconds: float) -> int:
-    """Bytes that samples of the bare device write in `seconds` for each trial, at the pace of the workloads."""
-    once = sum(share_bytes(w, kind, 1.0) or w.job.cost.measure_bytes for w in workloads)
-    return int(seconds / (sum(w.seconds for w in workloads) or 1.0) * once)
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
@@ -178,33 +141,8 @@ def _with_shares(plan: Plan) -> Plan:
     trials = plan.minimum_rounds * len(plan.candidates)
     room_bytes = plan.write_budget_bytes - plan.target.filled_bytes
     factor = max(LEAST_SHARE, room_bytes / trials / plan.writes_bytes_per_trial)
-    kind = plan.drive.kind if plan.drive else "unknown"
-    workloads = (replace(w, job=w.job.ending_at(share_bytes(w, kind, factor))) for w in plan.recipe.workloads)
+    workloads = (replace(w, job=w.job.ending_at(round(factor * w.timed_bytes))) for w in plan.recipe.workloads)
     return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))
-
-
-def _writes_bytes(recipe: Recipe, candidates: Sequence[Candidate], target: Target, made: float) -> int:
-    """What a trial writes, mkfs, copies and parity included: the mean of the candidates."""
-    once = sum(workload.writes_bytes for workload in recipe.workloads)
-    whole = sum(member.size_bytes for member in target.members)
-    spread = [whole / target.room_bytes(c.array) if c.array else 1.0 for c in candidates]
-    return int((once + _COUNTED[target.kind] * made) * statistics.fmean(spread or [1.0]))
-
-
-def _made_bytes(candidates: Sequence[Candidate], target: Target) -> float:
-    """What making a candidate writes: the mean of them."""
-    if target.kind == "directory" or not candidates:
-        return 0.0
-    return statistics.fmean(made_bytes(c.filesystem, target.room_bytes(c.array)) for c in candidates)
-
-
-def _on_disk(recipe: Recipe, kind: str) -> Recipe:
-    """With the durations and bytes to be expected on such a disk."""
-    paced = (
-        replace(w, seconds=on_disk_s(w.job, w.seconds, kind), writes_bytes=on_disk_bytes(w, kind))
-        for w in recipe.workloads
-    )
-    return replace(recipe, workloads=tuple(paced))
 
 
 def _weighted(recipe: Recipe, weights: Mapping[str, float]) -> Recipe:

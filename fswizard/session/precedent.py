@@ -1,16 +1,44 @@
-"""What a run is likely to settle, by the noise of the latest one like it."""
+"""What earlier runs on the same disk tell of the next one: what it takes, and what it is likely to settle."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
+from fswizard.model.calibration import Calibration, calibration
 from fswizard.model.outlook import expected
 from fswizard.model.plan import Plan
 from fswizard.results import Entry
 from fswizard.stats import provable
+
+MOST_READ = 4
+"""Reading a result takes a tenth of a second where it is a long one."""
+
+
+def calibrations(plan: Plan, history: Iterable[Entry]) -> tuple[Calibration, ...]:
+    """What earlier runs took on the disk of the plan, those of its recipe first, then the newest.
+
+    `history` has the newest first. Of arrays nothing is known, as what they write goes by the layout.
+    """
+    if plan.target.others:
+        return ()
+    entries = [entry for entry in history if _same_disk(plan, entry) and entry.path.exists()]
+    entries.sort(key=lambda entry: entry.header.recipe != plan.recipe.name)
+    read = (_calibration(entry.path, entry.path.stat().st_mtime_ns) for entry in entries[:MOST_READ])
+    return tuple(found for found in read if found)
+
+
+@lru_cache(maxsize=4 * MOST_READ)
+def _calibration(path: Path, changed_ns: int) -> Calibration | None:
+    """Of a result file as it was when it changed last; None where it is damaged."""
+    try:
+        return calibration(results.load(path))
+    except FswizardError:
+        return None
 
 
 def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
@@ -18,13 +46,8 @@ def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
 
     `history` has the newest first; what counts is the same recipe and weights on the same disk.
     """
-    drive = plan.drive
-    if drive is None or not drive.model:
-        return ""
-    same = (plan.recipe.name, plan.target.kind, drive.model, drive.serial)
     for entry in history:
-        header = entry.header
-        if (header.recipe, header.target, header.drive, header.serial) != same:
+        if entry.header.recipe != plan.recipe.name or not _same_disk(plan, entry):
             continue
         try:
             result = results.load(entry.path)
@@ -36,6 +59,14 @@ def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
                 f"differences of {math.ceil(round(least * 100, 6))} % or more, if figures vary as on {entry.when[:10]}"
             )
     return ""
+
+
+def _same_disk(plan: Plan, entry: Entry) -> bool:
+    """It was measured on the plan's disk, in the same way; never of a disk that tells nothing of itself."""
+    drive, header = plan.drive, entry.header
+    if drive is None or not (drive.model or drive.serial):
+        return False
+    return (header.target, header.drive, header.serial) == (plan.target.kind, drive.model, drive.serial)
 
 
 def _work(plan: Plan) -> dict[str, float]:

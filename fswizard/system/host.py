@@ -86,6 +86,11 @@ class Host:
         """What the machine is called in its network."""
         return safe(platform.node())
 
+    def kernel(self) -> tuple[int, int]:
+        """The first two numbers of Linux's version; (0, 0) where it tells none."""
+        match = re.match(r"(\d+)\.(\d+)", self._text("proc/sys/kernel/osrelease"))
+        return (int(match[1]), int(match[2])) if match else (0, 0)
+
     def memory_bytes(self) -> int:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

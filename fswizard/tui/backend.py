@@ -242,7 +242,7 @@ class Backend:
 
         Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
         """
-        from fswizard.session import estimated, within_budget
+        from fswizard.session import calibrations, estimated, within_budget
         from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
@@ -265,7 +265,7 @@ class Backend:
             replace(choices.recipe, workloads=tuple(workloads)), candidates, choices.against, target,
             drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s,
         )  # fmt: skip
-        return within_budget(estimated(plan), choices.write_budget_bytes)
+        return within_budget(estimated(plan, calibrations(plan, self.history())), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""
@@ -278,8 +278,9 @@ class Backend:
             Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s,
             write_budget_bytes=choices.write_budget_bytes,
         )  # fmt: skip
+        history = self.history()
         if choices.comparing:
-            return make_plan(given(target=TargetChoice("directory", ",".join(choices.places))))
+            return make_plan(given(target=TargetChoice("directory", ",".join(choices.places))), history)
         kind = "device" if choices.devices else "image"
         first, *others = choices.devices or (choices.directory,) * choices.images
         return make_plan(
@@ -288,7 +289,8 @@ class Backend:
                 baseline=choices.against,
                 target=TargetChoice(kind, first, others=tuple(others)),
                 drive=choices.written_drive,
-            )
+            ),
+            history,
         )
 
     def settles(self, plan: Plan) -> str:

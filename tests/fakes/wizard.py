@@ -254,7 +254,7 @@ class FakeMachine(Backend):
 @cache
 def verdict() -> str:
     """What the card of a whole script says."""
-    return conclude(finished_result(FakeMachine())).advice.card.verdict
+    return conclude(finished_result(FakeMachine(earlier=False))).advice.card.verdict
 
 
 class FakeSession:

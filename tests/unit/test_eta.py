@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
-from fswizard.model.estimates import filling_s, on_disk_s, trial_overhead_s
+from fswizard.model.estimates import SLOWER, filling_s, on_disk_s, trial_overhead_s
 from fswizard.model.events import RoundFinished, RunEnded, RunStarted, SampleTaken, StepProgressed, StepStarted
 from fswizard.model.plan import Trial
 from fswizard.model.recipe import Workload
@@ -168,7 +168,7 @@ def test_a_trial_takes_as_long_as_expected() -> None:
             rounds.append(event.at_s)
     for workload in workloads:
         took = statistics.median(taken[workload.name])
-        assert close(on_disk_s(workload.job, workload.seconds, KIND) + 0.2, took + 0.2, MEMORY_BEFORE_IT), workload.name
+        assert close(workload.seconds + 0.2, took + 0.2, MEMORY_BEFORE_IT), workload.name
     trial_s = trial_overhead_s(KIND) + sum(workload.seconds for workload in workloads)
     assert close(trial_s, (rounds[3] - rounds[0]) / 3 / candidates, 1.5)
 
@@ -176,7 +176,7 @@ def test_a_trial_takes_as_long_as_expected() -> None:
 @pytest.mark.parametrize("name", ["quick", "desktop-ssd", "archive-disk"])
 def test_a_hard_disk_takes_longer_for_what_has_no_time_of_its_own(name: str) -> None:
     for workload in recipes.find(name).workloads:
-        on_ssd, on_hdd = (on_disk_s(workload.job, workload.seconds, kind) for kind in ("ssd", "hdd"))
+        on_ssd, on_hdd = (on_disk_s(workload.job, workload.seconds, slower) for slower in (1.0, SLOWER["hdd"]))
         assert on_ssd == workload.seconds
         assert on_ssd < on_hdd <= 3 * on_ssd
     assert filling_s(1 << 30, "hdd") > filling_s(1 << 30, "ssd") > filling_s(1 << 30, "nvme")

@@ -14,7 +14,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import made_bytes, on_disk_bytes
+from fswizard.model.estimates import made_bytes
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -81,10 +81,12 @@ def test_a_recipe_that_writes_more_than_is_usual_is_not_cut_short_unless_somebod
         (FioJob("write", 1 << 20, 1 << 30), 1 << 30, 1 << 30),
     ],
 )
-def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float, on_hdd: float) -> None:
+def test_what_a_timed_job_writes_goes_by_the_disk(tmp_path: Path, job: FioJob, on_ssd: float, on_hdd: float) -> None:
     laid_out = 0 if job.makes_its_file else 1 << 30
     workload = make_workload(job=job, writes_bytes=laid_out + job.cost.measure_bytes)
-    written = [on_disk_bytes(workload, kind) - laid_out for kind in ("ssd", "hdd")]
+    recipe = make_recipe([workload], image_bytes=2 << 30)
+    plans = [plan(tmp_path, replace(SSD, kind=kind), recipe=recipe) for kind in ("ssd", "hdd")]
+    written = [made.recipe.workloads[0].writes_bytes - laid_out for made in plans]
     assert written == pytest.approx([on_ssd, on_hdd], abs=1)
 
 
