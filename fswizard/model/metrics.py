@@ -38,6 +38,8 @@ DEVICE_WRITTEN = Metric("device_written", "B", "lower")
 DEVICE_READ = Metric("device_read", "B", "lower")
 TRIAL_WRITTEN = Metric("trial_written", "B", "lower")
 """The same of a whole trial: mkfs, what workloads prepare, and unmounting included."""
+BARE_WRITTEN = Metric("bare_written", "B", "lower")
+"""The same of a round's sample of the device without a filesystem."""
 WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
 """Bytes that the device wrote for each byte that the program wrote."""
 USED = Metric("used", "B", "lower")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fswizard.model.estimates import BARE_SHARE
 from fswizard.model.events import Event, RoundDiscarded, RoundFinished, SampleTaken, StepStarted
-from fswizard.model.metrics import TRIAL_WRITTEN
+from fswizard.model.metrics import BARE_WRITTEN, TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 
@@ -99,13 +99,13 @@ class Budget:
         self._rounds_began_s: float | None = None
         self._trials = 0
         self._trial = (0, "")
-        self._written: list[float] = []
+        self._counted_bytes = 0.0
         self.outlook = expected(plan, earlier)
 
     def corrects(self, event: Event) -> bool:
         """Whether the outlook is another one after `event`."""
-        if isinstance(event, SampleTaken) and event.sample.metric == TRIAL_WRITTEN.name:
-            self._written.append(event.sample.value)
+        if isinstance(event, SampleTaken) and event.sample.metric in (TRIAL_WRITTEN.name, BARE_WRITTEN.name):
+            self._counted_bytes += event.sample.value
         elif isinstance(event, StepStarted) and event.step.round and event.step.candidate:
             if self._rounds_began_s is None:
                 self._rounds_began_s = event.at_s
@@ -122,6 +122,6 @@ class Budget:
     def _spent(self, event: RoundFinished, began_s: float) -> Spent:
         trial_s = (event.at_s - began_s) / self._trials
         uncounted = self._plan.writes_bytes_per_trial
-        trial_bytes = sum(self._written) / len(self._written) if self._written else uncounted
+        trial_bytes = self._counted_bytes / self._trials if self._counted_bytes else uncounted
         written_bytes = self._plan.target.filled_bytes + self._trials * trial_bytes
         return Spent(self._rounds, len(event.survivors), event.at_s, written_bytes, trial_s, trial_bytes)

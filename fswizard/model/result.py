@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fswizard.model.metrics import LASTED, TRIAL_WRITTEN, Better
+from fswizard.model.metrics import BARE_WRITTEN, LASTED, TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan, Trial
 
 Status = Literal["ok", "failed", "timed-out"]
@@ -148,6 +148,12 @@ class Result:
         return {sample.workload: sample.value for sample in reversed(found)}
 
     @property
+    def counted_bytes(self) -> float:
+        """What the devices wrote in all rounds, where the kernel counts that."""
+        counted = (TRIAL_WRITTEN.name, BARE_WRITTEN.name)
+        return sum(sample.value for sample in self.samples if sample.metric in counted)
+
+    @property
     def written_bytes(self) -> float:
-        """What the devices wrote in all trials, and the scratch images before."""
-        return self.plan.target.filled_bytes + sum(sample.value for sample in self.trials_written)
+        """The same, and the scratch images before."""
+        return self.plan.target.filled_bytes + self.counted_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection
 
+from fswizard.model.metrics import BARE_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 
@@ -15,7 +16,8 @@ def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float
     for name in survivors:
         counted = [sample.value for sample in result.trials_written if sample.candidate == name]
         expected += statistics.median(counted) if counted else plan.writes_bytes_per_trial
-    return expected
+    bare = [sample.value for sample in result.samples if sample.metric == BARE_WRITTEN.name]
+    return expected + (statistics.median(bare) if bare else 0.0)
 
 
 def affordable_rounds(

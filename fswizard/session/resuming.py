@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -95,17 +94,17 @@ def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
 
 def _as_measured(plan: Plan, earlier: Result) -> Plan:
     """What a trial takes is known by now."""
-    written = [sample.value for sample in earlier.trials_written]
+    trials = len(earlier.trials_written)
     return replace(
         plan,
         seconds_per_trial=earlier.trial_s or plan.seconds_per_trial,
-        writes_bytes_per_trial=round(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
+        writes_bytes_per_trial=round(earlier.counted_bytes / trials) if trials else plan.writes_bytes_per_trial,
     )
 
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
     """The plan with limits that count from where it is resumed; UsageError where not even a round fits into them."""
-    left, before_bytes = earlier.candidates_left, sum(sample.value for sample in earlier.trials_written)
+    left, before_bytes = earlier.candidates_left, earlier.counted_bytes
     round_s = len(left) * plan.seconds_per_trial
     if time_limit_s is None and plan.time_limit_s:
         time_limit_s = max(plan.time_limit_s, plan.preparation_s + (1 + HALF) * round_s)

@@ -24,7 +24,7 @@ from fswizard.model.events import (
     StepFailed,
 )
 from fswizard.model.forecast import UNLIKELY
-from fswizard.model.metrics import DIRECT_CACHED, TRIAL_WRITTEN
+from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
@@ -71,7 +71,7 @@ class Session:
         self._eta = Eta(plan)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._earlier = earlier
-        self._before_bytes = sum(sample.value for sample in earlier.trials_written) if earlier else 0.0
+        self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts)
         self._environment = environment(plan)
@@ -215,10 +215,7 @@ class Session:
                 if not await self._try(prepared):
                     survivors.discard(trial.candidate)
                 if trial == bare_after:
-                    self._emitter.trial = Trial(number, "")
-                    samples = self._result.samples
-                    seconds = BARE_SHARE * trials_s
-                    await run_bare(plan, number, prepared, self._emitter, seconds=seconds, samples=samples)
+                    await self._try_bare(prepared, number, BARE_SHARE * trials_s)
                 self._emitter.trial = BEFORE_ROUNDS
             if doubt := clocks.jumped():
                 self._emitter.doubt(doubt)
@@ -279,6 +276,14 @@ class Session:
         finally:
             self._trial = None
             self._eta.trial_ends(self._emitter.now_s)
+
+    async def _try_bare(self, prepared: PreparedTarget, number: int, seconds: float) -> None:
+        """A sample of the device without a filesystem, in round `number`."""
+        self._emitter.trial = Trial(number, "")
+        before = counters(*prepared.devices)
+        await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self._result.samples)
+        if before and (after := counters(*prepared.devices)) and after.written_bytes > before.written_bytes:
+            self._emitter.sample(BARE_WRITTEN, after.written_bytes - before.written_bytes)
 
 
 def ended_text(result: Result) -> str:

@@ -73,8 +73,8 @@ def measured_in(number: int, count: int = 1) -> Callable[[Event], bool]:
 
 
 def cells(result: Result) -> list[tuple[int, str]]:
-    """Round and candidate of each trial that counts."""
-    counting = (s for s in result.samples if s.primary and s.round and s.round not in result.discarded_rounds)
+    """Round and candidate of each trial that counts; on a slow machine the bare device has figures as well."""
+    counting = (s for s in result.samples if s.primary and s.candidate and s.round not in result.discarded_rounds)
     return sorted((sample.round, sample.candidate) for sample in counting)
 
 

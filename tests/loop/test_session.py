@@ -12,6 +12,7 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.engines.fio import FioJob
+from fswizard.model.calibration import calibration
 from fswizard.model.events import (
     CommandFinished,
     Event,
@@ -93,6 +94,19 @@ class TestAWholeRun:
             copied = samples[candidate, "copy-tree", "bytes_written"]
             assert samples[candidate, "copy-tree", "device_written"] >= 0.9 * copied > 0
         assert samples["", "random-write", "iops"] > 0
+        assert samples["", "", "bare_written"] > 0
+
+    def test_tells_the_next_plan_how_long_and_how_much(self, whole: tuple[list[Event], Path]) -> None:
+        result = results.load(whole[1])
+        found = calibration(result)
+        assert found is not None
+        took = [found.took_beside(CANDIDATES), *(found.took(w.job, CANDIDATES) for w in result.plan.recipe.workloads)]
+        trials_s = sum(each.seconds for of_all in took for each in of_all) * result.whole_rounds
+        whole_s = result.elapsed_s - found.preparation_s
+        assert 0.5 * whole_s < trials_s < whole_s, "the rest is for the bare device, and for taking all away"
+        assert found.trial_bytes((w.job for w in result.plan.recipe.workloads), CANDIDATES) == pytest.approx(
+            sum(sample.value for sample in result.trials_written) / len(result.trials_written), abs=len(CANDIDATES)
+        )
 
     def test_puts_what_programs_say_into_the_log(self, whole: tuple[list[Event], Path]) -> None:
         programs = {event.argv[0].rsplit("/", 1)[-1] for event in whole[0] if isinstance(event, CommandFinished)}

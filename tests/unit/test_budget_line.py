@@ -108,8 +108,9 @@ def test_a_round_corrects_it(plan: Plan) -> None:
     for number, name in enumerate(("ext4", "xfs", "btrfs")):
         budget.corrects(StepStarted(20.0 + number * 20, Step(number, "workload", "", 1, name)))
         budget.corrects(SampleTaken(30.0, Sample(1, name, "", "trial_written", 2.0 * GB, "B", "lower")))
+    budget.corrects(SampleTaken(75.0, Sample(1, "", "", "bare_written", 0.3 * GB, "B", "lower")))
     assert budget.corrects(RoundFinished(80.0, 1, ("ext4", "xfs")))
-    assert budget.outlook == outlook(plan, Spent(1, 2, 80.0, 6 * GB, 20.0, 2 * GB))
+    assert budget.outlook == outlook(plan, Spent(1, 2, 80.0, 6.3 * GB, 20.0, 2.1 * GB))
     assert budget.outlook.least_s == 80 + 2 * 2 * 20
 
 

@@ -17,7 +17,7 @@ from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.estimates import made_bytes
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
-from fswizard.model.result import Result
+from fswizard.model.result import Result, Sample
 from fswizard.report.presentation import repeat_command
 from fswizard.report.writes import wear_text, written_text
 from fswizard.session import Choices, make_plan
@@ -132,6 +132,9 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
     assert affordable_rounds(made, result(made), both) == (20 * GB - image) // (2 * trial)
     assert affordable_rounds(made, result(made, 3 * GB), both) == (17 * GB - image) // (3 * GB + trial)
     assert affordable_rounds(made, result(made, 3 * GB, 3 * GB), ("ext4",)) == (14 * GB - image) // (3 * GB)
+    bare = Sample(1, "", "", "bare_written", GB, "B", "lower")
+    with_bare = replace(result(made, 3 * GB), samples=(*result(made, 3 * GB).samples, bare))
+    assert affordable_rounds(made, with_bare, both) == (16 * GB - image) // (4 * GB + trial)
     assert affordable_rounds(made, result(made, 19 * GB), both) == 0
     assert affordable_rounds(replace(made, write_budget_bytes=None), result(made, 19 * GB), both) is None
 
