@@ -1,12 +1,12 @@
 """What the workloads of each recipe really do on ext4, XFS and btrfs, at single and at double length.
 
     python -m tests.bench.recipe_table measure [--rounds N] [--directory DIRECTORY] [RECIPE...]
-    python -m tests.bench.recipe_table estimates [--directory DIRECTORY] [RECIPE...]
+    python -m tests.bench.recipe_table estimates [--directory DIRECTORY] [--twice] [RECIPE...]
     python -m tests.bench.recipe_table report
 
 The first measures each recipe on an image with each workload twice: as it is, and at double length right after it. The
-second holds the plan of one round against what came. Both want root, some tens of gigabytes, and a machine that is left
-alone. The third makes RECIPES.md of what is recorded.
+second holds the plan of one round against what came; `--twice` does so again with a plan that knows the first run. Both
+want root, some tens of gigabytes, and a machine that is left alone. The third makes RECIPES.md of what is recorded.
 """
 
 from __future__ import annotations
@@ -32,21 +32,25 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
-from fswizard.model.estimates import room, writes_bytes
+from fswizard.model.estimates import room
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, DURATION, LASTED
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.results import Entry, Header
+from fswizard.session import Choices, make_plan
 from fswizard.stats.table import workload_tables
+from fswizard.targets import TargetChoice
 from tests.loop.runs import result_of, session_in
 
 CANDIDATES = ("ext4", "xfs", "btrfs")
 RECORDED = Path(__file__).with_name("recorded") / "recipes.jsonl"
 ESTIMATES = Path(__file__).with_name("recorded") / "estimates.jsonl"
+IN_MACHINE = Path(__file__).with_name("recorded") / "recipes_in_machine.jsonl"
 PAGE = Path(__file__).with_name("RECIPES.md")
 NOTE = Path(__file__).with_name("recipes_note.md")
-TWICE = "-twice"
+TWICE, AGAIN = "-twice", "_again"
+"""Ends of names: of workloads at double length, and of what is recorded of a second run."""
 SMALLER = {"cache-overflow": 60, "fileserver": 4, "four-jobs": 3, "kdiskmark": 3, "randwrite-f2fs": 2}
 """Recipes that take over a quarter of an hour or write over 50 GB, and the part of them that is measured here."""
 SPARE = 1.3
@@ -76,7 +80,10 @@ def affordable(recipe: Recipe) -> Recipe:
     workloads = []
     for workload in recipe.workloads:
         job = longer(workload.job, part)
-        workloads.append(replace(workload, job=job, seconds=part * workload.seconds, writes_bytes=writes_bytes(job)))
+        prepared = workload.writes_bytes - workload.job.cost.measure_bytes  # not what an earlier one prepares for it
+        kept = job.cost.prepare_bytes / (workload.job.cost.prepare_bytes or 1)
+        writes = int(kept * prepared) + job.cost.measure_bytes
+        workloads.append(replace(workload, job=job, seconds=part * workload.seconds, writes_bytes=writes))
     image_bytes = _image_bytes(part * recipe.image_bytes, workloads)
     return replace(recipe, workloads=tuple(workloads), image_bytes=image_bytes) if part < 1 else recipe
 
@@ -117,41 +124,52 @@ class Row:
     """Standard error of the quotient of both, as a share."""
 
 
-async def run(recipe: Recipe, rounds: int, directory: Path) -> Result:
-    """All rounds of it on an image."""
-    target = TargetChoice("image", str(directory), recipe.image_bytes)
+async def run(
+    recipe: Recipe,
+    rounds: int,
+    directory: Path,
+    target: TargetChoice | None = None,
+    history: Sequence[Entry] = (),
+) -> Result:
+    """All rounds of it, on an image in `directory` unless another target is named."""
+    target = target or TargetChoice("image", str(directory), recipe.image_bytes)
     choices = Choices(
         recipe, parse_candidates("; ".join(CANDIDATES)), target=target, seed=1, write_budget_bytes=math.inf
     )
-    plan = replace(make_plan(choices), minimum_rounds=rounds, maximum_rounds=rounds, time_limit_s=0.0)
+    plan = replace(make_plan(choices, history), minimum_rounds=rounds, maximum_rounds=rounds, time_limit_s=0.0)
     session = session_in(directory, plan)
     result = await result_of(session)
     assert result.outcome == "finished", session.error or result.outcome
     return result
 
 
-async def estimate(recipe: Recipe, directory: Path) -> dict[str, Any]:
+async def estimate(recipe: Recipe, directory: Path, *, twice: bool) -> dict[str, Any]:
     """What is recorded of one round of all candidates: seconds and bytes, as planned and as they came."""
-    result = await run(affordable(recipe), 1, directory)
-    came_bytes = result.plan.target.filled_bytes + sum(sample.value for sample in result.trials_written)
-    return {
-        "recipe": recipe.name,
-        "date": datetime.date.today().isoformat(),
-        "planned": (result.plan.expected_s, result.plan.writes_bytes),
-        "came": (result.elapsed_s, came_bytes),
-    }
+    record: dict[str, Any] = {"recipe": recipe.name, "date": datetime.date.today().isoformat()}
+    history: tuple[Entry, ...] = ()
+    for suffix in ("", AGAIN) if twice else ("",):
+        own = directory / f"run{suffix}"
+        own.mkdir()
+        result = await run(affordable(recipe), 1, own, history=history)
+        record[f"planned{suffix}"] = (result.plan.expected_s, result.plan.writes_bytes)
+        record[f"came{suffix}"] = (result.elapsed_s, result.written_bytes)
+        history = (Entry(own / "result.jsonl", Header.of(result.plan, result.environment.started), None),)
+    return record
 
 
 async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
     """What is recorded of a recipe."""
-    wanted = at_both_lengths(recipe)
-    result = await run(wanted, rounds, directory)
+    return record_of(recipe, await run(at_both_lengths(recipe), rounds, directory))
+
+
+def record_of(recipe: Recipe, result: Result) -> dict[str, Any]:
+    """What is recorded of a recipe at both lengths."""
     return {
         "recipe": recipe.name,
         "date": datetime.date.today().isoformat(),
         "kernel": result.environment.kernel,
-        "rounds": rounds,
-        "image_bytes": wanted.image_bytes,
+        "rounds": result.whole_rounds,
+        "image_bytes": result.plan.target.size_bytes,
         "direct_cached": {s.candidate: s.value for s in result.samples if s.metric == DIRECT_CACHED.name},
         "workloads": {w.name: [vars_of(row) for row in rows(result, w)] for w in affordable(recipe).workloads},
     }
@@ -164,7 +182,8 @@ def vars_of(row: Row) -> dict[str, Any]:
 def rows(result: Result, workload: Workload) -> Iterator[Row]:
     tables = workload_tables(result)
     once, twice = tables[workload.name], tables[f"{workload.name}{TWICE}"]
-    numbers = sorted(once[CANDIDATES[0]])
+    cells = [table[name] for table in (once, twice) for name in CANDIDATES]
+    numbers = sorted(set.intersection(*(set(cell) for cell in cells)))
     for name in CANDIDATES:
         ratios = [[table[name][n] - table[CANDIDATES[0]][n] for n in numbers] for table in (once, twice)]
         changes = [later - earlier for earlier, later in zip(*ratios)]
@@ -197,7 +216,11 @@ def _lasted(result: Result, workload: Workload) -> float | None:
 def page() -> str:
     """The latest record of each recipe."""
     latest = _latest(RECORDED)
-    sections = [_section(recipe, latest[recipe.name]) for recipe in recipes.available() if recipe.name in latest]
+    in_machine = _latest(IN_MACHINE)
+    sections = []
+    for recipe in recipes.available():
+        sections += [_section(recipe, latest[recipe.name])] if recipe.name in latest else []
+        sections += [_in_machine(recipe, in_machine[recipe.name])] if recipe.name in in_machine else []
     return "\n".join((NOTE.read_text("utf-8"), _estimates(_latest(ESTIMATES)), *sections))
 
 
@@ -220,7 +243,7 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
         for number, values in enumerate(record["workloads"].get(workload.name, ())):
             row = Row(**values)
             sizes = [_size(size) for size in (row.asked_bytes, row.written_bytes, row.read_bytes)]
-            change = f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}" if number else ""
+            change = _change(row) if number else ""
             title = f"{workload.title}: {workload.job.words}" if not number else ""
             took = "–" if row.seconds is None else f"{row.seconds:.2g} s"
             cells = (title, row.filesystem, *sizes, took, f"{row.once:.2f}", f"{row.twice:.2f}", change)
@@ -234,25 +257,50 @@ def _direct(shares: Mapping[str, float]) -> str:
     return f" Of a write with O_DIRECT, in memory meanwhile: {said}." if said else ""
 
 
+def _in_machine(recipe: Recipe, record: Mapping[str, Any]) -> str:
+    """How far ratios move there, in few columns."""
+    lines = [
+        "In the test machine, whose time goes by instructions and whose disk is as slow as its processor, a tenth of a "
+        f"SATA SSD ({record['date']}, kernel {record['kernel']}, {record['rounds']} rounds):\n",
+        "| workload | filesystem | speed | twice as long | change |",
+        "| --- | --- | --: | --: | --: |",
+    ]
+    for workload in recipe.workloads:
+        for values in record["workloads"].get(workload.name, ())[1:]:
+            row = Row(**values)
+            lines.append(f"| {workload.title} | {row.filesystem} | {row.once:.2f} | {row.twice:.2f} | {_change(row)} |")
+    return "\n".join((*lines, ""))
+
+
+def _change(row: Row) -> str:
+    return f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}"
+
+
 def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
     """One round of each recipe, as planned and as it came."""
     lines = [
         "## Planned, and what came\n",
         "One round of ext4, XFS and btrfs, with the preparation and the scratch image; in brackets, what came over",
-        "what was planned. Plans know the kind of disk, not its pace, which differs here by a factor of two from day",
-        "to day; a run corrects them after its first round.\n",
+        "what was planned. The first plan knows the kind of disk, not its pace, which differs here by a factor of two",
+        "from day to day; in a second line it knew the first run. A run corrects its plan after its first round.\n",
         "| recipe | measured | planned | took | planned to write | wrote |",
         "| --- | --- | --: | --: | --: | --: |",
     ]
     for recipe in recipes.available():
-        if record := latest.get(recipe.name):
-            (planned_s, planned_bytes), (came_s, came_bytes) = record["planned"], record["came"]
-            lines.append(
-                f"| {_heading(recipe)} | {record['date']} | {planned_s:.0f} s "
-                f"| {came_s:.0f} s ({came_s / planned_s:.2f}) | {_size(planned_bytes)} "
-                f"| {_size(came_bytes)} ({came_bytes / planned_bytes:.2f}) |"
-            )
+        record = latest.get(recipe.name, {})
+        for suffix, heading in (("", _heading(recipe)), (AGAIN, "… with the first run known")):
+            if planned := record.get(f"planned{suffix}"):
+                figures = _planned_and_came(planned, record[f"came{suffix}"])
+                lines.append(f"| {heading} | {record['date']} | {figures} |")
     return "\n".join((*lines, ""))
+
+
+def _planned_and_came(planned: tuple[float, float], came: tuple[float, float]) -> str:
+    (planned_s, planned_bytes), (came_s, came_bytes) = planned, came
+    return (
+        f"{planned_s:.0f} s | {came_s:.0f} s ({came_s / planned_s:.2f}) | {_size(planned_bytes)} "
+        f"| {_size(came_bytes)} ({came_bytes / planned_bytes:.2f})"
+    )
 
 
 def _size(size_bytes: float | None) -> str:
@@ -265,15 +313,16 @@ def _latest(path: Path) -> Mapping[str, Mapping[str, Any]]:
     return {record["recipe"]: record for record in map(json.loads, lines)}
 
 
-def main(what: str, names: Sequence[str], rounds: int, directory: str) -> None:
+def main(what: str, names: Sequence[str], rounds: int, directory: str, *, twice: bool) -> None:
     if what == "report":
         PAGE.write_text(page(), "utf-8")
         return
     for recipe in recipes.available():
         if (names and recipe.name not in names) or recipe.source != recipes.SHIPPED:
             continue
-        with tempfile.TemporaryDirectory(prefix="fswizard-recipes-", dir=directory) as own:
-            how = measure(recipe, rounds, Path(own)) if what == "measure" else estimate(recipe, Path(own))
+        with tempfile.TemporaryDirectory(prefix="fswizard-recipes-", dir=directory) as name:
+            own = Path(name)
+            how = measure(recipe, rounds, own) if what == "measure" else estimate(recipe, own, twice=twice)
             record = asyncio.run(how)
         with (RECORDED if what == "measure" else ESTIMATES).open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(record)}\n")
@@ -286,5 +335,6 @@ if __name__ == "__main__":
     parser.add_argument("recipes", nargs="*", metavar="RECIPE")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--directory", default="/var/tmp")
+    parser.add_argument("--twice", action="store_true")
     arguments = parser.parse_intermixed_args()
-    main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory)
+    main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory, twice=arguments.twice)
