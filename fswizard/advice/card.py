@@ -47,7 +47,7 @@ def _after_fault(judgement: Judgement) -> Card:
     rounds = f"after {rounds_text(judgement.rounds)}" if judgement.rounds else "in the first round"
     return Card(
         "Check this disk first: a fault ended the run",
-        f"It failed {rounds}, so its figures may be wrong and recommend nothing.",
+        f"It failed {rounds}, so don't trust its figures.",
         "Fix the fault, then run it again.",
     )
 
@@ -80,7 +80,7 @@ def _nothing(result: Result, choice: Choice) -> Card:
         )
     return Card(
         "Nothing safe to choose: each may lose data in a crash",
-        "Every candidate has an option that risks data. Add one without.",
+        "Every candidate has an option that risks data. Add one that has none.",
     )
 
 
@@ -156,8 +156,8 @@ class _Answer:
         count = [f"faster in {len(gains)}"] * bool(gains) + [f"slower in {len(losses)}"] * bool(losses)
         summary = f"{', '.join(count).capitalize()} of {len(parts)} tests."
         best = [told(part) for part in (*gains[:1], *losses[:1])]
-        if len(parts) == 1:
-            return fitting(LINE_WIDTH, *best)
+        if len(parts) == 1:  # as in the verdict
+            return f"One test counts: {titles[parts[0].workload]}."
         both = " ".join(best)
         return fitting(LINE_WIDTH, f"{summary} {both}", both, f"{summary} {best[0]}", summary)
 
@@ -243,9 +243,9 @@ class _Answer:
         if self.choice.kind == "tie":
             differing = [w for w in self._counting() for name in self.open if self._differs(name, w)]
             yield (
-                "They differ in single tests; choose by those or by features."
+                "They differ in some tests: choose by those."
                 if differing
-                else ("No single test tells them apart either: choose by features.")
+                else "No test tells them apart: choose by features."
             )
         for name in self.open if self.choice.kind == "undecided" else ():
             pair = self.over(name)

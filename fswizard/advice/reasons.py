@@ -100,8 +100,8 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     if max(own, its) < FELT_S or min(own, its) <= 0 or 1 / _NOTEWORTHY < own / its < _NOTEWORTHY:
         return
     yield Reason(
-        "stall", f"Its worst stall was {seconds_text(own)}, that of {title} {seconds_text(its)}: "
-        f"{times_text(max(own / its, its / own))} {'longer' if own > its else 'shorter'}."
+        "stall", f"Its worst stall was {seconds_text(own)}, {times_text(max(own / its, its / own))} "
+        f"{'longer' if own > its else 'shorter'} than that of {title} ({seconds_text(its)})."
     )  # fmt: skip
 
 

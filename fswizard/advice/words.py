@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fswizard.model.filesystem import Candidate, Filesystem
 
@@ -86,6 +86,13 @@ def distinctions(candidates: Sequence[Candidate], most: int) -> str:
         if own:
             told.append(f"{filesystem.title} {has(own)}")
     return "; ".join(told) if any(", " in text or " and can " in text for text in told) else ", ".join(told)
+
+
+def worth_asking(candidates: Iterable[Candidate], needs: Iterable[str]) -> Mapping[str, str]:
+    """The `needs`, and features by which the candidates differ, as another would change nothing: name to words."""
+    having = [frozenset(f.name for f in candidate.filesystem.features if f.present) for candidate in candidates]
+    names = frozenset().union(*having) - having[0].intersection(*having)
+    return {name: feature_word(name) for name in sorted(names.union(needs), key=_importance)}
 
 
 def _importance(feature: str) -> int:

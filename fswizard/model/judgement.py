@@ -239,7 +239,7 @@ class Card:
     verdict: str
     """What to do, in a line of 60 characters at most unless names are long: `Use XFS: 11 % faster than ext4 here`."""
     why: str = ""
-    """In a line of 76 characters at most, as the next two."""
+    """In a line of 74 characters at most, as the next two."""
     otherwise: str = ""
     """When to choose something else; empty where nothing speaks for that."""
     wear: str = ""

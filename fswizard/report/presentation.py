@@ -307,7 +307,7 @@ def present(findings: Findings) -> Presentation:
     baseline = findings.baseline
     ranked = [ratio.candidate for ratio in judgement.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
-    ended = OUTCOMES[result.outcome]
+    ended = "" if result.outcome == "failed" else OUTCOMES[result.outcome]  # a card of a fault says it
     return Presentation(
         findings=findings,
         title=_title(plan),
@@ -515,7 +515,7 @@ def _rows(findings: Findings) -> Iterator[Row]:
         ratios = {
             ratio.candidate: ratio
             for ratio in findings.judgement.by_workload
-            if ratio.workload == workload.name and ratio.candidate != ratio.baseline
+            if ratio.workload == workload.name and (ratio.candidate != ratio.baseline or ratio.verdict == "failed")
         }
         found = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
         figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}

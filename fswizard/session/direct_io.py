@@ -41,9 +41,9 @@ def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
     code = f"{candidate.filesystem.name}-not-direct".lower()
     if share is None:
         return Doubt(code, f"{candidate.name} refuses direct I/O (O_DIRECT), so it cannot do {titles}.")
-    why = " Btrfs has written checksummed files this way since Linux 6.15." * (candidate.filesystem.name == "btrfs")
+    why = ", as Btrfs does with checksummed files since Linux 6.15" * (candidate.filesystem.name == "btrfs")
     return Doubt(
         code,
-        f"{candidate.name} does not write directly: {share:.0%} of a direct write (O_DIRECT) was in memory.{why} Its "
-        f"figures for {titles} say less about the disk, and nothing about programs that write normally, as most do.",
+        f"{candidate.name} kept {share:.0%} of a direct write (O_DIRECT) in memory{why}: its figures for {titles} say "
+        "less about the disk, and nothing about programs that write normally, as most do.",
     )

@@ -29,8 +29,8 @@ def before(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind != "directory":
         yield Doubt(
             "fresh-only",
-            "Every filesystem was new and nearly empty. Old and full ones can rank otherwise "
-            "(Conway et al., FAST'17); measure again in a year, or with a fill recipe.",
+            "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et al., "
+            "FAST'17): measure again in a year, or with the recipe fill.",
         )
     if plan.left_out:
         yield Doubt("not-compared", f"Not compared: {left_out_text(plan)}")
@@ -52,8 +52,8 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
         return None
     return Doubt(
         "changed-meanwhile",
-        f"The run was interrupted, and {', '.join(changed)} changed before it resumed. Candidates are compared within "
-        "rounds, so ratios stay fair, but they average both states. Run it again for figures of the present one.",
+        f"While the run was interrupted, {', '.join(changed)} changed, so the figures mix both states: run it again "
+        "for those of today.",
     )
 
 
@@ -72,8 +72,8 @@ def _small(plan: Plan) -> Iterator[Doubt]:
         if space_bytes < filesystem.slow_below_bytes:
             yield Doubt(
                 f"small-{candidate.name}",
-                f"{candidate.name} had {binary_text(space_bytes)}: below {binary_text(filesystem.slow_below_bytes)} "
-                f"{filesystem.title} is slower with small files than on a usual disk. Measure it on more.",
+                f"{candidate.name} had {binary_text(space_bytes)}: {filesystem.title} is slower with small files below "
+                f"{binary_text(filesystem.slow_below_bytes)}, so measure it on more.",
             )
 
 
@@ -86,8 +86,8 @@ def _discarding(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind == "image" and asked:
         yield Doubt(
             "discard-on-image",
-            f"{', '.join(asked)}: a scratch image ignores the option discard, so what it costs or gains was not "
-            "measured. Measure it on a partition or a disk.",
+            f"{', '.join(asked)}: a scratch image ignores the option discard, so measure its effect on a partition or "
+            "a disk.",
         )
 
 
@@ -112,13 +112,13 @@ def _over_several(plan: Plan) -> Iterator[Doubt]:
         yield Doubt(
             "members-on-one-disk",
             f"The {len(members)} scratch images share one disk, so this shows what layouts cost, not what several "
-            "disks gain. Give each image its own disk: --target images:SIZE@DIRECTORY,DIRECTORY,…",
+            "disks gain: for that, give each image a disk of its own.",
         )
     if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
         yield Doubt(
             "not-synchronised",
-            "Arrays were made without their initial sync (--assume-clean), to measure them as they are after it. "
-            "On large disks it takes hours, and the array is slower meanwhile.",
+            "Arrays were measured as they are after their initial sync, which takes hours on large disks: until it "
+            "ends, yours will be slower.",
         )
 
 
@@ -144,7 +144,8 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
         yield Doubt(
             "cache-not-exceeded",
             f"Each test wrote {size_text(plan.writes_bytes_per_trial)} to this shingled disk, whose cache takes about "
-            f"{size_text(cache_bytes)}, so a full cache was not seen. The recipe cache-overflow shows one.",
+            f"{size_text(cache_bytes)}, so this run did not see the slowdown once it is full: the recipe "
+            "cache-overflow shows it.",
         )
 
 
@@ -156,14 +157,14 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
         return
     if buffered:
         why = (
-            "This machine cannot limit it, as `fswizard doctor` shows: a longer recipe says more about the disk."
+            "a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)"
             if plan.memory_limit_bytes
-            else "A limit (--memory-limit), or a longer recipe, says more about the disk."
+            else "a memory limit, or a longer recipe, says more"
         )
         yield Doubt(
             "fits-in-memory",
             f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory "
-            f"({binary_text(memory_bytes)}), so part of the work was done there. {why}",
+            f"({binary_text(memory_bytes)}), so these figures are only partly the disk's; {why}.",
         )
 
 
@@ -176,18 +177,18 @@ def _cached_by_host(plan: Plan) -> Iterator[Doubt]:
         where = "the host of this virtual disk" if virtual else f"{plan.target.host_filesystem}, below the image,"
         yield Doubt(
             "fits-in-host-memory",
-            f"{', '.join(w.title for w in direct)}: direct I/O bypasses this machine's page cache, but {where} may "
-            "still keep the data in memory, so figures may be those of memory. Measure on a disk that nothing caches.",
+            f"{', '.join(w.title for w in direct)}: {where} may keep the data in memory in spite of direct I/O, so "
+            "treat these figures as upper limits.",
         )
 
 
 def _machine() -> Iterator[Doubt]:
     if host.this.on_battery():
-        yield Doubt("on-battery", "The machine ran on battery and may have saved power. Plug it in and run again.")
+        yield Doubt("on-battery", "The machine ran on battery and may have saved power: plug it in and run again.")
     governor = host.this.governor()
     if governor == "powersave" and not host.this.governor_is_dynamic():
         yield Doubt(
             "governor",
             "The processor was held at its lowest speed (governor `powersave`), which hides differences between fast "
-            "filesystems. `cpupower frequency-set -g performance` changes that.",
+            "filesystems: `cpupower frequency-set -g performance` changes that.",
         )

@@ -35,16 +35,16 @@ BEAT_S = 0.2
 
 SUSPENDED = Doubt(
     "suspended",
-    "The machine slept during a round. It does not count; another one is measured instead, if time is left.",
+    "The machine slept during a round, so that round doesn't count; another replaces it if time is left.",
 )
 STOPPED = Doubt(
     "stopped",
-    "fswizard was held up during a round: it was stopped (Ctrl-Z, SIGSTOP) or had to wait for memory. It does not "
-    "count; another one is measured instead, if time is left.",
+    "fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory, so that round doesn't count; "
+    "another replaces it if time is left.",
 )
 CLOCK_JUMP = Doubt(
     "clock-jump",
-    "The clock was set during a round. It does not count; another one is measured instead, if time is left.",
+    "The clock was set during a round, so that round doesn't count; another replaces it if time is left.",
 )
 
 
@@ -69,8 +69,8 @@ async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: 
 def busy_machine(busy: str) -> Doubt:
     return Doubt(
         "busy-machine",
-        f"Other programs were using the processors or disks while this ran ({busy}). Close them and run it again for "
-        "tighter intervals.",
+        f"Other programs were using the processors or disks meanwhile ({busy}), which widens intervals: close them and "
+        "run it again.",
     )
 
 

@@ -47,10 +47,10 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
 def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
     may_go_on = not result.environment.source
     if may_go_on and 0 < judgement.rounds < FIRST_LOOK and len(result.plan.candidates) > 1:
-        counted_rounds = "One round" if judgement.rounds == 1 else f"{judgement.rounds} rounds"
+        counted_rounds = "one round" if judgement.rounds == 1 else f"{judgement.rounds} rounds"
         yield Doubt(
             "few-rounds",
-            f"{counted_rounds}: differences cannot be told from chance, which takes {FIRST_LOOK}. Give it more time.",
+            f"After {counted_rounds} a difference may be chance; proof takes {FIRST_LOOK}, so give it more time.",
         )
 
 
@@ -70,9 +70,8 @@ def _drift(result: Result) -> Iterator[Doubt]:
     direction = "faster" if trend.change > 0 else "slower"
     yield Doubt(
         "drift",
-        f"The disk or the machine became {abs(trend.change):.0%} {direction} from the first round to the last. Ratios "
-        "hardly suffer, as every round compares all candidates; absolute figures do. Heat and a filling write cache "
-        "are usual causes: let it rest and run again.",
+        f"The disk or the machine became {abs(trend.change):.0%} {direction} from the first round to the last "
+        "(often from heat or a filling write cache): ratios hardly suffer, but treat absolute figures as rough.",
     )
 
 
@@ -83,9 +82,8 @@ def _sticky(result: Result) -> Iterator[Doubt]:
     if found.proven and not result.environment.source:
         yield Doubt(
             "sticky-noise",
-            "Figures of a filesystem stayed high or low over several rounds, more than chance explains. Rounds then "
-            f"prove less than they seem to, so intervals are {found.widening:.1f} times as wide. Let the disk rest, "
-            "then run again.",
+            "Figures of a filesystem stayed high or low for several rounds, more than chance explains, so intervals "
+            f"are {found.widening:.1f} times as wide: let the disk rest, then run again.",
         )
 
 
@@ -101,8 +99,8 @@ def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:
     yield Doubt(
         "carry-over",
         f"Others ran {math.exp(abs(carried.effect)) - 1:.0%} {direction} right after {carried.predecessor}, which "
-        f"explains {min(found.share, 1.0):.0%} of the difference between {names}: treat it as unproven. Trim "
-        "the disk or let it rest, then run again.",
+        f"explains {min(found.share, 1.0):.0%} of the difference between {names}, so treat it as unproven: trim the "
+        "disk or let it rest, then run again.",
     )
 
 
@@ -140,8 +138,8 @@ def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[D
         yield Doubt(
             "cache-exhausted",
             f"{lowest.candidate} wrote {1 - lowest.median:.0%} slower at the end of “{titles[lowest.workload]}” than "
-            "at its beginning: a cache in the disk was used up on the way, or heat slowed it down; the figure mixes "
-            "two speeds. A longer recipe shows the one that lasts, a shorter one that of everyday bursts.",
+            "at its beginning, as a cache in the disk ran full or heat slowed it down: the figure lies between the "
+            "speed of short bursts and the one that lasts.",
         )
 
 
@@ -156,8 +154,8 @@ def _harness_limited(result: Result, summaries: Sequence[Summary]) -> Iterator[D
     yield Doubt(
         "harness-limited",
         f"{highest.candidate} did “{titles[highest.workload]}” at {highest.median / limits[highest.workload]:.0%} of "
-        "its speed in memory, where no disk holds it back: the processor does, and hides differences between "
-        "filesystems. Give this workload weight 0, or measure with larger files.",
+        "its speed in memory: the processor was the limit and hides differences between filesystems, so give this "
+        "workload weight 0, or measure with larger files.",
     )
 
 
@@ -189,8 +187,8 @@ def _left_out(result: Result) -> Iterator[Doubt]:
         figures = "figure was" if len(unusable) == 1 else "figures were"
         yield Doubt(
             "figures-left-out",
-            f"{len(unusable)} {figures} zero or no number and could not be compared: {', '.join(where)}. "
-            "The workload may be too short for this disk; give it more data or time.",
+            f"{len(unusable)} {figures} zero or not a number and can't be compared ({', '.join(where)}): the workload "
+            "may be too short for this disk, so give it more data or time.",
         )
 
 
@@ -200,7 +198,7 @@ def _not_measured(result: Result) -> Iterator[Doubt]:
     if missing and len(missing) < len(tables):
         yield Doubt(
             "workloads-missing",
-            f"Nothing was measured for {', '.join(missing)}: the overall ratios leave it out. Give it more time.",
+            f"Nothing was measured for {', '.join(missing)}, so overall ratios are without it: give it more time.",
         )
 
 

@@ -28,13 +28,13 @@ from fswizard.targets.prepared import errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
     "caches-kept",
-    "A mounted filesystem keeps its directory entries cached between workloads; "
-    "so figures for many small files are those of a warm cache. A scratch image measures them uncached.",
+    "Mounted filesystems keep directory entries cached between workloads, so figures for many small files are those "
+    "of a warm cache; a scratch image measures them uncached.",
 )
 USED_SPACE = Doubt(
     "used-space",
     "These filesystems differ in age, fill and place on their disks, so a difference may come from that "
-    "and not from the filesystem. A scratch image compares on the same blocks.",
+    "and not from the filesystem; a scratch image compares on the same blocks.",
 )
 
 

@@ -329,7 +329,7 @@ async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIt
         if not attached.direct_io:
             text = (
                 f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
-                "is cached in memory and the figures look too good. Choose a directory on another filesystem."
+                "is cached in memory and the figures are too good: choose a directory on another filesystem."
             )
             emitter.doubt(Doubt("image-cached", text))
         try:

@@ -379,6 +379,11 @@ class Backend:
 
         return with_published(conclude(result, weights=weights, needs=needs))
 
+    def worth_asking(self, candidates: Sequence[Candidate], needs: Sequence[str]) -> Mapping[str, str]:
+        from fswizard.advice.words import worth_asking
+
+        return worth_asking(candidates, needs)
+
     def formats(self) -> Mapping[str, Format]:
         from fswizard.report import FORMATS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -32,14 +32,14 @@ class PreferenceList(ChoiceList):
         self.weights: dict[str, float] = {}
         self.needs: tuple[str, ...] = ()
         self._titles: dict[str, str] = {}
-        self._offered: tuple[str, ...] = ()
+        self._offered: Mapping[str, str] = {}
 
-    def offer(self, workloads: Sequence[Workload], needs: Sequence[str], features: Sequence[str]) -> None:
-        """Show these workloads with their weights, and the features that may be asked for."""
+    def offer(self, workloads: Sequence[Workload], needs: Sequence[str], features: Mapping[str, str]) -> None:
+        """Show these workloads with their weights, and the features that may be asked for: name to words."""
         self.weights = {workload.name: workload.weight for workload in workloads}
         self._titles = {workload.name: workload.title for workload in workloads}
         self.needs = tuple(needs)
-        self._offered = tuple(dict.fromkeys((*needs, *features)))
+        self._offered = features
         self._fill()
 
     def highlight_first(self, kind: str) -> None:
@@ -75,7 +75,7 @@ class PreferenceList(ChoiceList):
         )
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
-        return fit(text(cursor(on), tick(name in self.needs), f" {name}"), width)
+        return fit(text(cursor(on), tick(name in self.needs), f" {self._offered[name]}"), width)
 
     @on(ChoiceList.Changed)
     def _turn(self, event: ChoiceList.Changed) -> None:

@@ -348,7 +348,7 @@ class _Script:
         self.steps = 0
         self.result = Result(ENVIRONMENT, plan)
         self.step = Step(0, "prepare", "")
-        self.total = len(plan.candidates) * rounds * len(plan.recipe.workloads)
+        self.total = len(plan.candidates) * max(1, rounds) * len(plan.recipe.workloads)
         self.done = 0
 
     def events(self) -> Iterator[Event]:

@@ -77,4 +77,4 @@ def test_a_run_asks_each_candidate_once_and_says_what_follows(tmp_path: Path) ->
     doubts = {doubt.code: doubt.text for doubt in result.doubts}
     assert "ext4-not-direct" not in doubts
     if THROUGH_CACHE:
-        assert "Its figures for Random writes say less about the disk" in doubts["btrfs-not-direct"]
+        assert "its figures for Random writes say less about the disk" in doubts["btrfs-not-direct"]

@@ -160,3 +160,12 @@ async def test_a_large_terminal_shows_log_and_chart_of_a_run_side_by_side() -> N
 def test_the_names_of_layouts_stand_whole_beside_their_bars_at_80_columns() -> None:
     drawn = outcome.figures(present(conclude(array())), 76, 20).plain
     assert all(title in drawn for title in ("ext4 on RAID 10 (md)", "ext4 on RAID 6 (md)"))
+
+
+async def test_features_to_ask_for_have_the_words_of_the_card() -> None:
+    async with finished().run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "[ ] instant, space-saving copies")
+        assert "reflink" not in screen_text(pilot.app)
+        await pilot.press("m", "space")
+        await shows(pilot, "[✓] checksums")
+        await shows(pilot, "the only one here that has checksums")

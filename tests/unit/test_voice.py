@@ -83,6 +83,18 @@ def test_no_shown_string_has_a_phrase_that_nobody_says(path: Path) -> None:
     assert found == RIGHT.get(str(path.relative_to(ROOT)), [])
 
 
+def test_a_doubt_is_one_sentence() -> None:
+    calls = (
+        node
+        for path in (ROOT / "fswizard").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Doubt"
+    )
+    texts = [ast.unparse(call.args[1]) for call in calls if len(call.args) > 1]
+    assert len(texts) > 20
+    assert [text for text in texts if ". " in text] == []
+
+
 def test_the_list_finds_what_it_is_for() -> None:
     assert FORBIDDEN.search("ext4 for want of others")
     assert FORBIDDEN.search("Which filesystems are to be compared?")

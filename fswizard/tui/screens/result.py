@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
-from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
@@ -79,7 +78,8 @@ class ResultScreen(StepScreen):
         plan = result.plan
         preferences = self.query_one(PreferenceList)
         preferences.border_title = "Adjust the ranking"
-        preferences.offer(plan.recipe.workloads, plan.needs, _needs(plan.candidates))
+        features = self.wizard.backend.worth_asking(plan.candidates, plan.needs)
+        preferences.offer(plan.recipe.workloads, plan.needs, features)
         self.query_one("#question", Static).update("Working out the answer …")
         self._conclude()
         if (path := self.wizard.result_path) is not None:
@@ -215,14 +215,3 @@ class ResultScreen(StepScreen):
 
         if self._findings is not None:
             self.wizard.push_screen(ExportScreen(self._findings, format_name))
-
-
-def _needs(candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
-    """Features by which the candidates differ: to ask for another would change nothing."""
-    features = {feature.name for candidate in candidates for feature in candidate.filesystem.features}
-
-    def present(name: str) -> set[bool]:
-        having = (candidate.filesystem.feature(name) for candidate in candidates)
-        return {feature is not None and feature.present for feature in having}
-
-    return tuple(name for name in sorted(features) if len(present(name)) == 2)
