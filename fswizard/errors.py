@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
+
+_SWITCH_BESIDE = re.compile(r" \(--[^)]*\)|: --\S+ \S+(?=\.)")
+_COMMAND = re.compile(r"`[^`-][^`]*`")
+_SWITCH = re.compile(r"(?<!\S)`?--[a-z]")
 
 
 class ExitCode(IntEnum):
@@ -31,6 +36,12 @@ class FswizardError(Exception):
         self.details = details
         """The whole output of a program that failed, never a chosen line of it."""
 
+    @property
+    def hint_without_switches(self) -> str:
+        """The hint for the wizard, which has no switches: what is left of it without those, in whole sentences."""
+        sentences = re.split(r"(?<=\.) ", _SWITCH_BESIDE.sub("", self.hint))
+        return " ".join(words for words in sentences if not _SWITCH.search(_COMMAND.sub("", words)))
+
 
 class UsageError(FswizardError):
     """The user asked for something that does not exist or does not fit together."""
@@ -51,7 +62,7 @@ class Missing(FswizardError):
 
 
 class RunFailed(FswizardError):
-    """The run cannot go on, and no candidate is to blame for it."""
+    """The run can't continue, through no fault of a candidate."""
 
     exit_code = ExitCode.RUN_FAILED
 

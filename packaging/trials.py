@@ -181,7 +181,7 @@ Made by `make test-roots`: each way to install fswizard, on a fresh Debian that 
 situation, without a terminal. Whoever is refused follows the advice that comes with it; `pip` and `apt` stand for what
 those programs say without a network. Seconds tell about the machine.
 
-| system | way | situation | what came of it | seconds |
+| system | way | situation | result | seconds |
 | --- | --- | --- | --- | --: |
 """
 REFUSED = """## What is said

@@ -71,7 +71,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 
 def _paragraph(recipe: Recipe) -> str:
     costs = (
-        f"Per candidate and round about {duration_text(_seconds(recipe))} and {size_text(_bytes(recipe))} written, "
+        f"About {duration_text(_seconds(recipe))} and {size_text(_bytes(recipe))} written per candidate and round, "
         f"on an image of {binary_text(recipe.image_bytes)}. "
         f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
     )

@@ -247,8 +247,8 @@ def _too_short(plan: model.Plan) -> str:
     fitting = int((plan.time_limit_s - plan.preparation_s) / (plan.minimum_rounds * plan.seconds_per_trial))
     advice = f"about {fitting} candidates would fit" if fitting >= 2 else "fewer workloads or more time would fit"
     return (
-        f"The time limit of {duration_text(plan.time_limit_s)} is short for {plan.minimum_rounds} rounds: {advice}. "
-        f"The first {plan.minimum_rounds} rounds are finished anyway, up to twice the limit."
+        f"{duration_text(plan.time_limit_s)} may be too short for the {plan.minimum_rounds} rounds of a verdict: "
+        f"{advice}. fswizard finishes them anyway, up to twice the limit."
     )
 
 

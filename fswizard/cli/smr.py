@@ -60,7 +60,7 @@ class Smr(Command):
     )
 
     json = cli.Flag("--json", help="print JSON")
-    submit = cli.Flag("--submit", excludes=["--json"], help="print a report for sharing, with nothing personal")
+    submit = cli.Flag("--submit", excludes=["--json"], help="print a report to share, without personal data")
     table = cli.Flag("--table", excludes=["--probe"], help="print the table of models with its sources")
     wake = cli.Flag("--wake", help="wake a device that is in standby")
     probe = cli.SwitchAttr(

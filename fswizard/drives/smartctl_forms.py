@@ -129,7 +129,7 @@ class _Yaml:
             elif match := _YAML_KEY.match(line):
                 block[match[1]] = _scalar(match[2]) if match[2] else self._nested(indent, deep, match[1])
             else:
-                raise ValueError(f"no line of YAML that smartctl prints: {line[:60]!r}")
+                raise ValueError(f"smartctl prints no such line of YAML: {line[:60]!r}")
         return block
 
     def _nested(self, indent: int, deep: int, key: str = "") -> Any:

@@ -146,7 +146,7 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
 def _of_member(disk: Drive) -> Evidence:
     named = f"{disk.name} ({disk.model})" if disk.model else disk.name
     sure = "" if disk.smr.kind == "unknown" else f" ({disk.smr.confidence} evidence)"
-    text = f"It is made of {named}, of which the verdict is {disk.smr.kind}{sure}."
+    text = f"It is made of {named}, whose verdict is {disk.smr.kind}{sure}."
     return Evidence("member", disk.smr.kind, disk.smr.confidence, text)
 
 

@@ -123,7 +123,7 @@ def _portions(text: str, path: Path) -> list[ParsedRun]:
     for recognises, read_text in _READERS:
         if recognises(text):
             return [read_text(text, where)]
-    raise refuse(where, 1, f"this is none of {READABLE}")
+    raise refuse(where, 1, f"this isn't output of {READABLE}")
 
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:

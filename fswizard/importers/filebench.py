@@ -102,7 +102,7 @@ def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:
     """Kind and figures of one line of the breakdown; several flowops of a kind are taken together."""
     match = _OPERATION.fullmatch(line.strip())
     if match is None:
-        raise refuse(where, number, f"no line of filebench's per-operation breakdown: {line.strip()[:60]!r}")
+        raise refuse(where, number, f"this line isn't from filebench's per-operation breakdown: {line.strip()[:60]!r}")
     worst = float(match["worst"] or 0)
     return _kind(match["name"]), _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
 

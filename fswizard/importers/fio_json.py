@@ -91,7 +91,7 @@ def _broken(text: str, where: str) -> UsageError:
     try:
         json.JSONDecoder().raw_decode(text, start)
     except json.JSONDecodeError as error:
-        return refuse(where, error.lineno, f"fio's JSON is not whole ({error.msg})")
+        return refuse(where, error.lineno, f"fio's JSON is cut off or damaged ({error.msg})")
     except RecursionError:
         return refuse(where, 1, "nested too deeply")
     except ValueError:  # Python reads no number of more than 4,300 digits

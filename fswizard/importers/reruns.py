@@ -1,4 +1,4 @@
-"""Published experiments that this program runs again: how, and what came of it."""
+"""Published experiments that this program runs again: how, and with what result."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def rerun(name: str, ours: Result | None = None) -> Rerun:
 
 
 def with_reruns(findings: Findings, ours: Result | None = None) -> Findings:
-    """The findings on published figures, with what came of running them again: as shipped, or as `ours` has it."""
+    """The findings on published figures, with the results of running them again: as shipped, or as `ours` has it."""
     published = findings.result.plan.recipe.name
     names = [name for name, experiment in experiments().items() if experiment.published == published]
     return replace(findings, reruns=tuple(rerun(name, ours) for name in ([published] if ours else names)))

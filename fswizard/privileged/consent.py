@@ -40,7 +40,7 @@ def confirm(numbers: Sequence[str], user: User) -> None:
     try:
         terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
-        raise Refusal("refused", "there is no terminal on which it could be confirmed") from None
+        raise Refusal("refused", "there is no terminal to confirm it on") from None
     seen = [exclusive_claim.inspect(number) for number in dict.fromkeys(numbers)]
     if not ask(terminal, question(seen)):
         raise Refusal("refused", f"you did not type {YES}")
@@ -132,7 +132,9 @@ def take(
         if said == [diskseq, size_bytes] and 0 <= age_s <= maximum_age_s:
             return
     minutes = f"{MAXIMUM_AGE_S // 60} minutes"
-    raise Refusal("refused", f"nobody confirmed on a terminal within the last {minutes} that {device.name} be erased")
+    raise Refusal(
+        "refused", f"nobody confirmed on a terminal within the last {minutes} that {device.name} may be erased"
+    )
 
 
 def _taken(directory: str, name: str) -> tuple[int, ...]:

@@ -124,7 +124,7 @@ def _require_alone(descriptor: int) -> None:
     if error == errno.EAGAIN:
         raise Refusal("busy", "another program has the image open")
     if error:
-        raise Refusal("refused", f"whether another program has the image open cannot be told: {os.strerror(error)}")
+        raise Refusal("refused", f"can't tell whether another program has the image open: {os.strerror(error)}")
 
 
 def _lease(descriptor: int) -> int:
@@ -261,7 +261,7 @@ def _configure_in_steps(device: int, image: int, block_bytes: int) -> None:
     except OSError:
         fcntl.ioctl(device, LOOP_CLR_FD)
         raise
-    with contextlib.suppress(OSError):  # what came of it is read back
+    with contextlib.suppress(OSError):  # the result is read back
         fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
 
 

@@ -134,7 +134,7 @@ def check(path: str) -> None:
             raise Refusal("refused", f"{path} is not root's alone: others can change {entry}")
         # what lies below a changed root directory (chroot) is on a mount that is not listed
         if mount_id in now and now[mount_id] not in mounted_at_start():
-            raise Refusal("refused", f"{path} is covered: {entry} was mounted after the helper started")
+            raise Refusal("refused", f"{path} is hidden: {entry} was mounted over it after the helper started")
 
 
 @cache

@@ -32,7 +32,7 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
 def limits_text(plan: Plan) -> str:
     """What ends a run at the latest."""
     time = f"no new round starts after {duration_text(plan.time_limit_s)}"
-    return time + (f", or once {size_text(plan.write_budget_bytes)} is used up" if plan.write_budget_bytes else "")
+    return time + (f", or once {size_text(plan.write_budget_bytes)} are written" if plan.write_budget_bytes else "")
 
 
 def _time_text(run: Outlook, elapsed_s: float) -> str:

@@ -198,7 +198,7 @@ class Session:
                 return "time-up", "The time is up."
             affordable = affordable_rounds(plan, self._result, survivors, before_bytes=self._before_bytes)
             if affordable == 0:
-                return "budget-used", "The write budget is used up: another round would exceed it."
+                return "budget-used", "Another round would exceed the write budget."
             number += 1
             least = max(1, plan.minimum_rounds - done)
             most = None if affordable is None else affordable * len(survivors)

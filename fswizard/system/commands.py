@@ -71,7 +71,7 @@ def attend(argv: Sequence[str]) -> int:
 
 
 def ask_user(argv: Sequence[str]) -> Finished:
-    """As `attend`, for a program that asks on the terminal and writes what came of it to standard output.
+    """As `attend`, for a program that asks on the terminal and writes its result to standard output.
 
     That is a file: with a pipe sudo would take it for part of a pipeline, and keep the terminal from it.
     """

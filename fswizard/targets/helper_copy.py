@@ -89,7 +89,7 @@ def python() -> str:
 def remedy() -> str:
     """What to do about a `fault`."""
     if owner := programs.owner_of(INSTALLED / PROGRAM):
-        return f"It came with the package {owner}: have that and this fswizard in the same version."
+        return f"It came with the package {owner}: install that package and this fswizard in the same version."
     return "`fswizard install-helper` renews it, `fswizard install-helper --remove` takes it away."
 
 
@@ -111,7 +111,7 @@ def _have_root(what: str) -> None:
     with _readable_by_root() as source:
         done = commands.ask_user(programs.as_root((python(), *PYTHON_OPTIONS, str(source / PROGRAM), what)))
     if reason := safe_lines(done.stdout).strip():
-        raise Refused(f"Nothing was done: {reason}.", "Look why that is so; it should be root's alone.")
+        raise Refused(f"Nothing was done: {reason}.", "Find out why: only root should be able to change it.")
     if done.exit_code:
         raise Missing("Root's rights were not given.", "Log in as root and run the same command there.")
 

@@ -69,15 +69,17 @@ REASONS: Mapping[State, str] = {
     "root": "as root, who started fswizard",
     "sudo": "with sudo, which needs no password now",
     "sudo-asks": "with sudo, which asks for your password once",
-    "sudo-refuses": "not at all: sudo is not allowed to start it for you",
+    "sudo-refuses": "none, as sudo may not start it for you",
     "pkexec": "with pkexec, which asks in a window; sudo is not installed",
-    "unknown-caller": "not at all: fswizard runs as root for somebody else; start it as yourself",
-    "wrong-helper": "not at all: the installed helper is not this version's; `fswizard install-helper` renews it",
-    "unreadable-helper": "not at all: root can't read fswizard here; `fswizard install-helper` gives root a copy",
-    "none": "not at all: sudo is not installed, nor pkexec in a desktop session",
+    "unknown-caller": "none, as fswizard runs as root for somebody else: start it as yourself",
+    "wrong-helper": "none, as the installed helper is not this version's: `fswizard install-helper` renews it",
+    "unreadable-helper": "none, as root can't read fswizard here: `fswizard install-helper` gives root a copy",
+    "none": "none, as sudo is not installed, nor pkexec in a desktop session",
 }
 """How the helper gets root's rights, and why so."""
-LOG_IN = "Log in as root on a console of its own (su is not enough), or have sudo installed and allowed for you."
+LOG_IN = (
+    "Log in as root on its own console (su is not enough), or have sudo installed and your account allowed to use it."
+)
 
 
 def state(needed: Purpose = IMAGES) -> State:

@@ -101,9 +101,9 @@ def explain(drive: Drive, width: int) -> Content:
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
         rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))
-    if verdict.advice:
+    if known := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
         rows += [Content(""), heading("Good to know", width)]
-        rows += [bullet(("›", "$primary"), advice, width) for advice in verdict.advice]
+        rows += [bullet(("›", "$primary"), advice, width) for advice in known]
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]
@@ -304,7 +304,7 @@ def first_sentences(words: str, width: int) -> str:
 def device_words(offer: Offer) -> tuple[Piece, ...]:
     """What choosing it means, or why it cannot be chosen."""
     if offer.refused is not None:
-        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint}"
+        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint_without_switches}"
     then = "It is formatted for the test and left empty; you confirm that in the review."
     if offer.empty:
         return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"

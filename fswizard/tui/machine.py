@@ -53,7 +53,7 @@ class MachineCache:
         self.offers: dict[str, tuple[Offer, ...]] = {}
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.probed: dict[tuple[str, str], ProbeResult] = {}
-        """By kernel name and serial number: what came of a probe."""
+        """By kernel name and serial number: the result of a probe."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem, and of the layout over several devices."""
         self.availability_known = False

@@ -43,7 +43,7 @@ class WizardStep:
 STEPS = (
     WizardStep("purpose", "Purpose", "purpose:PurposeScreen"),
     WizardStep("drive", "Drive", "drive:DriveScreen", only="formatting"),
-    WizardStep("places", "Places", "locations:LocationsScreen", only="comparing"),
+    WizardStep("places", "Locations", "locations:LocationsScreen", only="comparing"),
     WizardStep("filesystems", "Filesystems", "filesystems:FilesystemsScreen", only="formatting"),
     WizardStep("workloads", "Workloads", "workloads:WorkloadsScreen"),
     WizardStep("review", "Review", "review:ReviewScreen"),

@@ -170,7 +170,7 @@ class Wizard(App[int]):
             raise error
         if error:
             raise Missing(
-                "sudo gave no rights: the password was wrong, or it is not for you. Nothing has begun.",
+                "sudo refused: the password was wrong, or your account may not use sudo. Nothing has started.",
                 "⏎ asks again; “Compare what I have” on the first screen needs no root.",
             )
 

@@ -117,7 +117,7 @@ def test_without_a_terminal_nothing_is_confirmed(nobody: User, disk: Case) -> No
     with nobody.allowed(*ERASING):
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 1
-    assert done.stdout == "there is no terminal on which it could be confirmed\n"
+    assert done.stdout == "there is no terminal to confirm it on\n"
 
 
 def test_a_script_needs_a_rule_of_its_own(nobody: User, disk: Case) -> None:

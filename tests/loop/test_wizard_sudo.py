@@ -74,7 +74,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     to_the_review(terminal)
     for number, keys in enumerate((("wrong", "Enter"), ("C-c",)), 1):
         answer(terminal, number, *keys)
-        shown = terminal.shows("sudo gave no rights", full_screen=True, timeout_s=TIMEOUT_S)
+        shown = terminal.shows("sudo refused", full_screen=True, timeout_s=TIMEOUT_S)
         assert "Ready to measure" in shown
         terminal.press("Escape")
         terminal.shows("What do you use it for?", timeout_s=TIMEOUT_S)

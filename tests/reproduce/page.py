@@ -28,7 +28,7 @@ HEAD = """# Published experiments, run again
 Each table has a published ratio and the same ratio as fswizard measured it, with its 95 % interval. Above 1 is better
 than the first candidate, for durations and latencies too. “Agrees” means in direction and in size; “smaller” and
 “larger” compare how far the two ratios are from 1. The figures as published are in the files of this directory, how
-each is run again and what came of it in [reruns](reruns).
+each is run again, with the results, in [reruns](reruns).
 
 `make reproduce` makes this page: it measures what has no result yet, in a virtual machine where the kernel or the disk
 is not here. `make reproduce DOCUMENT=NAME` runs one document: shingled, f2fs, trees or arrays. `fswizard published NAME

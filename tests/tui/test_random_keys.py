@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -22,6 +23,12 @@ ANY = ("enter", "escape", "up", "down", "left", "right", "space", "tab", "shift+
        "pagedown", "f1", "f2", "backspace", "x", "1", "/")  # fmt: skip
 MOST_BACK = 12
 """Windows and steps that can stand between anywhere and the first screen."""
+
+
+@pytest.fixture(autouse=True)
+def _drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each picture is drawn once, in full, by who looks at it: Textual would draw each change too, for no terminal."""
+    monkeypatch.setattr(Compositor, "render_update", lambda compositor, **_: compositor._dirty_regions.clear())
 
 
 def shown_keys(application: FswizardApp) -> dict[str, str]:
@@ -52,6 +59,8 @@ class Monkey:
         self.pressed: Counter[tuple[str, str, str]] = Counter()
         """By screen, key, and what the footer says of it."""
         self.effective: Counter[tuple[str, str, str]] = Counter()
+        self.seen: tuple[object, ...] = ()
+        """What was seen after the last key."""
 
     async def play(self, steps: int) -> None:
         while steps > 0:
@@ -61,6 +70,7 @@ class Monkey:
             choices = {} if start != "purpose" else {"candidates": (), "recipe": None}
             async with app(start, machine, **choices).run_test(size=self.random.choice(SIZES)) as pilot:
                 await settled(pilot)
+                self.seen = what_is_seen(wizard(pilot))
                 some = min(steps, self.random.randrange(20, 120))
                 steps -= some
                 for _ in range(some):
@@ -75,11 +85,14 @@ class Monkey:
         application = wizard(pilot)
         shown = shown_keys(application)
         key = self.random.choice((*shown, *shown, self.random.choice(ANY)) if shown else ANY)
-        before, where = what_is_seen(application), type(application.screen).__name__
+        before, where = self.seen, type(application.screen).__name__
         await self.press(pilot, key)
-        if key in shown and not application._exit:
+        if application._exit:
+            return
+        self.seen = what_is_seen(application)
+        if key in shown:
             self.pressed[where, key, shown[key]] += 1
-            self.effective[where, key, shown[key]] += what_is_seen(application) != before
+            self.effective[where, key, shown[key]] += self.seen != before
 
     async def press(self, pilot: Pilot[Any], *keys: str) -> None:
         await pilot.press(*keys)
@@ -93,9 +106,9 @@ class Monkey:
         for _ in range(MOST_BACK):
             if isinstance(application.screen, StepScreen) and application.step == "purpose":
                 return
-            before = application.screen, what_is_seen(application)
+            before = what_is_seen(application)
             await self.press(pilot, "escape")
-            assert what_is_seen(application) != before[1], f"Esc does nothing here\n{screen_text(application)}"
+            assert what_is_seen(application) != before, f"Esc does nothing here\n{screen_text(application)}"
             if application.measuring and "Keep measuring" in screen_text(application):
                 await self.press(pilot, "down", "enter")
         raise AssertionError(f"{MOST_BACK} times Esc do not lead back from here\n{screen_text(application)}")

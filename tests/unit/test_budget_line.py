@@ -67,7 +67,7 @@ def test_as_many_rounds_are_expected_as_the_session_would_begin(plan: Plan, time
 def test_the_write_budget_ends_it_too(plan: Plan) -> None:
     assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
     assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
-    assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB is used up")
+    assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB are written")
 
 
 def test_of_a_resumed_run_only_what_is_still_to_come_is_told(plan: Plan) -> None:

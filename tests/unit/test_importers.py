@@ -205,7 +205,7 @@ def test_a_filesystem_that_nobody_knows_is_told_from_its_neighbours(tmp_path: Pa
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("appendfilerand1  ", "append file", "22: no "),
+        ("appendfilerand1  ", "append file", "22: this line"),
         ("IO Summary: 1899386 ops", "IO Summary: many ops", "27: no "),
         (EXT4[EXT4.index("createfile1") :], "", "25: it ends before filebench's summary"),
     ],
@@ -349,12 +349,12 @@ def test_a_candidate_can_be_named_beside_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.txt", b"hello\n", "line 1: this is none of fio"),
+        ("a.txt", b"hello\n", "line 1: this isn't output of fio"),
         ("a.txt", b"fine\n\xff\xfe", "line 2: this is not text in UTF-8"),
         ("a.toml", b"schema = 1\nname = ", "this is not TOML"),
         ("a.df", b"Filesystem 1K-blocks\n", "These files contain no figures"),
         ("a.json", b'{\n "fio version": "fio-3.33",\n "jobs": [\n  {"jobname": "x"',
-         r"a\.json, line 4: fio's JSON is not whole"),
+         r"a\.json, line 4: fio's JSON is cut off or damaged"),
         ("a.json", fio_dump({"jobname": "a", "error": "E"}).replace('"E"', "9" * 5000).encode(),
          "a number in it is too long"),
     ],
@@ -371,7 +371,7 @@ def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) 
     for result in importers.read([str(tmp_path)]).values():
         assert any("unknown output: all.sh, chart.png." in doubt.text for doubt in result.doubts)
         assert round(ratios(result, "operations")["btrfs"], 4) in (1.2417, 1.362)
-    refused(tmp_path / "all.sh", r"all\.sh, line 1: this is none of fio")
+    refused(tmp_path / "all.sh", r"all\.sh, line 1: this isn't output of fio")
     (tmp_path / "empty").mkdir()
     refused(tmp_path / "empty", "These files contain no figures")
 

@@ -143,10 +143,10 @@ def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit(
         plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
         for limit_s in (20, 100, 200)
     )
-    assert "is short for 2 rounds: about 4 candidates would fit." in short
-    assert "The first 2 rounds are finished anyway, up to twice the limit." in short
+    assert "may be too short for the 2 rounds of a verdict: about 4 candidates would fit." in short
+    assert "fswizard finishes them anyway, up to twice the limit." in short
     assert "20 s is too short for a verdict, which takes 2 rounds: give --time" in little
-    assert "is short for" not in enough
+    assert "too short" not in enough
 
 
 def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:

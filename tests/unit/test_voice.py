@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.errors import FswizardError
+
 ROOT = Path(__file__).parents[2]
 PHRASES = (
     "so many",
@@ -38,6 +40,22 @@ PHRASES = (
     r"not known(?! to\b)",
     "cold",
     "anew",
+    "what c(?:a|o)mes? of",
+    "after whom",
+    "be blamed",
+    "tells its rate",
+    "recommend nothing",
+    "rank otherwise",
+    "of which the verdict",
+    "allowed for you",
+    "zero or no number",
+    "told from chance",
+    "look why",
+    "have that and",
+    "they average both",
+    "with nothing personal",
+    "like one's own",
+    "sudo gave no",
     r"(?<!there )(?:is|are) no (?!longer|faster|slower|more|less|better)\w+",
 )
 FORBIDDEN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
@@ -107,3 +125,19 @@ def test_help_toml_and_pages_are_read() -> None:
     assert "Measure, and print a report." in " ".join(strings(ROOT / "fswizard" / "cli" / "run.py"))
     read = {str(path.relative_to(ROOT)) for path in shown()}
     assert {"README.md", "recipes/quick.toml", "fswizard/drives/smr_models.toml", "fswizard/USAGE.md"} <= read
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.",
+         "Name a directory with more free space, or a smaller image."),
+        ("A scratch image (--target image:SIZE@DIR) erases nothing.", "A scratch image erases nothing."),
+        ("The figures so far are kept. Start a new run with other --candidates.", "The figures so far are kept."),
+        ("Confirm it with `--erase Z840`.", ""),
+        ("Install it with `fswizard doctor --install`.", "Install it with `fswizard doctor --install`."),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_wizard_gives_a_hint_without_the_switches_in_it(hint: str, told: str) -> None:
+    assert FswizardError("It failed.", hint).hint_without_switches == told

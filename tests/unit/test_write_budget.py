@@ -174,7 +174,7 @@ def test_the_budget_of_a_resumed_run_counts_from_where_it_resumes(tmp_path: Path
 def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:
     target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
-    assert "or once 40.0 GB is used up" in shown.stdout, shown.stderr
+    assert "or once 40.0 GB are written" in shown.stdout, shown.stderr
     assert "at most" not in fswizard("plan", "quick", *target, "--write-budget", "none").stdout
     wrong = fswizard("plan", "quick", *target, "--write-budget", "much")
     assert (wrong.returncode, "In --write-budget: 'much' is not a size" in wrong.stderr) == (2, True)

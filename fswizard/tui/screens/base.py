@@ -78,7 +78,7 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
-        self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint}" if error.hint else "")
+        self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint_without_switches}".rstrip())
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.

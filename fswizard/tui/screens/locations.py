@@ -71,7 +71,7 @@ class LocationList(ChoiceList):
 def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Content:
     """Where it lies, and what its filesystem can."""
     pairs = [
-        ("Place", place.directory),
+        ("Location", place.directory),
         ("Filesystem", place.filesystem or "unknown"),
         ("Disk", place.drive or "unknown"),
         ("Room", f"{size_text(place.free_bytes)} free"),
@@ -98,7 +98,7 @@ def _widths(width: int) -> tuple[int, ...]:
 
 
 def _header(width: int, on: bool) -> Content:
-    names = ("", "Place", "Type", "Disk", "Free", "")
+    names = ("", "Location", "Type", "Disk", "Free", "")
     return fit(columns([text((name, "$faint")) for name in names], _widths(width), right=(4,)), width)
 
 

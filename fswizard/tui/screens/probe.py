@@ -152,7 +152,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
     def _parts(self, width: int) -> list[Content]:
         parts = []
         if self._error is not None:
-            words = text((self._error.message, "$error"), f" {self._error.hint}")
+            words = text((self._error.message, "$error"), f" {self._error.hint_without_switches}")
             parts += [bullet(("✗", "bold $error"), words, width), Content("")]
         target, reports = self._target, self._reports
         height = max(10, min(30, self.query_one(VerticalScroll).size.height))

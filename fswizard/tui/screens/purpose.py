@@ -253,4 +253,5 @@ def _about_entry(entry: Entry, titles: Sequence[str], why_not: str) -> Facts:
 
 def _leftover(item: Leftover, width: int, on: bool) -> Content:
     where = ", ".join(map(str, item.directories))
-    return text(cursor(on, 2), ("⌫ ", "$warning"), cut(f"Clean up {size_text(item.size_bytes)} in {where}", width - 4))
+    what = f"{size_text(item.size_bytes)} in {where}" if item.size_bytes else where
+    return text(cursor(on, 2), ("⌫ ", "$warning"), cut(f"Clean up {what}", width - 4))

@@ -198,7 +198,7 @@ class ResultScreen(StepScreen):
             self.ask(lambda: take_up(path, forecast), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
 
     def _cannot_go_on(self, error: FswizardError) -> None:
-        self.notify(f"{error.message} {error.hint}", severity="warning", markup=False)
+        self.notify(f"{error.message} {error.hint_without_switches}", severity="warning", markup=False)
 
     def action_log(self) -> None:
         from fswizard.tui.screens.log import LogScreen

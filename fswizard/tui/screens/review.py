@@ -52,7 +52,7 @@ CONFIRMED = (
     "else runs as you."
 )
 COMPARE = "go back to the first step and choose “Compare what I have”: comparing mounted filesystems needs no root."
-NO_ROOT = f"have sudo installed and allowed for you or log in as root, or {COMPARE}"
+NO_ROOT = f"log in as root, or have sudo installed and your account allowed to use it, or {COMPARE}"
 
 
 class SerialBox(TextBox):
@@ -332,8 +332,8 @@ def _command(as_root: bool, argv: Sequence[str], times: int, width: int) -> Cont
 
 def _problem(error: FswizardError, width: int) -> Content:
     rows = [bullet(("✗", "bold $error"), (error.message, "bold"), width)]
-    if error.hint:
-        rows += [Content(""), bullet(("›", "$primary"), error.hint, width)]
+    if error.hint_without_switches:
+        rows += [Content(""), bullet(("›", "$primary"), error.hint_without_switches, width)]
     if error.details:
         rows += [Content(""), *(line for part in error.details.splitlines() for line in wrap((part, "$muted"), width))]
     return lines(rows)

@@ -6,7 +6,7 @@ complete -c fswizard -n __fish_use_subcommand -f -a smr -d 'Tell whether disks a
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l erase -r -d 'serial number of the device to overwrite'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l json -d 'print JSON'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l probe -r -d 'write to a directory on the disk, or to an unused device, and look for signs of SMR'
-complete -c fswizard -n '__fish_seen_subcommand_from smr' -l submit -d 'print a report for sharing, with nothing personal'
+complete -c fswizard -n '__fish_seen_subcommand_from smr' -l submit -d 'print a report to share, without personal data'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l table -d 'print the table of models with its sources'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l time -r -d 'stop the probe after this time; the default is 3m'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l wake -d 'wake a device that is in standby'
