@@ -290,9 +290,10 @@ def require_programs(
     """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
     if absent := _absent(commands):
         names, verb = ", ".join(map(safe, absent)), "are" if len(absent) > 1 else "is"
+        hint = programs.install_hint(*_packages_of(absent), *packages)
         raise Missing(
             f"{names} {verb} not installed{since}, and {what} needs {'them' if len(absent) > 1 else 'it'}.",
-            f"{programs.install_hint(*_packages_of(absent), *packages)}, or run `fswizard doctor --install`.",
+            f"{hint}, or run `fswizard doctor --install`." if programs.package_manager() else hint,
         )
 
 

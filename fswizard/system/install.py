@@ -23,7 +23,7 @@ def obstacle() -> str:
         return "Neither sudo nor su is installed. Please run as root:"
     asks = way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
     if asks and not sys.stdin.isatty():
-        return "Without a terminal nobody can be asked for a password. Please run:"
+        return "Installing takes a password, and there is no terminal to ask for it. Please run:"
     return ""
 
 

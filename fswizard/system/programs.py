@@ -96,7 +96,7 @@ def install_hint(*packages: str) -> str:
     several = len(names) > 1
     if command := install_command(names):
         how = "" if way_to_root() or os.geteuid() == 0 else " as root"
-        return f"Install {'them' if several else 'it'}{how}: {shlex.join(command)}"
+        return f"Install {'what is missing' if several else 'it'}{how}: {shlex.join(command)}"
     package = f"package{'s' * several} {', '.join(names)}"
     return f"Install the {package} with your distribution's package manager." if names else ""
 

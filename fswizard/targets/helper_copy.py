@@ -90,7 +90,7 @@ def remedy() -> str:
     """What to do about a `fault`."""
     if owner := programs.owner_of(INSTALLED / PROGRAM):
         return f"It came with the package {owner}: install that package and this fswizard in the same version."
-    return "`fswizard install-helper` renews it, `fswizard install-helper --remove` takes it away."
+    return "`fswizard install-helper` renews it, and `fswizard install-helper --remove` removes it."
 
 
 def install() -> None:

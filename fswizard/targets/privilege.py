@@ -41,7 +41,7 @@ class Purpose:
 
 IMAGES = Purpose(
     rights.IMAGES, "Making and mounting filesystems",
-    "Directories on filesystems that are mounted already need no root: choose such a target (--target dir:PATH,PATH).",
+    "Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.",
 )  # fmt: skip
 PROBE = Purpose(rights.PROBE, "Writing to a device", "Probing a directory on the disk needs no root.")
 ERASE = Purpose(
@@ -69,7 +69,7 @@ REASONS: Mapping[State, str] = {
     "root": "as root, who started fswizard",
     "sudo": "with sudo, which needs no password now",
     "sudo-asks": "with sudo, which asks for your password once",
-    "sudo-refuses": "none, as sudo may not start it for you",
+    "sudo-refuses": "none, as sudo doesn't let you start it",
     "pkexec": "with pkexec, which asks in a window; sudo is not installed",
     "unknown-caller": "none, as fswizard runs as root for somebody else: start it as yourself",
     "wrong-helper": "none, as the installed helper is not this version's: `fswizard install-helper` renews it",
@@ -77,9 +77,7 @@ REASONS: Mapping[State, str] = {
     "none": "none, as sudo is not installed, nor pkexec in a desktop session",
 }
 """How the helper gets root's rights, and why so."""
-LOG_IN = (
-    "Log in as root on its own console (su is not enough), or have sudo installed and your account allowed to use it."
-)
+LOG_IN = "Log in directly as root (su is not enough), or have sudo installed and your account allowed to use it."
 
 
 def state(needed: Purpose = IMAGES) -> State:
@@ -198,7 +196,7 @@ def missing(current: State, needed: Purpose = IMAGES) -> Missing:
         asked = ("there is no terminal where sudo could ask for your password",
                  f"Start fswizard in a terminal, or have root {allow}.")  # fmt: skip
     reasons: Mapping[State, tuple[str, str]] = {
-        "sudo-refuses": ("sudo is not allowed to start it for you", f"Have root {allow}."),
+        "sudo-refuses": ("sudo doesn't let you start the helper", f"Have root {allow}."),
         "sudo-asks": asked,
         "unknown-caller": ("fswizard runs as root for somebody else", instead()),
         "unreadable-helper": (

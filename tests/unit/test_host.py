@@ -303,7 +303,7 @@ def test_without_root_and_terminal_the_command_is_told_instead(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     make_program(machine / "bin", "sudo", SUDO.format(asked="exit 1"))
     assert run("--install", "--needed") == 4
-    assert "nobody can be asked for a password. Please run:\n  sudo apt-get install" in capsys.readouterr().out
+    assert "there is no terminal to ask for it. Please run:\n  sudo apt-get install" in capsys.readouterr().out
     (machine / "bin/sudo").unlink()
     for way, words in (
         ("su", "  su - -c 'apt-get install btrfs-progs sqlite3 sudo'"),

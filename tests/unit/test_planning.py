@@ -361,7 +361,8 @@ def test_candidates_that_are_left_out_are_named_with_the_one_command_that_brings
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     made = make_plan(Choices(THREE, target=target))
     assert [candidate.name for candidate in made.candidates] == ["ext4"]
-    words = f"xfs (mkfs.xfs is not installed); btrfs (mkfs.btrfs is not installed). Install them: {EVERYTHING}"
+    words = "xfs (mkfs.xfs is not installed); btrfs (mkfs.btrfs is not installed). "
+    words += f"Install what is missing: {EVERYTHING}"
     assert f"Left out    {words}\n" in plan_text(made)
     (told,) = (doubt.text for doubt in doubts.before(made) if doubt.code == "not-compared")
     assert told == f"Not compared: {words}"
@@ -374,15 +375,21 @@ def test_whatever_is_missing_first_the_command_brings_all(tmp_path: Path, monkey
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     with pytest.raises(Missing, match=r"XFS cannot be made here: mkfs\.xfs is not installed") as missing:
         make_plan(Choices(THREE, parse_candidates("xfs; btrfs"), target=target))
-    assert missing.value.hint == f"Install them: {EVERYTHING}"
+    assert missing.value.hint == f"Install what is missing: {EVERYTHING}"
     monkeypatch.setattr("fswizard.session.planning.find", lambda program: None)
     with pytest.raises(Missing, match="fio is not installed, and the recipe") as missing:
         make_plan(Choices(THREE, target=target))
     everything = "sudo apt-get install btrfs-progs fio xfsprogs"
-    assert missing.value.hint == f"Install them: {everything}, or run `fswizard doctor --install`."
+    assert missing.value.hint == f"Install what is missing: {everything}, or run `fswizard doctor --install`."
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(ModelHost, "distribution", lambda self: Distribution("Own", ("own",)))
+        with pytest.raises(Missing) as missing:
+            make_plan(Choices(THREE, target=target))
+    words = "Install the package fio with your distribution's package manager."
+    assert missing.value.hint == words, "doctor cannot install it there either"
     with pytest.raises(Missing, match="None of the recipe's filesystems") as missing:
         make_plan(Choices(replace(THREE, candidates=("btrfs", "xfs")), target=target))
-    assert missing.value.hint == f"Install them: {everything}"
+    assert missing.value.hint == f"Install what is missing: {everything}"
 
 
 @pytest.mark.root

@@ -217,7 +217,7 @@ def test_a_yes_to_the_helper_is_all_that_erasing_takes(sudo: Callable[..., Path]
         (("exit 0", REFUSED, "echo sdb is mounted on /mnt; exit 1"), Refused,
          r"Not erased: sdb is mounted on /mnt\.$", True),
         ((ASKS, ASKS, REFUSED), Missing, "no terminal where sudo could ask", True),
-        ((ASKS,), Missing, "sudo is not allowed to start it", False),
+        ((ASKS,), Missing, "sudo doesn't let you start the helper", False),
     ],
     ids=["a no to the helper", "a no of sudo's", "nobody is asked to confirm where sudo will not start it"],
 )  # fmt: skip
