@@ -1,11 +1,12 @@
 """Tries each way to install fswizard on fresh Debian systems, as people would, and writes TRIALS.md beside this file.
 
-    python3 packaging/trials.py [WORD...]
+    python3 packaging/trials.py [--missing] [WORD...]
 
-With WORDs it tries only the rows that have them all, and shows what was said. It fails where anything else comes of a
-trial than EXPECTED says. It needs root, mmdebstrap, the packages in `dist`, and a network, which it reaches as this
-machine does. Each trial has a system of its own: layers over a tree of Debian, dropped at the end, in namespaces whose
-mounts and programs end with them.
+With WORDs it tries only the rows that have them all, with --missing only those that TRIALS.md lacks, as after a call
+that was interrupted; both show what was said. It fails where anything else comes of a trial than EXPECTED says. It
+needs root, mmdebstrap, the packages in `dist`, and a network, which it reaches as this machine does. Each trial
+has a system of its own: layers over a tree of Debian, dropped at the end, in namespaces whose mounts and programs end
+with them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ HERE = Path(__file__).parent
 ROOTS = HERE.parent / "build" / "roots"
 DIST = HERE.parent / "dist"
 TABLE = HERE / "TRIALS.md"
+MISSING = "--missing"
 VERBOSE = len(sys.argv) > 1
 LIMIT_S = 1800.0
 """Only what hangs takes so long."""
@@ -125,6 +127,10 @@ class System:
         if code:
             raise RuntimeError(f"{command}\n{said}")
 
+    def install(self, packages: str) -> None:
+        """Without what these recommend, which is large."""
+        self.do(f"apt-get update && apt-get install --yes --no-install-recommends {packages}")
+
 
 Trial = tuple[str, str, str]
 """A system, a way and a situation."""
@@ -192,17 +198,18 @@ OF_OTHERS = {"pip": "Temporary failure in name resolution", "apt": "Temporary fa
 OF_MAKE = ("make: ***", "Setting up .venv ...")
 REFUSALS = {
     "venv": Refusal(
-        "Missing: python3-venv. Without a terminal nobody can be asked for a password. Please run:\n  COMMAND",
+        "Missing: python3-venv. Installing takes a password, and there is no terminal to ask for it. Please run:\n"
+        "  COMMAND",
         packages="python3-venv",
     ),
     "quick": Refusal(
         "fswizard: sqlite3 is not installed, and the recipe quick needs it.\n"
-        "  Install them: COMMAND, or run `fswizard doctor --install`.",
+        "  Install what is missing: COMMAND, or run `fswizard doctor --install`.",
         packages="btrfs-progs sqlite3 xfsprogs",
     ),
     "programs": Refusal(
         "fswizard: fio is not installed, and the recipe tiny needs it.\n"
-        "  Install them: COMMAND, or run `fswizard doctor --install`.",
+        "  Install what is missing: COMMAND, or run `fswizard doctor --install`.",
         packages="btrfs-progs fio xfsprogs",
     ),
     "fio": Refusal(
@@ -213,22 +220,21 @@ REFUSALS = {
     "password": Refusal(
         "fswizard: Making and mounting filesystems needs root, and there is no terminal where sudo could ask for your "
         "password.\n  Start fswizard in a terminal, or have root run `fswizard install-helper` and allow "
-        "`/usr/libexec/fswizard/privileged/__main__.py images` in sudoers (NOPASSWD). Directories on filesystems that "
-        "are mounted already need no root: choose such a target (--target dir:PATH,PATH).",
+        "`/usr/libexec/fswizard/privileged/__main__.py images` in sudoers (NOPASSWD). Comparing directories on "
+        "mounted filesystems needs no root: --target dir:PATH,PATH.",
         "directories",
     ),
     "allowed": Refusal(
         "fswizard: Making and mounting filesystems needs root, and there is no terminal where sudo could ask for your "
         "password.\n  Start fswizard in a terminal, or have root allow "
-        "`/usr/libexec/fswizard/privileged/__main__.py images` in sudoers (NOPASSWD). Directories on filesystems that "
-        "are mounted already need no root: choose such a target (--target dir:PATH,PATH).",
+        "`/usr/libexec/fswizard/privileged/__main__.py images` in sudoers (NOPASSWD). Comparing directories on "
+        "mounted filesystems needs no root: --target dir:PATH,PATH.",
         "directories",
     ),
     "no root": Refusal(
         "fswizard: Making and mounting filesystems needs root, and sudo is not installed.\n"
-        "  Log in as root on a console of its own (su is not enough), or have sudo installed and allowed for you. "
-        "Directories on filesystems that are mounted already need no root: choose such a target (--target "
-        "dir:PATH,PATH).",
+        "  Log in directly as root (su is not enough), or have sudo installed and allowed for you. Comparing "
+        "directories on mounted filesystems needs no root: --target dir:PATH,PATH.",
         "directories",
     ),
     "offline": Refusal(
@@ -284,7 +290,7 @@ def _until_done(
         name, refusal = refused(said, situation)
         yield name
         if refusal.packages:
-            system.do(f"apt-get update && apt-get install --yes {refusal.packages}")
+            system.install(refusal.packages)
         elif refusal.then == "online":
             online = True
         elif refusal.then == "directories":
@@ -296,7 +302,8 @@ def _until_done(
 def unpacked(suite: str, directory: Path) -> Path:
     """A tree of Debian from the archive that was made the first time."""
     option = os.environ.get("APT_OPTION")
-    command = ["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt/lists", f"--include={','.join(PACKAGES)}"]
+    command = ["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt/lists", "--dpkgopt=force-unsafe-io"]
+    command += [f"--include={','.join(PACKAGES)}"]
     command += [f"--aptopt={option}"] if option else []
     archive = ROOTS / f"{suite}-{hashlib.sha256(repr(command).encode()).hexdigest()[:8]}.tar"
     if not archive.exists():
@@ -333,7 +340,7 @@ def fresh(tree: Path, way: Way, situation: Situation) -> Iterator[System]:
         if situation.sudo == NONE:
             system.do("SUDO_FORCE_REMOVE=yes apt-get purge --yes sudo")
         if way.before:
-            system.do(f"apt-get update && apt-get install --yes {way.before}")
+            system.install(way.before)
         deb = "*_all.deb" if tree.name == "unstable" else "*_amd64.deb"
         place = layers / "disk" / situation.home.removeprefix("/")
         for file in DIST.glob(deb if way.files == "*.deb" else way.files):
@@ -370,7 +377,9 @@ def row(tree: Path, trial: Trial) -> str:
 def main(words: Sequence[str]) -> int:
     """Exit code 1 where anything came that was not expected."""
     every: list[Trial] = list(itertools.product(SYSTEMS, WAYS, SITUATIONS))
-    chosen = [trial for trial in every if all(word in " ".join(trial) for word in words)]
+    had = rows_kept() if MISSING in words else {}
+    words = [word for word in words if word != MISSING]
+    chosen = [trial for trial in every if trial not in had and all(word in " ".join(trial) for word in words)]
 
     def on(system: str) -> bool:
         good = True
@@ -393,8 +402,12 @@ def keep(line: str, order: Sequence[Trial]) -> None:
     """Put a row into the table, in the place of an earlier one."""
     with TABLE.open("a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        rows = {**dict(rows_of(TABLE.read_text("utf-8"))), **dict(rows_of(line))}
+        rows = {**rows_kept(), **dict(rows_of(line))}
         TABLE.write_text(table([rows[trial] for trial in order if trial in rows]), "utf-8")
+
+
+def rows_kept() -> dict[Trial, str]:
+    return dict(rows_of(TABLE.read_text("utf-8"))) if TABLE.exists() else {}
 
 
 def rows_of(text: str) -> Iterator[tuple[Trial, str]]:
