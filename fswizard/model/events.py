@@ -67,6 +67,8 @@ class StepProgressed(Event):
     """Share of the whole run done, 0 to 1."""
     left_s: float | None = None
     """Time left of the whole run as it looks now."""
+    preparing: bool = False
+    """Of a workload: nothing of it is measured yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,12 @@ class Emitter:
         self._emit(events.StepStarted(self.now_s, self.step))
         return self.step
 
-    def progress(self, text: str, progress: Progress) -> None:
+    def progress(self, text: str, progress: Progress, *, preparing: bool = False) -> None:
         fraction, left_s = self._eta.outlook(self.now_s, progress.fraction)
         self._emit(
             events.StepProgressed(
                 self.now_s, self.step.number, progress.fraction, text, progress.rate, progress.rate_unit,
-                progress.latency_s, progress.worst_latency_s, fraction, left_s,
+                progress.latency_s, progress.worst_latency_s, fraction, left_s, preparing,
             )
         )  # fmt: skip
 

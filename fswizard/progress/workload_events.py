@@ -61,6 +61,10 @@ class SeriesRecorder:
         self._began_s: float | None = None
         self._seconds: defaultdict[int, list[float]] = defaultdict(list)
 
+    @property
+    def began(self) -> bool:
+        return self._began_s is not None
+
     def begin(self, now_s: float) -> None:
         self._began_s = now_s if self._began_s is None else self._began_s
 

@@ -178,12 +178,12 @@ async def _emit_all(
                 counted = counted or counters(*devices)
                 series.begin(clock.monotonic())
             text = event.text
-            emitter.progress(text, Progress(None))
+            emitter.progress(text, Progress(None), preparing=not series.began)
         elif isinstance(event, Progress):
             series.take(event, clock.monotonic())
             if clock.monotonic() - emitted_at >= EMIT_EVERY_S:
                 emitted_at = clock.monotonic()
-                emitter.progress(text, event)
+                emitter.progress(text, event, preparing=not series.began)
         elif isinstance(event, Ran):
             emitter.command_ended(event.finished, as_root=as_root)
         else:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.model.judgement import SIGNS, Ratio
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text
-from fswizard.tui.drawing import WIDEST, cut, fit, heading, lines, meter, text
+from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
+from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
 from fswizard.tui.runstate import STAGES, LogCommand, LogEntry, LogNote, RunState
-from fswizard.tui.widgets.graph import chart, graph, nice_top
-from fswizard.tui.widgets.ratios import ratio_table
+from fswizard.tui.widgets.braille import area, swatch
+from fswizard.tui.widgets.graph import nice_top
+from fswizard.tui.widgets.lanes import Look, looks_of
 
+BEYOND = 1.6
+"""Intervals are shown up to so many times the best ratio: what is not known yet would leave no room for the rest."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MARKS = {
     "step": ("·", "$faint"),
@@ -67,14 +72,16 @@ def left_text(state: RunState, elapsed_s: float) -> str:
     return f"{gone} · about {duration_text(state.left_s)} remaining" if state.left_s is not None else gone
 
 
-def progress(state: RunState, elapsed_s: float, width: int, budget: str = "") -> Content:
-    """The whole run as a bar, what it takes in all, and below it whose turn it is in this round."""
+def progress(
+    state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True
+) -> Sequence[Content]:
+    """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
     words = left_text(state, elapsed_s)
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
     line = text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))
     takes = [text((cut(f"Takes {budget}", width), "$muted"))] if budget else []
-    return lines((line, *takes, _turns(state, width)))
+    return (line, *takes, *([_turns(state, width)] if turns else []))
 
 
 def _turns(state: RunState, width: int) -> Content:
@@ -93,51 +100,129 @@ def _turns(state: RunState, width: int) -> Content:
     return fit(Content("   ").join(pieces), width)
 
 
-def now(state: RunState, width: int, *, height: int) -> Content:
+def now(state: RunState, width: int, *, height: int) -> Sequence[Content]:
     """Throughput as a curve of `height` lines, and latency. A curve that is over stays, fainter, until the next one."""
     rate = _rate(state.rate, state.rate_unit)
     median = seconds_text(state.latency_s) if state.latency_s is not None else "–"
     worst = seconds_text(state.worst_latency_s) if state.worst_latency_s is not None else "–"
     going = state.step is not None and state.measured == state.step.number
-    style = "$primary" if going else "$line"
+    style = _ink(state) if going else "$line"
     if height <= 1:
         words = f"  median {median}  worst {worst}" if width >= 52 else ""
         room = max(4, width - 11 - cell_len(words))
-        return text(fit((rate, "bold"), 11), (graph(state.rates, room, 1)[0], style), (words, "$muted"))
-    top = nice_top(max(state.rates, default=0.0))
-    label = _rate(top, state.rate_unit) if state.rates else ""
-    rows = chart(state.rates, width, height, top=top, label=label, style=style)
+        return (text(fit((rate, "bold"), 11), (_curve(state, room, 1)[0], style), (words, "$muted")),)
     third = max(8, width // 3)
-    widths = (third - 2, third + 4, third - 2)
-    names = [fit((name, "$muted"), wide) for name, wide in zip(("now", "median latency", "worst"), widths)]
-    figures = [
-        fit((figure, style), wide)
-        for figure, style, wide in zip((rate, median, worst), ("bold $primary", "bold", "bold"), widths)
-    ]
-    return lines((*rows, Content(""), Content("").join(names), Content("").join(figures)))
+    latency = "median latency" if third > 15 else "latency"
+    names = Content("").join(fit((name, "$muted"), third) for name in ("now", latency, "worst"))
+    inks = (f"bold {_ink(state)}", "bold", "bold")
+    figures = Content("").join(fit(piece, third) for piece in zip((rate, median, worst), inks))
+    return (names, figures, *(text((row, style)) for row in _curve(state, width, height)))
+
+
+def _ink(state: RunState) -> str:
+    """The colour of who is measured."""
+    step = state.step
+    return looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$primary"
+
+
+def _curve(state: RunState, width: int, height: int) -> tuple[str, ...]:
+    """What was told of the step so far, over as much of the width as is done of it."""
+    going = state.step is not None and state.measured == state.step.number
+    share = state.fraction if going and state.fraction else 1.0
+    top = nice_top(max(state.rates, default=0.0))
+    rows = area([rate / top for rate in state.rates], share * width, height) if state.rates else [""] * height
+    return tuple(row.ljust(width) for row in rows)
 
 
 def _rate(rate: float | None, unit: str) -> str:
     return "–" if rate is None else figure_text(rate, unit)
 
 
-def standing(state: RunState, width: int, *, spaced: bool) -> Content:
-    """The ratios so far."""
-    rounds = state.judgement.rounds if state.judgement else 0
-    words = f"So far, after {rounds_text(rounds)}: right of the line is better" if rounds else "So far"
-    early = 0 < rounds < FIRST_LOOK
+def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
+    """Who is ahead, as bars from zero that fade where the interval begins; two lines for each where there is room."""
+    ratios, rounds = state.standing, state.judgement.rounds if state.judgement else 0
+    shown = [ratio for ratio in ratios if ratio.ratio > 0 and ratio.verdict != "failed"]
+    best = max((ratio.ratio for ratio in shown), default=1.0)
+    top = max((min(ratio.high or ratio.ratio, BEYOND * best) for ratio in shown), default=1.0)
+    names = [ratio.candidate for ratio in ratios]
+    longest = max(map(cell_len, names), default=4)
+    words = [_words(state, ratio) for ratio in ratios]
+    said = max((each.cell_length for each in words), default=0)
+    name = min(longest, max(8, width - 6 - said) if tall else max(8, width // 4))
+    rows = [heading(f"Leaderboard after {rounds_text(rounds)}" if rounds else "Leaderboard", width)]
+    for place, (ratio, word) in enumerate(zip(ratios, words)):
+        head = text(_place(state, ratio, place), " ", _name(state, ratio, cut_among(ratio.candidate, names, name)))
+        look = looks_of(state.plan)[ratio.candidate]
+        bar = fading(ratio, top, max(4, width - 3 if tall else width - name - said - 8), look)
+        if tall:
+            rows += [fit(head, width - word.cell_length) + word, Content("   ") + bar]
+        else:
+            rows.append(fit(head, name + 6) + bar + Content("  ") + word)
+    early = rounds < FIRST_LOOK and not state.ended
     note = [text((f"first verdict after round {FIRST_LOOK}", "$faint"))] if early else []
     if state.forecast:
-        note = [text((cut(state.forecast.text, width), "$muted"))]
-    table = ratio_table(state.standing, width, state.plan.baseline, out=state.out, spaced=spaced)
-    if note and spaced:
-        note.insert(0, Content(""))
-    return lines((heading(words, width), table, *note))
+        note = wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
+    return lines((*rows, *note))
 
 
-def tail(state: RunState, width: int, height: int) -> Content:
-    """The last programs and notes."""
-    return lines(log_line(entry, width) for entry in state.log[-max(1, height) :])
+def _place(state: RunState, ratio: Ratio, place: int) -> Content:
+    """Its number, and whether it went up or down with the last round."""
+    if ratio.ratio <= 0:
+        return text(("– ", "$faint"))
+    before = state.order_before
+    moved = before.index(ratio.candidate) - place if ratio.candidate in before else 0
+    arrow = ("↑", "$success") if moved > 0 else ("↓", "$error") if moved < 0 else (" ", "")
+    return text((f"{place + 1}", "bold"), arrow)
+
+
+def _name(state: RunState, ratio: Ratio, name: str) -> Content:
+    look = looks_of(state.plan)[ratio.candidate]
+    out = state.out(ratio.candidate)
+    return text((f"{swatch(look.texture)} ", look.ink), (name, "$muted strike" if out else f"bold {look.ink}"))
+
+
+def _words(state: RunState, ratio: Ratio) -> Content:
+    """How it does against the baseline, as far as that is proven."""
+    if ratio.verdict == "failed":
+        return text(("✗ failed", "$error"))
+    if out := state.out(ratio.candidate):
+        return text((f"{'»' if out == 'skipped' else '✂'} {out}", "$muted"))
+    if ratio.candidate == state.plan.baseline:
+        return text(("◆ baseline", "$muted"))
+    if ratio.ratio <= 0:
+        return text(("· waiting", "$faint"))
+    sign = SIGNS[ratio.verdict]
+    style = COLOURS[sign.tone][0]
+    words = "tie" if ratio.verdict == "tie" else speed_text(ratio.ratio)
+    return text((f"{sign.glyph} {words}", style))
+
+
+def fading(ratio: Ratio, top: float, width: int, look: Look) -> Content:
+    """A bar from zero to the ratio, which fades from where its interval begins to where that ends."""
+    if ratio.verdict == "failed":
+        return fit((cut(ratio.text, width), "$muted"), width)
+    if ratio.ratio <= 0:
+        return text((" " * width, "on $panel"))
+    low, middle, high = (
+        min(width, max(1, round(bound / top * width)))
+        for bound in (ratio.low or ratio.ratio, ratio.ratio, ratio.high or ratio.ratio)
+    )
+    half = (middle + high + 1) // 2
+    drawn = "█" * low + "▓" * (middle - low) + "▒" * (half - middle) + "░" * (high - half)
+    return text((drawn, f"{look.ink} on $panel"), (" " * (width - high), "on $panel"))
+
+
+def notes(state: RunState, width: int, height: int) -> Content:
+    """What happened besides programs: the newest, as many as have room."""
+    rows: list[Content] = []
+    for entry in reversed(state.log):
+        if isinstance(entry, LogNote) and entry.kind != "step":
+            glyph, style = MARKS[entry.kind]
+            told = bullet((glyph, style), (entry.text, "$muted"), width).split()
+            if len(rows) + len(told) > height - 1:
+                break
+            rows = [*told, *rows]
+    return lines((heading("What happened", width), *rows)) if rows else Content("")
 
 
 def log_line(entry: LogEntry, width: int) -> Content:

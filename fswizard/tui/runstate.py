@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from fswizard.errors import FswizardError
@@ -33,6 +33,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Outcome
 from fswizard.system import clock
 from fswizard.tui.backend import RunHandle
+from fswizard.tui.race import Race
 
 SERIES = 600
 """Points of throughput that are kept."""
@@ -100,9 +101,12 @@ class RunState:
     """Throughput of the step `measured`, oldest first."""
     measured: int = 0
     """Number of the step that throughput was told of last; it may be over."""
+    race: Race = field(default_factory=Race)
     run_fraction: float = 0.0
     left_s: float | None = None
     judgement: Judgement | None = None
+    order_before: tuple[str, ...] = ()
+    """Candidates as they stood a round earlier, best first."""
     forecast: Forecast | None = None
     round: int = 0
     tried: tuple[str, ...] = ()
@@ -130,13 +134,23 @@ class RunState:
         names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.failures}
         baseline, missing = self.plan.baseline, (c.name for c in self.plan.candidates if c.name not in names)
+        so_far = {} if judged else self.race.standing(baseline)
         waiting = (
             Ratio(name, baseline, "", 0.0, verdict="failed", text=failed[name])
             if name in failed
-            else Ratio(name, baseline, "", 1.0 if name == baseline else 0.0)
+            else Ratio(name, baseline, "", so_far.get(name, 1.0 if name == baseline else 0.0))
             for name in missing
         )
-        return (*judged, *waiting)
+        return (*judged, *sorted(waiting, key=lambda ratio: -ratio.ratio))
+
+    @property
+    def alive(self) -> int:
+        """How many candidates take part in what is to come."""
+        if self.ended:
+            return 0
+        gone = {*self.skipped, *(failure.candidate for failure in self.failures)}
+        known = (candidate.name for candidate in self.plan.candidates)
+        return sum(name not in gone for name in (known if self.survivors is None else self.survivors))
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty while it is."""
@@ -149,9 +163,10 @@ class RunState:
 
 def advance(state: RunState, event: Event) -> RunState:
     """The snapshot after `event`. Pure."""
+    race = state.race.after(event)
     if isinstance(event, StepProgressed):  # nearly all are
-        return _progressed(state, event)
-    state = replace(state, at_s=event.at_s)
+        return _progressed(state, event, race)
+    state = replace(state, at_s=event.at_s, race=race)
     match event:
         case StepStarted():
             return _began(state, event.step)
@@ -160,7 +175,7 @@ def advance(state: RunState, event: Event) -> RunState:
         case CommandFinished():
             return _finished(state, event)
         case RunStarted():
-            return replace(state, plan=event.plan)
+            return replace(state, plan=event.plan, race=race if race.lanes else Race.of(event.plan))
     return _noted(state, event)
 
 
@@ -185,7 +200,7 @@ def _turn(state: RunState, step: Step) -> RunState:
     return replace(state, round=step.round, tried=tried if same else (*tried, step.candidate), done=done)
 
 
-def _progressed(state: RunState, event: StepProgressed) -> RunState:
+def _progressed(state: RunState, event: StepProgressed, race: Race) -> RunState:
     rates, measured = state.rates, state.measured
     if event.rate is not None:
         goes_on = measured == event.step and event.rate_unit == state.rate_unit
@@ -201,6 +216,7 @@ def _progressed(state: RunState, event: StepProgressed) -> RunState:
         worst_latency_s=event.worst_latency_s,
         rates=rates,
         measured=measured,
+        race=race,
         run_fraction=max(state.run_fraction, event.run_fraction),
         left_s=event.left_s,
     )
@@ -222,7 +238,8 @@ def _noted(state: RunState, event: Event) -> RunState:
     match event:
         case RatioUpdated(at_s, judgement, forecast):
             note = LogNote(at_s, "round", f"round {judgement.rounds} is complete")
-            state = replace(state, judgement=judgement, forecast=forecast)
+            before = tuple(ratio.candidate for ratio in state.standing) if state.judgement else ()
+            state = replace(state, judgement=judgement, forecast=forecast, order_before=before)
         case RoundFinished(survivors=survivors):
             state = replace(state, survivors=survivors)
         case DoubtRaised(at_s, doubt):
@@ -252,7 +269,7 @@ class RunMonitor:
 
     def __init__(self, run: RunHandle, plan: Plan, clock: Callable[[], float]) -> None:
         self.run = run
-        self.state = RunState(plan)
+        self.state = RunState(plan, race=Race.of(plan, run.result))
         self.budget = Budget(plan, run.result)
         """What the run takes in all, corrected by each round."""
         self.paused = False

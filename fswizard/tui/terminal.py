@@ -19,7 +19,20 @@ _STAND_INS = {
     "▁": "_", "▂": "_", "▃": "▄", "▅": "▄", "▆": "█", "▇": "█",
 }  # fmt: skip
 _SPINNER = dict(zip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\" * 3))
-_TABLE = str.maketrans({**_STAND_INS, **_SPINNER})
+
+
+def _for_braille(dots: int) -> str:
+    """What shows the dots of a braille character about as full, in the half of the cell that they stand in."""
+    upper, lower = dots & 0x1B, dots & 0xE4
+    if dots.bit_count() <= 2:  # a level line
+        return "_" if dots & 0xC0 else "-" if dots else " "
+    if upper and lower:
+        return "█" if dots.bit_count() > 4 else "▒"
+    return "▄" if lower else "▀"
+
+
+_BRAILLE = {chr(0x2800 + dots): _for_braille(dots) for dots in range(256)}
+_TABLE = str.maketrans({**_BRAILLE, **_STAND_INS, **_SPINNER})
 
 
 def for_console(text: str) -> str:

@@ -36,6 +36,7 @@ from fswizard.tui.drawing import (
 )
 from fswizard.tui.terminal import for_console
 from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
+from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.graph import graph, nice_top, resample
 from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table
 from tests.builders import make_drive
@@ -240,6 +241,13 @@ def test_a_terminal_of_sixteen_colours_gets_colours_and_not_greys(soft: Theme, p
 def test_letters_and_escapes_reach_the_console_as_they_are() -> None:
     assert for_console("\x1b[1mGrüße, ѿ\x1b[0m") == "\x1b[1mGrüße, ѿ\x1b[0m"
     assert for_console("✓ ├──●──┤ 1.21 × ▲") == "+ ├──O──┤ 1.21 x ^"
+
+
+def test_the_race_keeps_its_heights_and_textures_on_the_console() -> None:
+    full, sparse = (area([1.0, 1.0, 0.4, 0.4], 2, 2, texture) for texture in (0, 1))
+    assert [for_console(row) for row in full] == ["█ ", "██"]
+    assert [for_console(row) for row in sparse] == ["▒ ", "▒▒"]
+    assert for_console("".join(area([0.3], 1, 2))) == " ▄"
 
 
 def test_markup_in_text_from_outside_stays_text() -> None:

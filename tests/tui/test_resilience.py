@@ -248,7 +248,7 @@ async def test_a_frame_draws_only_the_lines_that_changed(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(LiveCanvas, "render_line", noted)
     async with app("run").run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "So far")
+        await shows(pilot, "Leaderboard")
         running = wizard(pilot).running
         assert running is not None
         before = -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -144,17 +143,28 @@ async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> Non
         assert "Faster than ext4 at" not in screen_text(pilot.app)
 
 
-async def test_a_large_terminal_shows_log_and_chart_of_a_run_side_by_side() -> None:
-    async with running().run_test(size=(200, 50)) as pilot:
+@pytest.mark.parametrize("size", [(100, 30), (120, 36), (200, 50)])
+async def test_from_100_columns_on_the_race_stands_beside_the_leaderboard_and_fills_the_screen(
+    size: tuple[int, int],
+) -> None:
+    async with running().run_test(size=size) as pilot:
         await settled(pilot)
-        standing, now, tail = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#tail"))
-        assert standing.bottom <= now.y < now.bottom <= tail.bottom
-        assert now.right < tail.x
-        assert tail.height > 30
-        assert re.search("▶ ext4 ●*◉○*", screen_text(pilot.app)), "whose turn it is"
-        await pilot.resize_terminal(120, 36)
+        standing, now, race = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#race"))
+        assert standing.bottom <= now.y < now.bottom
+        assert max(standing.right, now.right) < race.x
+        assert race.y == standing.y
+        assert race.width > size[0] / 2
+        assert race.bottom >= size[1] - 4
+        shown = screen_text(pilot.app)
+        assert all(f"{workload.title}" in shown for workload in recorded_result().plan.recipe.workloads)
+
+
+async def test_at_80_columns_the_line_of_now_and_the_leaderboard_come_first() -> None:
+    async with running().run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert pilot.app.screen.query_one("#tail").region.y >= pilot.app.screen.query_one("#now").region.bottom
+        standing, now, race = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#race"))
+        assert standing.bottom <= now.y < now.bottom <= race.y
+        assert now.height == 1
 
 
 def test_the_names_of_layouts_stand_whole_beside_their_bars_at_80_columns() -> None:

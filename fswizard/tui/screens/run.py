@@ -12,13 +12,17 @@ from textual.widgets import Static
 from fswizard.report.writes import budget_text
 from fswizard.tui import live
 from fswizard.tui.drawing import text
+from fswizard.tui.race import Race
 from fswizard.tui.runstate import RunMonitor, RunState
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
+from fswizard.tui.widgets.lanes import Picture
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
+RACE_S = 0.25
+"""So often at most its picture is drawn, of which each line is longer than all others together."""
 SMALL = 22
 """Lines of a terminal below which only what moves is shown."""
 SPINNER_S = 0.5
@@ -30,9 +34,12 @@ class RunScreen(StepScreen):
 
     HELP = (
         "Each round formats every filesystem and tests it once, in a changing order, which is fair to all. "
-        "The bars show how much better or worse than the baseline each did so far; the whisker is the interval (the "
-        "range in which the true ratio lies), which narrows with every round. A filesystem that is proven slower is "
-        "dropped, and the run ends once the result is clear or the time is up.\n\n"
+        "The leaderboard ranks them over all workloads. Each bar fades over its interval (the range in which the true "
+        "speed lies), which narrows with every round. A filesystem that is proven slower is dropped, and the run ends "
+        "once the result is clear or the time is up.\n\n"
+        "The race shows each workload on one time line. Every trial is a column in its filesystem's colour: the "
+        "higher, the closer to the best result of that workload so far. Its shape is the throughput over time. The "
+        "dotted line is the disk without a filesystem, where that was measured.\n\n"
         "space pauses before the next filesystem, as a running test can't be halted. s skips the current filesystem "
         "from now on. x stops and keeps the results so far. l shows every program that ran, with its output.\n\n"
         "Click an earlier step to look around while the run continues."
@@ -49,18 +56,20 @@ class RunScreen(StepScreen):
     def body(self) -> ComposeResult:
         yield LiveCanvas(id="progress")
         with CachedVertical(id="measuring"):
-            yield Canvas(id="standing")
-            yield LiveCanvas(id="now")
-        yield LiveCanvas(id="tail")
+            with CachedVertical(id="side"):
+                yield Canvas(id="standing")
+                yield LiveCanvas(id="now")
+                yield Canvas(id="notes")
+            yield LiveCanvas(id="race")
 
     def on_mount(self) -> None:
-        self._drawn_s = 0.0
+        self._drawn_s = self._raced_s = 0.0
+        self._raced: Race | None = None
         self._progress: tuple[object, ...] = ()
         self._shown: RunState | None = None
         self._lines: dict[str, Content] = {}
         self._ended = False
-        self.query_one("#now").border_title = "Now"
-        self.query_one("#tail").border_title = "Programs"
+        self._picture = Picture()
         self._draw()
         self.set_interval(FRAME_S, self._draw)
         if self._run.state.ended:  # it is returned to
@@ -93,9 +102,11 @@ class RunScreen(StepScreen):
         progress = (state.step, int(elapsed_s), round(state.run_fraction * 100), budget)
         if before is None or progress != self._progress:
             self._progress = progress
-            self.query_one("#progress", Canvas).show(lambda width: live.progress(state, elapsed_s, width, budget))
-        if state is not before:
-            self._draw_figures(state, before)
+            turns = self.size.height < SMALL  # otherwise the race shows them
+            bar = self.query_one("#progress", LiveCanvas)
+            bar.show(lambda width: live.progress(state, elapsed_s, width, budget, turns=turns))
+        if state is not before or self._raced is not state.race:
+            self._draw_figures(state, before, now_s)
 
     def _show_line(self, selector: str, words: Content, width: int) -> None:
         """Change a line of the heading, where it differs; make room for another number of lines."""
@@ -105,16 +116,21 @@ class RunScreen(StepScreen):
             other_height = before is None or (before.cell_length - 1) // width != (words.cell_length - 1) // width
             self.query_one(selector, Static).update(words, layout=other_height)
 
-    def _draw_figures(self, state: RunState, before: RunState | None) -> None:
+    def _draw_figures(self, state: RunState, before: RunState | None, now_s: float) -> None:
         wide, tall = not self.has_class("-narrow"), self.has_class("-tall")
-        height = (12 if self.size.height >= 50 else 6) if wide else 1
-        self.query_one("#now", Canvas).show(lambda width: live.now(state, width, height=height))
+        height = (8 if self.size.height >= 50 else 4) if wide else 1
+        self.query_one("#now", LiveCanvas).show(lambda width: live.now(state, width, height=height))
+        due = before is None or before.step is not state.step or now_s - self._raced_s >= RACE_S
+        if due and (before is None or self._raced is not state.race):
+            self._raced, self._raced_s = state.race, now_s
+            race = self.query_one("#race", LiveCanvas)
+            race.show(lambda width: self._picture.draw(state, width, race.size.height))
         if before is None or _standing(before) != _standing(state):
-            spaced = wide and tall
-            self.query_one("#standing", Canvas).show(lambda width: live.standing(state, width, spaced=spaced))
+            roomy = wide and tall
+            self.query_one("#standing", Canvas).show(lambda width: live.leaderboard(state, width, tall=roomy))
         if before is None or before.log is not state.log:
-            tail = self.query_one("#tail", Canvas)
-            tail.show(lambda width: live.tail(state, width, tail.content_size.height))
+            notes = self.query_one("#notes", Canvas)
+            notes.show(lambda width: live.notes(state, width, notes.size.height))
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
@@ -182,5 +198,7 @@ class RunScreen(StepScreen):
 
 
 def _standing(state: RunState) -> tuple[object, ...]:
-    """What the ratios are drawn from, by identity."""
-    return (id(state.plan), id(state.judgement), state.survivors, len(state.failures), len(state.skipped))
+    """What the leaderboard is drawn from, by identity; before the first judgement the figures so far."""
+    laps = () if state.judgement else (lap for lane in state.race.lanes for lap in lane.laps)
+    early = sum(lap.figure is not None for lap in laps)
+    return (id(state.plan), id(state.judgement), state.survivors, len(state.failures), len(state.skipped), early)

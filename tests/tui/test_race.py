@@ -1,0 +1,254 @@
+"""The race: what is gathered from events, and what its picture shows of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fswizard.model.events import (
+    Event,
+    RoundDiscarded,
+    SampleTaken,
+    SeriesRecorded,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepStarted,
+)
+from fswizard.model.judgement import Ratio
+from fswizard.model.metrics import DURATION, MEDIAN_LATENCY
+from fswizard.model.plan import Plan
+from fswizard.model.result import Failure, Sample, ThroughputSeries
+from fswizard.tui import live
+from fswizard.tui.race import POINTS, Curve, Race
+from fswizard.tui.runstate import RunState, advance
+from fswizard.tui.widgets.braille import area
+from fswizard.tui.widgets.lanes import Picture, looks_of, time_line
+from tests.builders import make_plan, make_result, make_workload
+from tests.recording import recorded
+from tests.tui.screenshots import RUN
+
+WORKLOADS = (make_workload("write"), make_workload("copy", DURATION))
+PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
+SMALL = 2
+"""Lines of the head of a picture."""
+
+
+def sample(candidate: str, value: float, workload: str = "write", round_: int = 1, **fields: object) -> SampleTaken:
+    metric = next(w.metric for w in WORKLOADS if w.name == workload)
+    taken = Sample(round_, candidate, workload, metric.name, value, metric.unit, metric.better, primary=True)
+    return SampleTaken(1.0, replace(taken, **fields))  # type: ignore[arg-type]
+
+
+def begun(number: int, candidate: str, workload: str = "write", round_: int = 1) -> StepStarted:
+    return StepStarted(0.0, Step(number, "workload", workload, round_, candidate, workload))
+
+
+def told(number: int, rate: float, *, preparing: bool = False, fraction: float = 0.5) -> StepProgressed:
+    return StepProgressed(0.0, number, fraction, "writing", rate, preparing=preparing)
+
+
+def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
+    state = RunState(plan, race=Race.of(plan))
+    for event in events:
+        state = advance(state, event)
+    return state
+
+
+def lane(state: RunState, workload: str = "write", width: int = 40, height: int = 14) -> list[str]:
+    """The lines below a lane's title."""
+    rows = [line.plain for line in Picture().draw(state, width, height)]
+    each = (height - SMALL) // len(state.race.lanes)
+    first = SMALL + each * [lane.workload.name for lane in state.race.lanes].index(workload)
+    return rows[first + 1 : first + each]
+
+
+def column(rows: list[str], start: int, width: int) -> int:
+    """Dots of the second column of dots in a place."""
+    return sum((ord(row[start]) - 0x2800 & mask) > 0 for row in rows for mask in (8, 16, 32, 128) if row[start] != " ")
+
+
+def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
+    state = state_after(
+        sample("ext4", 100e6), sample("xfs", 50e6), sample("ext4", 4.0, "copy"), sample("xfs", 1.0, "copy")
+    )
+    one, other = time_line(state.race, PLAN, 2, 40)[:2]
+    write, copy = lane(state), lane(state, "copy")
+    assert column(write, one.start, one.width) == 2 * column(write, other.start, other.width)
+    assert column(copy, other.start, other.width) == pytest.approx(4 * column(copy, one.start, one.width), abs=2)
+
+
+def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measured() -> None:
+    state = state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2))
+    head = Picture().draw(state, 40, 14)
+    assert head[0].plain.split() == ["round", "1", "round", "2"]
+    assert head[1].plain.split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
+
+
+def test_the_curve_in_a_column_has_the_figure_as_its_mean() -> None:
+    rates = (100e6, 300e6)
+    state = state_after(begun(1, "ext4"), *(told(1, rate) for rate in rates), sample("ext4", 80e6), sample("xfs", 80e6))
+    slot, flat = time_line(state.race, PLAN, 2, 40)[:2]
+    rows = lane(state, height=30)
+    low, high = column(rows, slot.start, slot.width), column(rows, slot.start + slot.width - 2, slot.width)
+    assert low < column(rows, flat.start, flat.width) < high
+
+
+def test_a_latency_is_not_drawn_as_a_throughput() -> None:
+    plan = make_plan(("ext4", "xfs"), [make_workload("write", MEDIAN_LATENCY)])
+    events = (begun(1, "ext4"), told(1, 1e6), told(1, 9e6))
+    taken = Sample(1, "ext4", "write", MEDIAN_LATENCY.name, 0.01, "s", "lower", primary=True)
+    state = state_after(*events, SampleTaken(1.0, taken), plan=plan)
+    drawn = {row[:8].strip("⡇ ") for row in lane(state)}
+    assert all(len(set(row)) <= 1 for row in drawn), "a level top"
+
+
+def test_what_only_prepares_a_workload_is_not_raced() -> None:
+    state = state_after(begun(1, "ext4"), told(1, 9e9, preparing=True), told(1, 1e6))
+    assert state.race.lanes[0].laps[0].curve.means == (1e6,)
+
+
+def test_a_lap_that_goes_on_is_drawn_as_far_as_it_is() -> None:
+    half = lane(state_after(begun(1, "ext4"), told(1, 1e6, fraction=0.5)))[-1]
+    whole = lane(state_after(begun(1, "ext4"), told(1, 1e6, fraction=1.0)))[-1]
+    filled = [sum(character in "⣿⡇" for character in row) for row in (half, whole)]
+    assert 0 < filled[0] <= filled[1] / 2 + 1
+
+
+def test_while_it_is_measured_its_rate_is_set_against_what_others_made_of_theirs() -> None:
+    ended = (begun(1, "ext4", "copy"), told(1, 100e6), sample("ext4", 2.0, "copy"))
+    race = state_after(*ended, begun(2, "xfs", "copy"), told(2, 50e6)).race
+    assert race.lanes[1].level(race.lanes[1].laps[1]) == pytest.approx(0.5)
+
+
+def test_the_bare_device_is_a_line_in_the_ground_and_named() -> None:
+    state = state_after(sample("", 50e6, round_=0), sample("ext4", 100e6))
+    rows, without = lane(state, width=60), lane(state_after(sample("ext4", 100e6)), width=60)
+    assert [row != other for row, other in zip(rows, without)].count(True) == 1
+    assert "disk 50.0 MB/s" in Picture().draw(state, 60, 14)[SMALL].plain
+
+
+def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
+    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
+    state = state_after(sample("ext4", 1.0), sample("xfs", 1.0), StepFailed(2.0, Step(2, "workload", ""), failure))
+    assert "✗" in "".join(lane(state))
+    assert set(state.race.lanes[0].figures()) == {"ext4"}
+
+
+def test_rounds_that_do_not_count_are_left_out_of_figures_and_lose_their_colour() -> None:
+    state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
+    assert state.race.lanes[0].figures(state.race.discarded) == {"ext4": 30.0}
+    inks = [span.style for line in Picture().draw(state, 40, 14)[SMALL + 1 : 8] for span in line.spans]
+    assert "$line" in inks
+    assert "$fs-ext4" in inks
+
+
+def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
+    series = ThroughputSeries(1, "ext4", "write", "B/s", (1e6, 3e6))
+    earlier = make_result({"ext4": (100.0,), "xfs": (120.0,)}, throughput_series=(series,), discarded_rounds=(1,))
+    race = Race.of(earlier.plan, earlier)
+    assert race.trials == ((1, "ext4"), (1, "xfs"))
+    assert race.lanes[0].laps[0].curve.means == (1e6, 3e6)
+    assert race.discarded == (1,)
+
+
+def test_what_was_seen_live_is_finer_than_what_is_recorded_and_stays() -> None:
+    series = SeriesRecorded(1.0, ThroughputSeries(1, "ext4", "write", "B/s", (2e6,)))
+    state = state_after(begun(1, "ext4"), told(1, 1e6), told(1, 3e6), series)
+    assert state.race.lanes[0].laps[0].curve.means == (1e6, 3e6)
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=1000))
+def test_a_curve_keeps_its_mean_in_a_bounded_number_of_points(rates: list[float]) -> None:
+    curve = Curve()
+    for rate in rates:
+        curve = curve.plus(rate, "B/s")
+    assert len(curve.means) < POINTS
+    told_of = len(curve.means) * curve.each
+    assert told_of + curve.count == len(rates)
+    if told_of:
+        assert curve.mean == pytest.approx(sum(rates[:told_of]) / told_of, abs=1e-3)
+
+
+def test_a_curve_does_not_mix_bytes_with_operations() -> None:
+    assert Curve().plus(1e6, "B/s").plus(7.0, "1/s").means == (1e6,)
+
+
+@given(st.integers(1, 200), st.integers(1, 8), st.integers(1, 12))
+def test_places_on_the_time_line_follow_each_other_within_the_width(width: int, candidates: int, rounds: int) -> None:
+    names = tuple(f"fs{number}" for number in range(candidates))
+    race = Race(trials=tuple((number, name) for number in range(1, rounds + 1) for name in names))
+    slots = time_line(race, replace(PLAN, minimum_rounds=2), candidates, width)
+    ends = [slot.start + slot.width for slot in slots]
+    assert all(slot.start >= end for slot, end in zip(slots[1:], ends))
+    assert all(end <= width for end in ends)
+    if candidates * rounds * 2 < width:
+        assert {(slot.round, slot.candidate) for slot in slots} >= set(race.trials)
+    assert slots
+
+
+def test_where_there_is_no_room_for_every_round_the_newest_stay() -> None:
+    race = Race(trials=tuple((number, name) for number in range(1, 13) for name in "abcd"))
+    shown = [slot.round for slot in time_line(race, PLAN, 4, 30)]
+    assert max(shown) == 12
+    assert min(shown) > 1
+
+
+def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> None:
+    workloads = [make_workload(f"work{number}") for number in range(10)]
+    plan = make_plan(("ext4", "xfs", "btrfs"), workloads)
+    state, number = RunState(plan, race=Race.of(plan)), 0
+    for round_ in range(1, 13):
+        for candidate in plan.candidates:
+            for workload in workloads:
+                number += 1
+                state = advance(state, begun(number, candidate.name, workload.name, round_))
+                for rate in range(2 * POINTS):
+                    state = advance(state, told(number, float(rate)))
+    points = [len(lap.curve.means) for lane in state.race.lanes for lap in lane.laps]
+    assert len(points) == 360
+    assert max(points) <= POINTS
+    for width, height in ((74, 25), (130, 38), (76, 8)):
+        drawn = Picture().draw(state, width, height)
+        assert len(drawn) <= height
+        assert max(line.cell_length for line in drawn) <= width
+        assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"
+
+
+def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures() -> None:
+    state = state_after(sample("ext4", 100.0))
+    assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("ext4", 1.0), ("xfs", 0.0)]
+    state = state_after(sample("ext4", 100.0), sample("xfs", 200.0), sample("ext4", 1.0, "copy"))
+    assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("xfs", pytest.approx(2.0)), ("ext4", 1.0)]
+    assert all(ratio.verdict == "undecided" for ratio in state.standing)
+
+
+def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -> None:
+    looks = looks_of(make_plan(("ext4", "ext4:noatime", "xfs")))
+    assert looks["ext4"].ink == looks["ext4:noatime"].ink != looks["xfs"].ink
+    assert looks["ext4"].texture != looks["ext4:noatime"].texture
+    assert area([1.0], 1, 2, looks["ext4"].texture) != area([1.0], 1, 2, looks["ext4:noatime"].texture)
+
+
+@pytest.mark.parametrize(
+    ("low", "ratio", "high", "drawn"),
+    [(0.5, 1.0, 1.5, "█████▓▓▓▓▓▒▒▒░░"), (1.0, 1.0, 1.0, "██████████"), (None, 1.0, None, "██████████")],
+)
+def test_a_bar_fades_over_its_interval(low: float | None, ratio: float, high: float | None, drawn: str) -> None:
+    look = looks_of(PLAN)["xfs"]
+    shown = live.fading(Ratio("xfs", "ext4", "", ratio, low, high, 3), 2.0, 20, look)
+    assert shown.plain.rstrip() == drawn
+    assert shown.cell_length == 20
+
+
+def test_a_recorded_run_leaves_a_lap_with_a_figure_for_every_trial_of_every_workload() -> None:
+    events = list(recorded(RUN))
+    plan = events[0].plan  # type: ignore[attr-defined]
+    race = state_after(*events, plan=plan).race
+    assert len(race.trials) == 2 * len(plan.candidates)
+    for lane in race.lanes:
+        assert [(lap.round, lap.candidate) for lap in lane.laps] == list(race.trials)
+        assert all(lap.figure for lap in lane.laps)
