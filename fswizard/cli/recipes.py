@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from fswizard import recipes
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.model.codec import to_json
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import Recipe, grouped
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
@@ -43,7 +44,7 @@ class Recipes(Command):
         if self.json:
             print(json.dumps([_document(recipe) for recipe in known], indent=2))
         else:
-            print("\n\n".join(map(_paragraph, known)))
+            print("\n\n".join(_section(title, members) for title, members in grouped(known)))
         for error in recipes.broken():
             print(*filter(None, (error.message, error.hint)), file=sys.stderr)
         return 0
@@ -56,22 +57,18 @@ class Recipes(Command):
         return 0
 
 
-def _seconds(recipe: Recipe) -> float:
-    return sum(workload.seconds for workload in recipe.workloads)
-
-
-def _bytes(recipe: Recipe) -> int:
-    return sum(workload.writes_bytes for workload in recipe.workloads)
-
-
 def _document(recipe: Recipe) -> dict[str, Any]:
-    totals = {"seconds_per_trial": round(_seconds(recipe), 1), "writes_bytes_per_trial": _bytes(recipe)}
+    totals = {"seconds_per_trial": round(recipe.trial_s, 1), "writes_bytes_per_trial": recipe.trial_bytes}
     return {**to_json(recipe), **totals}
+
+
+def _section(title: str, members: Sequence[Recipe]) -> str:
+    return "\n\n".join((f"{title}\n{'-' * len(title)}", *map(_paragraph, members)))
 
 
 def _paragraph(recipe: Recipe) -> str:
     costs = (
-        f"About {duration_text(_seconds(recipe))} and {size_text(_bytes(recipe))} written per candidate and round, "
+        f"About {duration_text(recipe.trial_s)} and {size_text(recipe.trial_bytes)} written per candidate and round, "
         f"on an image of {binary_text(recipe.image_bytes)}. "
         f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
     )

@@ -8,7 +8,7 @@ from dataclasses import Field, dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Expected, number, size, text
+from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text
 from fswizard.model.metrics import Metric
 
 _NAME = Expected(
@@ -22,6 +22,18 @@ _CANDIDATES = Expected(
     'a list of candidates, such as ["ext4", "xfs"]',
     lambda value: len(value) <= 20 and all(0 < len(name) <= 200 for name in value),
 )
+
+GROUPS = {
+    "desktop": "Desktop",
+    "archive": "Archive and backup",
+    "server": "Server",
+    "kdiskmark": "Like KDiskMark",
+    "published": "From published comparisons",
+}
+"""What recipes stand for: as it is written in one, and as people read it."""
+YOURS = "yours"
+"""The group of recipes that the user made."""
+TITLES = {**GROUPS, YOURS: "Yours"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +217,8 @@ class Recipe:
     """Size of the scratch image that the workloads need."""
     minutes: Annotated[float, number(0.1, 10_080)]
     """Default time limit."""
+    group: Annotated[str, one_of(GROUPS)] = YOURS
+    """Which of `GROUPS` it is listed in; those in the user's directory are all listed as theirs."""
     candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
     """Default candidates, by short name."""
     array_candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
@@ -216,3 +230,20 @@ class Recipe:
 
     def workload(self, name: str) -> Workload:
         return next(workload for workload in self.workloads if workload.name == name)
+
+    @property
+    def trial_s(self) -> float:
+        """What its workloads take in a round for each candidate, in seconds on an ordinary disk."""
+        return sum(workload.seconds for workload in self.workloads)
+
+    @property
+    def trial_bytes(self) -> int:
+        """What its workloads write in a round for each candidate."""
+        return sum(workload.writes_bytes for workload in self.workloads)
+
+
+def grouped(recipes: Iterable[Recipe]) -> list[tuple[str, list[Recipe]]]:
+    """The titles of the groups that have any, in their order, each with its recipes in the order given."""
+    known = list(recipes)
+    pairs = ((title, [recipe for recipe in known if recipe.group == name]) for name, title in TITLES.items())
+    return [(title, members) for title, members in pairs if members]

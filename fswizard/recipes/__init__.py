@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fswizard.errors import FswizardError, UsageError
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import TITLES, YOURS, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.parsing import parse
 from fswizard.system.files import read_file
@@ -79,7 +79,14 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                 if isinstance(other, Recipe) and other.source != SHIPPED:
                     text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}' too."
                     raise UsageError(text, "Give each its own name.")
-                found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else recipe
+                found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group=YOURS)
             except UsageError as error:
                 found[safe(path.name if path.stem in found else path.stem)] = error
-    return dict(sorted(found.items(), key=lambda item: (item[0] != "quick", item[0])))
+    return dict(sorted(found.items(), key=_place))
+
+
+def _place(item: tuple[str, Recipe | FswizardError]) -> tuple[int, bool, str]:
+    """By group and name, the quick one first."""
+    name, found = item
+    group = list(TITLES).index(found.group) if isinstance(found, Recipe) else len(TITLES)
+    return group, name != "quick", name

@@ -24,7 +24,7 @@ from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import GROUPS, TITLES, Recipe, Workload
 from tests.fakes.command_line import fswizard
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -140,6 +140,8 @@ def test_a_second_backup_that_follows_a_first_makes_its_second_copy_only() -> No
         (toml(schema=2), ["'schema' must be 1, not 2"]),
         (toml(image="256M"), ["'image'", "at least 336 MB"]),
         (toml(candidates="ext4"), ["'candidates'", "a list"]),
+        (toml(group="dekstop"), ["'group' must be one of desktop, archive", "did you mean 'desktop'"]),
+        (toml(group="yours"), ["'group' must be one of desktop, archive"]),
         (toml({**SERVER, "threads": 64}), ["'files'", "from 320"]),
         (toml({**SERVER, "fill": 100}), ["'fill'", "from 0 to 99"]),
         (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
@@ -271,6 +273,18 @@ def test_a_recipe_of_ones_own_stands_beside_the_shipped_ones(own_directory: Path
     (own_directory / "fast.toml").write_text(toml(name="quick", title="My quick look"))
     assert recipes.find("mine").title == "Mine"
     assert recipes.find("quick").title == "My quick look"
+
+
+def test_every_shipped_recipe_says_its_group_and_ones_own_are_all_listed_as_ones_own(own_directory: Path) -> None:
+    (own_directory / "mine.toml").write_text(toml(group="desktop"))
+    assert {recipe.name: recipe.group for recipe in recipes.available() if recipe.group not in GROUPS} == {
+        "mine": "yours"
+    }
+    listing = fswizard("recipes").stdout
+    order = [listing.index(f"\n{title}\n---") for title in list(TITLES.values())[1:]]
+    assert listing.startswith("Desktop\n-------\n\nquick: ")
+    assert order == sorted(order)
+    assert listing.index("mine: Mine") > order[-1]
 
 
 def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_directory: Path) -> None:
