@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from fswizard.model.text import safe
 from fswizard.recipes.parsing import parse
 from fswizard.system.files import read_file
 
-__all__ = ["SHIPPED", "available", "broken", "find", "load", "parse", "shipped_directory"]
+__all__ = ["SHIPPED", "available", "broken", "find", "load", "own_directory", "parse", "shipped_directory"]
 
 SHIPPED = "shipped with fswizard"
 """Source of a recipe of the program's own."""
@@ -61,17 +61,16 @@ def shipped_directory() -> Path:
     return shipped if shipped.is_dir() else package.parent / "recipes"
 
 
-def _directories() -> Iterator[tuple[Path, bool]]:
-    """Where recipes lie, and whether they are the program's own."""
-    yield shipped_directory(), True
+def own_directory() -> Path:
+    """Where the user's own recipes lie; it need not exist."""
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     base = configured if configured.is_absolute() else Path.home() / ".config"
-    yield base / "fswizard" / "recipes", False
+    return base / "fswizard" / "recipes"
 
 
 def _read_all() -> Mapping[str, Recipe | FswizardError]:
     found: dict[str, Recipe | FswizardError] = {}
-    for directory, shipped in _directories():
+    for directory, shipped in ((shipped_directory(), True), (own_directory(), False)):
         for path in sorted(directory.glob("*.toml")):
             try:
                 recipe = load(path)

@@ -15,13 +15,16 @@ from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 
+MOST_WORKLOADS = 50
+_WORKLOADS = Expected(f"1 to {MOST_WORKLOADS} tables [[workload]]", lambda v: 0 < len(v) <= MOST_WORKLOADS)
+
 
 @dataclass
 class _File:
     """What a file has beside the recipe's own keys."""
 
     schema: Annotated[int, whole(1, 1)]
-    workload: Annotated[tuple[dict[str, Any], ...], Expected("1 to 50 tables [[workload]]", lambda v: 0 < len(v) <= 50)]
+    workload: Annotated[tuple[dict[str, Any], ...], _WORKLOADS]
     tree: dict[str, Any] | None = None
 
 

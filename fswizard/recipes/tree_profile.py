@@ -8,12 +8,14 @@ import random
 import stat
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fswizard.engines.tree import DEEPEST, TreeJob, TreeOperation, TreeShape
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected_s, room, writes_bytes
+from fswizard.model.keys import toml_lines
 from fswizard.model.metrics import DURATION
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
@@ -56,8 +58,8 @@ class Look:
     """Directories that could not be looked into."""
 
 
-def look(directory: Path) -> Look:
-    """Look at the directory: no link is followed, no other filesystem entered, nothing written.
+def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
+    """Look at the directory until `stopped()`: no link is followed, no other filesystem entered, nothing written.
 
     UsageError where it cannot be read or has no files.
     """
@@ -69,7 +71,7 @@ def look(directory: Path) -> Look:
         reason = getattr(error, "strerror", None) or "not a valid directory name"
         raise UsageError(f"{safe(str(directory))}: {reason}.", "Name a directory that you can read.") from error
     waiting = [(str(directory), 0)]
-    while waiting:
+    while waiting and not stopped():
         path, depth = waiting.pop()
         seen.directories_at_depth[depth] += 1
         try:
@@ -96,14 +98,14 @@ def look(directory: Path) -> Look:
     return seen
 
 
-def recipe_text(seen: Look) -> str:
+def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files") -> str:
     """A recipe in TOML whose generated tree has the same distribution; larger ones are scaled down."""
     total_bytes, scale = sum(seen.sizes), _scale(seen)
     shape = _shape(seen, scale)
     files, bytes_ = sum(shape.files_at_depth), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
-    minutes = max(3, math.ceil(2 * 9 * trial_s / 60))
+    minutes = usual_minutes(trial_s)
     image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
     once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
     lines = [
@@ -112,19 +114,18 @@ def recipe_text(seen: Look) -> str:
         f"# {size_text(total_bytes)} in total: {once}. Sizes, depths and compressibility are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
-        'name = "my-files"',
-        'title = "My own files"',
+        *toml_lines({"name": name, "title": title}),
         'why = "Files like mine: copied, deleted, packed, searched and read."',
         f"minutes = {minutes}",
         f'image = "{binary_size_text(image)}"',
         'candidates = ["ext4", "xfs", "btrfs"]',
     ]
-    for operation, title, why in WORKLOADS:
+    for operation, what, why in WORKLOADS:
         lines += [
             "",
             "[[workload]]",
             f'name = "{operation}"',
-            f'title = "{title}"',
+            f'title = "{what}"',
             f'engine = "{TreeJob.engine}"',
             f'metric = "{DURATION.name}"',
             f'why = "{why}"',
@@ -143,6 +144,11 @@ def recipe_text(seen: Look) -> str:
         f"sizes = {list(shape.sizes)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def usual_minutes(trial_s: float) -> int:
+    """The time limit of a recipe whose workloads take so many seconds: twice three rounds of three candidates."""
+    return max(3, math.ceil(2 * 9 * trial_s / 60))
 
 
 def _scale(seen: Look) -> int:
