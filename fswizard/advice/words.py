@@ -13,6 +13,7 @@ _FEATURES = {
     "shrink": ("can", "shrink"),
     "reflink": ("has", "instant, space-saving copies"),
     "send-receive": ("can", "send changes to another disk"),
+    "repair": ("has", "a repair tool"),
     "grow": ("can", "grow"),
     "windows": ("works with", "Windows"),
     "macos": ("works with", "macOS"),
@@ -28,7 +29,7 @@ _AS_A_WISH = {
     "macos": "to use it with macOS",
 }
 """How people want the features that are verbs; nouns stand as they are."""
-_RARELY_DECISIVE = frozenset({"grow", "quotas", "zoned", "case-insensitive"})
+_RARELY_DECISIVE = frozenset({"repair", "grow", "quotas", "zoned", "case-insensitive"})
 """Told only to who asked for them."""
 
 

@@ -14,6 +14,7 @@ NEEDS = (
     Need("send-receive", "sends changes to another disk as a stream"),
     Need("reflink", "makes instant, space-saving copies"),
     Need("shrink", "can be made smaller"),
+    Need("repair", "has a tool on Linux that repairs damage"),
     Need("grow", "can be made larger"),
     Need("quotas", "limits how much each user may store"),
     Need("case-insensitive", "can ignore upper and lower case in names"),
