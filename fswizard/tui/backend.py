@@ -21,7 +21,7 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Findings, Need
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
@@ -182,6 +182,34 @@ class Backend:
 
         return recipes.available()
 
+    def broken_recipes(self) -> tuple[FswizardError, ...]:
+        """What is wrong with the recipes that cannot be used."""
+        from fswizard import recipes
+
+        return recipes.broken()
+
+    def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:
+        """Keep a new recipe with these workloads; FswizardError where it is none, or cannot be kept."""
+        from fswizard.recipes import own
+
+        return own.save(own.combined(title, workloads))
+
+    def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
+        """Keep a new recipe with files like those in a directory, unless `stopped()` before it was looked through.
+
+        FswizardError where there are none, or where it cannot be kept.
+        """
+        from fswizard.recipes import own, tree_profile
+
+        seen = tree_profile.look(Path(directory).expanduser(), stopped)
+        return None if stopped() else own.save(own.like(seen, title))
+
+    def remove_recipe(self, recipe: Recipe) -> None:
+        """Delete the file of a recipe of the user's own; FswizardError where that cannot be done."""
+        from fswizard.recipes import own
+
+        own.remove(recipe)
+
     def catalogue(self) -> Mapping[str, Filesystem]:
         from fswizard.filesystems import catalogue
 
@@ -261,8 +289,13 @@ class Backend:
             first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
             target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
             candidates = tuple(self.parse_candidate(name).on(choices.across) for name in choices.candidates)
+        fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
+        if candidates and not fitting:
+            raise UsageError(
+                f"None of them has {' and '.join(choices.needs)}.", "Tick one that does, or require less with m."
+            )
         plan = Plan(
-            replace(choices.recipe, workloads=tuple(workloads)), candidates, choices.against, target,
+            replace(choices.recipe, workloads=tuple(workloads)), fitting, choices.against, target,
             drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s,
         )  # fmt: skip
         return within_budget(estimated(plan, calibrations(plan, self.history())), choices.write_budget_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -17,21 +17,17 @@ from fswizard.tui.drawing import (
     columns,
     cursor,
     cut,
-    cut_among,
     facts,
-    fit,
     heading,
     lines,
     text,
     tick,
     wrap,
 )
+from fswizard.tui.matrix import room_bytes
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
-
-SHOWN = ("checksums", "snapshots", "compression", "shrink")
-"""Features that stand in the list; the others stand beside it."""
 
 Option = MountOption | MkfsOption
 OPTION_NAME = 20
@@ -40,69 +36,45 @@ ALONE = "Everything on it is lost with it."
 DEGRADED_TEXT = "One disk is removed before measuring, to show how the layout performs until you replace it."
 
 
-def candidate_row(
-    candidate: Candidate,
-    width: int,
-    on: bool,
-    *,
-    among: Sequence[str],
-    ticked: bool,
-    usable: bool,
-    note: str,
-    baseline: bool,
-) -> Content:
-    """Tick, name, features, and a word on why it is in the list, which `among` are the names of."""
-    word = 10 if width >= 40 else 0
-    room = width - 5 - (word + 2 if word else 0)
-    shown = _fitting(room - 28)
-    name = room - sum(len(feature) + 4 for feature in shown)
-    return text(
-        text(cursor(on), tick(ticked, enabled=usable), " "),
-        fit((cut_among(candidate.name, among, name - 1), "bold" if usable else "$faint"), name),
-        _features(candidate.filesystem, shown, usable),
-        ("  ", ""),
-        fit(("baseline", "$primary") if baseline else (note, "$muted"), word) if word else "",
-    )
-
-
-def _fitting(room: int) -> tuple[str, ...]:
-    """As many of the features as there is room for."""
-    count = 0
-    while count < len(SHOWN) and sum(len(name) + 4 for name in SHOWN[: count + 1]) <= room:
-        count += 1
-    return SHOWN[:count]
-
-
-def _features(filesystem: Filesystem, shown: Sequence[str], usable: bool) -> Content:
-    pieces = []
-    for name in shown:
-        feature = filesystem.feature(name)
-        value = feature.value if feature else "no"
-        glyph = "✓" if value == "yes" else "–" if value == "no" else "~"
-        style = ("" if value == "yes" else "$faint") if usable else "$faint"
-        pieces.append(text((f"{glyph} ", "$success" if value == "yes" and usable else "$faint"), (f"{name}  ", style)))
-    return Content("").join(pieces)
-
-
 def explain_candidate(
-    candidate: Candidate, available: Availability | None, reason: str, width: int, *, brief: bool = False
+    candidate: Candidate,
+    available: Availability | None,
+    width: int,
+    *,
+    refusal: str = "",
+    why: str = "",
+    brief: bool = False,
 ) -> Content:
-    """What it is, what its options do, what it can, and whether it can be made here."""
+    """What it is, what its options do, what it can, whether it can be made here, and why it suits the disk."""
     filesystem = candidate.filesystem
     rows = [text((filesystem.title, "bold"), ("   " + _version(filesystem, available), "$muted"))]
     rows += wrap(filesystem.summary, width)
+    between = [] if brief else [Content("")]
     if available is not None and not available.usable:
-        rows += [Content(""), bullet(("✗", "$error"), text(available.reason, " ", (available.hint, "$muted")), width)]
-    if reason:
-        rows += [Content(""), bullet(("★", "$accent"), reason, width)]
+        rows += [*between, bullet(("✗", "$error"), text(available.reason, " ", (available.hint, "$muted")), width)]
+    if refusal:
+        rows += [*between, bullet(("✗", "$error"), refusal, width)]
+    if why:
+        rows += [*between, bullet(("★", "$accent"), text(("Suits this disk: ", "bold"), why), width)]
     chosen = options_of(candidate)
     if chosen:
-        rows += [Content("") if brief else text("\n", heading("Options", width))]
+        rows += between and [text("\n", heading("Options", width))]
         for name, option in chosen:
             rows.append(bullet((name, "bold $primary"), option_words(option), width))
     if not brief:
         rows += [Content(""), heading("Features", width), _feature_table(filesystem, width)]
+    elif partly := [feature for feature in filesystem.features if _mark(feature)[0] == "~"]:
+        words = "; ".join(f"{feature.name}: {feature.value}" for feature in partly)
+        rows.append(bullet(("~", "$warning"), text((words, "$muted")), width))
     return lines(rows)
+
+
+def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
+    """Candidates that suit a disk, each with why."""
+    rows = []
+    for name, why in reasons.items():
+        rows += [text((cut(name, width), "bold")), *wrap((why, "$muted"), width), Content("")]
+    return lines(rows[:-1])
 
 
 def _version(filesystem: Filesystem, available: Availability | None) -> str:
@@ -184,64 +156,19 @@ def conflicts(option: Option, other: Option) -> bool:
     return option.name == other.name or other.name in option.replaces or option.name in other.replaces
 
 
-def need_table(candidates: Sequence[Candidate], need: str, width: int) -> Content:
-    """Which of the candidates have a feature."""
+def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief: bool = False) -> Content:
+    """Which of the candidates have a feature, and how far it goes."""
     rows = []
     for candidate in candidates:
         feature = candidate.filesystem.feature(need)
-        value = feature.value if feature else "no"
+        value, words = (feature.value, "" if brief else feature.text) if feature else ("no", "")
         glyph, style = ("✓", "$success") if value == "yes" else ("✗", "$error")
-        rows.append((candidate.name, text((f"{glyph} ", style), value)))
+        rows.append((candidate.name, text((f"{glyph} ", style), value, (f"  {words}", "$muted"))))
     longest = max((cell_len(name) for name, _ in rows), default=0)
     return facts(rows, width, label=min(longest + 2, width // 3), gap=False)
 
 
 # Layouts over several disks
-
-
-def layout_header(width: int, on: bool) -> Content:
-    """Names of the columns of `layout_row`."""
-    return _line([text((name, "$faint")) for name in ("", "Layout", "Room", "May fail", "")], width)
-
-
-def layout_row(
-    candidate: Candidate,
-    width: int,
-    on: bool,
-    *,
-    members: int,
-    member_bytes: int,
-    among: Sequence[str],
-    ticked: bool,
-    usable: bool,
-    note: str,
-    baseline: bool,
-) -> Content:
-    """Tick, name, room, and how many disks may fail."""
-    mark = text(cursor(on), tick(ticked, enabled=usable))
-    name = text((cut_among(candidate.name, among, _widths(width)[1]), "bold" if usable else "$faint"))
-    style = "" if usable else "$faint"
-    room = text((size_text(room_bytes(candidate, members, member_bytes)), style))
-    array = candidate.on(members).array
-    may_fail = text((str(array.survives) if array else "none", style))
-    remark = text(("baseline", "$primary") if baseline else (note, "$muted"))
-    return _line((mark, name, room, may_fail, remark), width)
-
-
-def _widths(width: int) -> tuple[int, ...]:
-    note = 10 if width >= 56 else 0
-    return (4, max(8, width - 4 - 8 - 8 - note - 2 * (4 if note else 3)), 8, 8, note)
-
-
-def _line(cells: Sequence[Content], width: int) -> Content:
-    return fit(columns(cells, _widths(width), right=(2, 3)), width)
-
-
-def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
-    """The room it has, before its own structures."""
-    if candidate.array is None:
-        return member_bytes
-    return candidate.array.layout.usable_bytes(members, member_bytes)
 
 
 def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:

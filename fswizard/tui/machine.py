@@ -12,6 +12,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.recipe import Recipe
+from fswizard.model.units import size_text
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import Purpose, WizardChoices, image_sizes
 
@@ -63,6 +64,10 @@ class MachineCache:
     def recipes(self) -> tuple[Recipe, ...]:
         return self._backend.recipes()
 
+    def forget_recipes(self) -> None:
+        """There is one more, or one less: they are read again."""
+        self.__dict__.pop("recipes", None)
+
     @cached_property
     def catalogue(self) -> Mapping[str, Filesystem]:
         return self._backend.catalogue()
@@ -96,7 +101,19 @@ class MachineCache:
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
         """A candidate can be measured here, on what the user has chosen to measure on."""
         candidate = self._backend.parse_candidate(candidate_name)
-        return self.unavailable(candidate) is None and not (choices.zoned and candidate.filesystem.zones is None)
+        return self.unavailable(candidate) is None and not self.refusal(candidate, choices)
+
+    def refusal(self, candidate: Candidate, choices: WizardChoices) -> str:
+        """Why what was chosen to measure on does not suit a candidate, in a sentence; empty where it does."""
+        if choices.zoned and candidate.filesystem.zones is None:
+            return "Needs random writes, and this disk's zones must be written in order."
+        recipe, array = choices.recipe, candidate.on(choices.across).array
+        size_bytes = choices.device_bytes or (recipe.image_bytes if recipe else 0)
+        room_bytes = array.layout.usable_bytes(choices.across, size_bytes) if array else size_bytes
+        least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes if recipe else 0)
+        if not 0 < room_bytes < least_bytes:
+            return ""
+        return f"Needs {size_text(least_bytes)}, and there is room for {size_text(room_bytes)}."
 
     def candidates(self, choices: WizardChoices) -> tuple[Candidate, ...]:
         """The candidates that were chosen."""

@@ -12,7 +12,6 @@ from fswizard.errors import Refused
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
-from fswizard.tui.screens.filesystems import NEED
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
@@ -41,6 +40,7 @@ async def test_the_footer_offers_options_and_baseline_for_filesystems_alone() ->
         await pilot.press("m")
         await until(pilot, lambda: "options" not in footer(pilot.app), "the footer of a need")
         assert "baseline" not in footer(pilot.app)
+        assert "must have" not in footer(pilot.app)
         await pilot.press("o")
         assert not isinstance(pilot.app.screen, OptionsScreen)
 
@@ -57,7 +57,8 @@ async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so
 async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        pilot.app.screen.query_one("#candidates", ChoiceList).highlight(NEED + "checksums")
+        await pilot.press("m", "right")
+        await shows(pilot, "checksums: notices when")
         await shows(pilot, "✓ yes")
         lines = screen_text(pilot.app).splitlines()
         for name in wizard(pilot).choices.candidates:

@@ -23,7 +23,7 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, RECIPES, SSD, FakeMachine, app
 from tests.tui.driving import STEPS, at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
@@ -133,7 +133,7 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
 async def test_a_click_ticks_a_candidate() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await pilot.click("#candidates", offset=(6, 1))
+        await pilot.click("#candidates", offset=(6, 0))
         await until(pilot, lambda: wizard(pilot).choices.candidates == ("xfs",), "ext4 to be taken out")
 
 
@@ -156,8 +156,55 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         await pilot.press("b")
         assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
         await pilot.press("m", "space")
-        assert wizard(pilot).choices.needs == ("checksums",)
+        assert wizard(pilot).choices.needs == ("snapshots",)
         await shows(pilot, "2 without what you must have")
+
+
+async def test_a_must_have_that_nobody_meets_is_told_at_once_and_cannot_be_passed() -> None:
+    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("up", "right", "space")
+        await shows(pilot, "✗ None of them has checksums.")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        rows = [line for line in screen_text(pilot.app).splitlines() if " xfs " in line]
+        assert "✗" in rows[0], "the column of what it lacks"
+        await pilot.press("space", "down")
+        assert wizard(pilot).choices.needs == ()
+        assert pilot.app.screen.query_one("#candidates", ChoiceList).has_focus
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+
+
+async def test_a_click_sets_what_one_must_have() -> None:
+    async with app("filesystems", candidates=("ext4", "btrfs")).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        line = pilot.app.screen.query_one("#needs").region
+        at = screen_text(pilot.app).splitlines()[line.y].index("compression")
+        await pilot.click(offset=(at + 2, line.y))
+        await until(pilot, lambda: wizard(pilot).choices.needs == ("compression",), "the must-have")
+        await shows(pilot, "1 without what you must have")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+async def test_the_column_of_what_one_must_have_is_shown_at_every_width(width: int) -> None:
+    async with app("filesystems", needs=("zoned",), candidates=("btrfs",)).run_test(size=(width, 40)) as pilot:
+        await at_step(pilot, "filesystems")
+        lines = screen_text(pilot.app).splitlines()
+        header = next(line for line in lines if "Filesystem " in line)
+        row = next(line for line in lines if "[✓]" in line)
+        assert row[header.index("zoned") : header.index("zoned") + 5].strip() == "✓"
+
+
+async def test_what_is_too_large_for_a_disk_is_told_where_it_would_be_ticked() -> None:
+    small = replace(NEW, size_bytes=64 << 20)
+    recipe = replace(RECIPES[0], image_bytes=1 << 20)
+    choices = {"drive": small, "device": small.stable_name, "recipe": recipe, "candidates": ("ext4", "xfs")}
+    async with app("filesystems", FakeMachine(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4",), "XFS to be left out")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs")
+        await shows(pilot, "and there is room for 67.1 MB")
 
 
 async def test_options_that_exclude_each_other_untick_each_other() -> None:
@@ -656,4 +703,4 @@ async def test_the_disk_that_was_chosen_goes_into_the_plan() -> None:
         await pilot.press("down", "enter")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.drive.name == "nvme0n1"
-        await shows(pilot, "suggested")
+        await shows(pilot, "★ ext4:noatime")

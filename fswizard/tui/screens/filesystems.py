@@ -8,30 +8,21 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 
 from fswizard.errors import FswizardError
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Need
 from fswizard.report.writes import budget_text
-from fswizard.tui.candidates import (
-    best_first,
-    candidate_row,
-    explain_candidate,
-    explain_layout,
-    layout_header,
-    layout_row,
-    need_table,
-)
+from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import cursor, cut, fit, lines, text, tick
+from fswizard.tui.drawing import lines, text
+from fswizard.tui.matrix import FEATURES, Mark, Matrix
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.canvas import Canvas, Drawing
+from fswizard.tui.widgets.chips import Chips
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
-
-NEED = "need:"
 
 
 class FilesystemsScreen(BoxScreen):
@@ -45,7 +36,8 @@ class FilesystemsScreen(BoxScreen):
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
         "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
-        "m jumps to what you must have. Candidates without it are skipped."
+        "m jumps to what you must have; space sets it. Candidates that lack it turn grey and are skipped. In the "
+        "columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. ★ marks what suits this disk."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "options", "options"),
@@ -55,16 +47,20 @@ class FilesystemsScreen(BoxScreen):
     ]
 
     def body(self) -> ComposeResult:
-        with Horizontal(classes="split uneven"):
+        with Container(id="matrix"):
             with Vertical(classes="left"):
                 yield TextBox(id="own")
+                yield Chips("Must have", FEATURES, id="needs")
+                yield Canvas(id="columns")
                 yield ChoiceList(id="candidates", ticks=True, keeps_highlight=True)
-                yield Canvas(id="below", classes="panel brief")
-            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+            with Vertical(classes="right"):
+                yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+                yield Canvas(id="suggested", classes="panel")
 
     def on_mount(self) -> None:
         machine, backend = self.wizard.machine, self.wizard.backend
         self._list = self.query_one("#candidates", ChoiceList)
+        self._chips = self.query_one("#needs", Chips)
         self._reasons: dict[str, str] = {}
         self._listed: tuple[str, ...] = ()
         self._forward_pending = False
@@ -74,10 +70,13 @@ class FilesystemsScreen(BoxScreen):
             self._reasons = {item.candidate_name: item.reason for item in backend.suggestions(self.choices.drive)}
         if self.choices.zoned:
             self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
+        suggested = self.query_one("#suggested", Canvas)
+        suggested.border_title = "★ Suits this disk"
+        suggested.set_class(not self._reasons, "-none")
+        suggested.show(partial(reasons_list, self._reasons))
         self._offered = self._first_offered()
         self._proposed = not self.choices.candidates
         self._propose()
-        self.query_one(".panel").border_title = "About this filesystem"
         self._redraw()
         self._list.focus()
         if self._looking:
@@ -125,44 +124,30 @@ class FilesystemsScreen(BoxScreen):
 
     def _fill(self) -> None:
         catalogue = self.wizard.machine.catalogue
-        others = [name for name in self.choices.candidates if name not in catalogue or not self._listed]
+        chosen = [name for name in self.choices.candidates if name not in catalogue or not self._listed]
         offered = self._offered if self._across > 1 else ()
-        self._listed = tuple(dict.fromkeys((*self._listed, *offered, *others, *self._reasons)))  # so that nothing moves
+        self._listed = tuple(dict.fromkeys((*self._listed, *offered, *chosen, *self._reasons)))  # so that nothing moves
         first = self._listed
         rest = [name for name in catalogue if name not in first]
-        rows = [headline("compare", "Compare")]
-        rows += [ListRow("head", layout_header, False)] if self._across > 1 else []
-        rows += [self._row(name) for name in first if self._possible(name)]
+        matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
+        rows = [self._row(matrix, name) for name in first if self._possible(name)]
         alone = "On the first disk alone" if self._across > 1 else "Also available"
-        rows += [gap("before-others"), headline("others", alone)]
-        rows += [self._row(name) for name in rest if self._possible(name)]
-        rows += [gap("before-needs"), headline("needs", "Must have")]
-        needs = self.choices.needs
-        rows += [ListRow(NEED + need.name, partial(_need_row, need, need.name in needs)) for need in self._needs]
+        others = [self._row(matrix, name) for name in rest if self._possible(name)]
+        rows += [gap("before-others"), headline("others", alone), *others] if others else []
         impossible = [name for name in (*first, *rest) if not self._possible(name)]
         if impossible:
             where = "disk" if self.choices.zoned else "machine"
             rows += [gap("before-impossible"), headline("impossible", f"Not possible on this {where}")]
-            rows += [self._row(name) for name in impossible]
+            rows += [self._row(matrix, name) for name in impossible]
         self._list.rows = tuple(rows)
+        self.query_one("#columns", Canvas).show(matrix.header)
+        self._chips.show_set(frozenset(self.choices.needs))
         self._explain()
 
-    @property
-    def _needs(self) -> tuple[Need, ...]:
-        return self.wizard.backend.needs()
-
-    def _row(self, name: str) -> ListRow:
-        candidate = self.wizard.backend.parse_candidate(name)
-        usable = self._possible(name)
-        lacks = [need for need in self.choices.needs if not _has(candidate, need)]
-        note = "not here" if not usable else f"no {lacks[0]}" if lacks else "suggested" if name in self._reasons else ""
-        row = partial(candidate_row, candidate)
-        if self._across > 1:
-            row = partial(layout_row, candidate, members=self._across, member_bytes=self.choices.member_bytes)
+    def _row(self, matrix: Matrix, name: str) -> ListRow:
         ticked, baseline = name in self.choices.candidates, name == self.choices.against
-        return ListRow(
-            name, partial(row, among=self._listed, ticked=ticked, usable=usable, note=note, baseline=baseline)
-        )
+        mark = Mark(ticked, self._possible(name), name in self._reasons, baseline)
+        return ListRow(name, partial(matrix.row, self.wizard.backend.parse_candidate(name), mark))
 
     @on(ChoiceList.Chosen, "#candidates")
     def _chosen(self) -> None:
@@ -172,76 +157,79 @@ class FilesystemsScreen(BoxScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("options", "baseline"):
             return self.is_mounted and self._highlighted() is not None
+        if action == "needs":
+            return self.is_mounted and not self._chips.has_focus
         return super().check_action(action, parameters)
 
+    @on(Chips.Chosen)
+    def on_descendant_focus(self) -> None:
+        self._explain()
+
     def _explain(self) -> None:
-        key = self._list.key
-        if not key:
+        panel = self.query_one(".panel")
+        if self._chips.has_focus:
+            panel.border_title = "About this feature"
+            draw: Drawing = partial(self._about_need, self._chips.key)
+        elif key := self._list.key:
+            panel.border_title = "About this filesystem"
+            draw = partial(self._about_candidate, key)
+        else:
             return
-        if key.startswith(NEED):
-            need = next(need for need in self._needs if need.name == key.removeprefix(NEED))
-            candidates = self.wizard.machine.candidates(self.choices)
+        self.query_one("#about", Canvas).show(draw)
 
-            def draw(width: int) -> Content:
-                title = text((need.name, "bold"), f": {need.title}.")
-                return lines((title, Content(""), need_table(candidates, need.name, width)))
+    def _about_need(self, name: str, width: int) -> Content:
+        title = next(need.title for need in self.wizard.backend.needs() if need.name == name)
+        brief = not self.has_class("-tall")
+        table = need_table(self.wizard.machine.candidates(self.choices), name, width, brief=brief)
+        return lines((text((name, "bold"), f": {title}."), *([] if brief else [Content("")]), table))
 
-            self.query_one("#about", Canvas).show(draw)
-            self.query_one("#below", Canvas).show(draw)
-            return
-        candidate, machine = self.wizard.backend.parse_candidate(key), self.wizard.machine
+    def _about_candidate(self, name: str, width: int) -> Content:
+        brief = not self.has_class("-vast")
+        candidate, machine = self.wizard.backend.parse_candidate(name), self.wizard.machine
         available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
-        reason = self._reasons.get(key, "")
-        if self.choices.zoned and not self._possible(key):
-            reason = "Needs random writes, and this disk's zones must be written in order."
+        refusal, why = machine.refusal(candidate, self.choices), self._reasons.get(name, "")
+        words = explain_candidate(candidate, available, width, refusal=refusal, why=why, brief=brief)
+        if self._across == 1:
+            return words
+        spread = explain_layout(candidate, self._across, self.choices.member_bytes, width)
+        return spread if brief and self._possible(name) else lines((spread, Content(""), words))
 
-        def about(width: int, brief: bool = False) -> Content:
-            words = explain_candidate(candidate, available, reason, width, brief=brief)
-            if self._across == 1:
-                return words
-            spread = explain_layout(candidate, self._across, self.choices.member_bytes, width)
-            return spread if brief and (available is None or available.usable) else lines((spread, Content(""), words))
-
-        self.query_one("#about", Canvas).show(about)
-        self.query_one("#below", Canvas).show(lambda width: about(width, brief=True))
+    @on(Chips.Set)
+    def _set_need(self, event: Chips.Set) -> None:
+        self.wizard.choose(needs=toggled(self.choices.needs, event.key))
+        self._redraw()
 
     @on(ChoiceList.Ticked, "#candidates")
     def _tick(self, event: ChoiceList.Ticked) -> None:
-        key = event.key
-        if key.startswith(NEED):
-            self.wizard.choose(needs=toggled(self.choices.needs, key.removeprefix(NEED)))
-        elif self._possible(key):
+        if self._possible(event.key):
             self._proposed = False
-            self.wizard.choose(candidates=toggled(self.choices.candidates, key))
+            self.wizard.choose(candidates=toggled(self.choices.candidates, event.key))
         self._redraw()
 
     def _estimate(self) -> None:
+        self._problem: FswizardError | None = None
         count = len(self.choices.candidates)
         if count == 0:
             self.say("Tick at least one: ", ("space", "bold $primary"), ".")
             return
         try:
-            budget = budget_text(self.wizard.backend.draft(self.choices))
+            draft = self.wizard.backend.draft(self.choices)
         except FswizardError as error:
+            self._problem = error
             self.show_error(error)
             return
-        lacking = sum(
-            any(not _has(candidate, need) for need in self.choices.needs)
-            for candidate in self.wizard.machine.candidates(self.choices)
-        )
+        lacking = count - len(draft.candidates)
         self.say(
             (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · {budget}",
+            f" · {budget_text(draft)}",
             (f" · {lacking} without what you must have" if lacking else "", "$warning"),
         )
 
     # Keys
 
     def _highlighted(self) -> Candidate | None:
-        key = self._list.key
-        if not key or key.startswith(NEED):
-            return None
-        return self.wizard.backend.parse_candidate(key)
+        key = "" if self._chips.has_focus else self._list.key
+        return self.wizard.backend.parse_candidate(key) if key else None
 
     def action_options(self) -> None:
         if (candidate := self._highlighted()) is not None:
@@ -268,7 +256,7 @@ class FilesystemsScreen(BoxScreen):
         self._redraw()
 
     def action_needs(self) -> None:
-        self._list.highlight(NEED + self._needs[0].name)
+        self._chips.focus()
 
     def action_type(self) -> None:
         example = "md:raid5,chunk=64K+xfs" if self._across > 1 else "btrfs:noatime,compress=zstd:1"
@@ -291,17 +279,9 @@ class FilesystemsScreen(BoxScreen):
         if self._looking:
             self._forward_pending = True
             self.say("Checking what is available …")
-        elif self.choices.candidates:
-            self.wizard.go_on()
-        else:
+        elif not self.choices.candidates:
             self.say(("✗ ", "bold $error"), "Tick at least one candidate: ", ("space", "bold $primary"), " ticks.")
-
-
-def _has(candidate: Candidate, need: str) -> bool:
-    feature = candidate.filesystem.feature(need)
-    return feature is not None and feature.present
-
-
-def _need_row(need: Need, ticked: bool, width: int, on: bool) -> Content:
-    name = fit((need.name, "bold"), 18)
-    return text(cursor(on), tick(ticked), " ", name, (cut(need.title, width - 24), "$muted"))
+        elif self._problem is not None:
+            self.show_error(self._problem)
+        else:
+            self.wizard.go_on()

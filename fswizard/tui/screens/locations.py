@@ -78,7 +78,7 @@ def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Co
     ]
     rows = [facts(pairs, width, gap=False)]
     if filesystem is not None:
-        rows += [Content(""), explain_candidate(Candidate(filesystem.name, filesystem), None, "", width)]
+        rows += [Content(""), explain_candidate(Candidate(filesystem.name, filesystem), None, width)]
     return lines(rows)
 
 

@@ -1,0 +1,122 @@
+"""The list of candidates as a matrix: a row for each, and a column for each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from fswizard.model.filesystem import Candidate
+from fswizard.model.units import size_text
+from fswizard.tui.drawing import cursor, cut_among, fit, text, tick
+
+FEATURES = {
+    "snapshots": "snapshots",
+    "checksums": "checksums",
+    "compression": "compression",
+    "shrink": "shrink",
+    "windows": "Windows",
+    "repair": "repair",
+    "macos": "macOS",
+    "reflink": "reflink",
+    "grow": "grow",
+    "quotas": "quotas",
+    "send-receive": "send",
+    "case-insensitive": "any case",
+    "zoned": "zoned",
+}
+"""Features by their name in the catalogue, with the word above their column: those that decide most often first."""
+NAME = 15
+NOTE = 8
+GAP = 2
+HEAD = 7
+NUMBER = 8
+"""Cells for a column with the room, or with how many disks may fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a row says besides."""
+
+    ticked: bool = False
+    usable: bool = True
+    """It can be measured here."""
+    suggested: bool = False
+    """It suits the disk."""
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """What its columns show; how many there are is a matter of width."""
+
+    among: Sequence[str]
+    """Names of the candidates."""
+    needs: Sequence[str] = ()
+    """Features that a candidate must have: their columns are always shown, and who lacks one is greyed out."""
+    members: int = 1
+    member_bytes: int = 0
+    """Size of the smallest of the disks or images that a candidate may be spread over."""
+
+    def header(self, width: int) -> Content:
+        """The names of the columns."""
+        name, features, _ = self._widths(width)
+        cells = [fit(("Filesystem" if self.members == 1 else "Layout", "$faint"), name)]
+        if self.members > 1:
+            cells += [fit((words, "$faint"), NUMBER, "right") for words in ("Room", "May fail")]
+        cells += [text((FEATURES[f], "bold $primary" if f in self.needs else "$faint")) for f in features]
+        return fit(text(" " * HEAD, Content(" " * GAP).join(cells)), width)
+
+    def row(self, candidate: Candidate, mark: Mark, width: int, on: bool) -> Content:
+        """Tick, name, on several disks room and how many may fail, a sign for each feature, and a word beside them."""
+        name, features, note = self._widths(width)
+        lacks = candidate.lacking(self.needs)
+        dim = not mark.usable or bool(lacks)
+        cells = [fit((cut_among(candidate.name, self.among, name), "$faint" if dim else "bold"), name)]
+        if self.members > 1:
+            array = candidate.on(self.members).array
+            room = size_text(room_bytes(candidate, self.members, self.member_bytes))
+            fail = str(array.survives) if array else "none"
+            cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
+        for feature in features:
+            sign = _sign(candidate, feature, missed=feature in lacks, dim=dim)
+            cells.append(_centred(sign, len(FEATURES[feature])))
+        word = ("baseline", "$primary") if mark.baseline else ("" if mark.usable else "not here", "$faint")
+        star = ("★ " if mark.suggested else "  ", "$accent")
+        head = text(cursor(on), tick(mark.ticked, enabled=not dim), " ", star)
+        return fit(text(head, Content(" " * GAP).join([*cells, fit(word, note)])), width)
+
+    def _widths(self, width: int) -> tuple[int, tuple[str, ...], int]:
+        """Cells for the name, the features that there is room for, and cells for the word beside them."""
+        note = NOTE if width >= 56 else 0
+        name = width // 4 if width >= 100 else NAME
+        room = width - HEAD - name - (GAP + note if note else 0) - (2 * (GAP + NUMBER) if self.members > 1 else 0)
+        shown = set()
+        for feature in sorted(FEATURES, key=lambda feature: feature not in self.needs):
+            room -= GAP + len(FEATURES[feature])
+            if room < 0:
+                break
+            shown.add(feature)
+        return name, tuple(feature for feature in FEATURES if feature in shown), note
+
+
+def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
+    """The room it has, before its own structures."""
+    if candidate.array is None:
+        return member_bytes
+    return candidate.array.layout.usable_bytes(members, member_bytes)
+
+
+def _sign(candidate: Candidate, name: str, *, missed: bool, dim: bool) -> tuple[str, str]:
+    feature = candidate.filesystem.feature(name)
+    value = feature.value if feature else "no"
+    if missed:
+        return "✗", "bold $error"
+    glyph = "✓" if value == "yes" else "–" if value == "no" else "~"
+    return glyph, "$faint" if dim or value == "no" else "$success" if value == "yes" else "$warning"
+
+
+def _centred(piece: tuple[str, str], width: int) -> Content:
+    left = (width - 1) // 2
+    return text(" " * left, piece, " " * (width - 1 - left))

@@ -1,0 +1,101 @@
+"""A row of words that can be set: left and right choose, space sets, and so does a click."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+
+from fswizard.tui.drawing import fit, text
+from fswizard.tui.widgets.canvas import Canvas
+
+
+class Chips(Canvas, can_focus=True):
+    """On as many lines as it takes, behind a label."""
+
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", "choose", key_display="←"),
+        Binding("right", "move(1)", "choose", key_display="→"),
+        Binding("space", "set", "set", key_display="space"),
+        Binding("down", "app.focus_next", "list", key_display="↓"),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+    class Chosen(Message):
+        """Another one is highlighted, or the row has the focus now."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    class Set(Chosen):
+        """One is to be set, or to be set no more."""
+
+    def __init__(self, label: str, words: Mapping[str, str], **arguments: Any) -> None:
+        """`words` by key."""
+        super().__init__(self._drawn_for, **arguments)
+        self._label = label
+        self._words = dict(words)
+        self._set: frozenset[str] = frozenset()
+        self._place = 0
+
+    @property
+    def key(self) -> str:
+        """Of the one that is highlighted."""
+        return list(self._words)[self._place]
+
+    def show_set(self, keys: frozenset[str]) -> None:
+        """These are set."""
+        self._set = keys
+        self.show(self._drawn_for)
+
+    def action_move(self, direction: int) -> None:
+        self._choose((self._place + direction) % len(self._words))
+
+    def action_set(self) -> None:
+        self.post_message(self.Set(self.key))
+
+    def on_click(self, event: events.Click) -> None:
+        if (key := event.style.meta.get("chip")) in self._words:
+            self._choose(list(self._words).index(key))
+            self.action_set()
+
+    def on_focus(self) -> None:
+        self._choose(self._place)
+
+    def on_blur(self) -> None:
+        self.show(self._drawn_for)
+
+    def _choose(self, place: int) -> None:
+        self._place = place
+        self.show(self._drawn_for)
+        self.post_message(self.Chosen(self.key))
+
+    def _drawn_for(self, width: int) -> Content:
+        indent = cell_len(self._label) + 1
+        rows: list[list[Content]] = [[]]
+        used = indent
+        for key, words in self._words.items():
+            chip = self._chip(key, words)
+            if rows[-1] and used + 1 + chip.cell_length > width:
+                rows.append([])
+                used = indent
+            used += chip.cell_length + (1 if rows[-1] else 0)
+            rows[-1].append(chip)
+        heads = [fit((self._label, "bold $muted"), indent), *(Content(" " * indent) for _ in rows[1:])]
+        return Content("\n").join(head + Content(" ").join(row) for head, row in zip(heads, rows))
+
+    def _chip(self, key: str, words: str) -> Content:
+        on, here = key in self._set, self.has_focus and key == self.key
+        ground = "$primary" if on else "$cursor" if here else "$panel"
+        ink = "bold $ink" if on else "bold $foreground" if here else "$muted"
+        line = "underline " if here else ""
+        chip = text(("✓" if on else " ", ink), (words, line + ink), " ")
+        return chip.stylize_before(f"on {ground}").stylize(Style.from_meta({"chip": key}))
