@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from plumbum import cli
@@ -12,56 +12,91 @@ from plumbum import cli
 from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
-from fswizard.errors import UsageError
+from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import title_of
 from fswizard.model.codec import to_json
 from fswizard.model.text import safe
-from fswizard.report.comparison import render
-from fswizard.report.layout import wrap
+from fswizard.report.comparison import render, summary
+from fswizard.report.layout import WIDTH, wrap
 from fswizard.report.presentation import run_text
 from fswizard.results import Entry
-from fswizard.stats.comparison import compare
+from fswizard.stats.comparison import compare, compare_fill
 
 
 class History(Command):
-    """List earlier results, newest first: all, or those that contain every WORD (disk, date, recipe, candidate)."""
+    """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe, note)."""
 
     json = cli.Flag("--json", help="print JSON")
-    compare = cli.Flag("--compare", help="compare two results, each a file or part of a name")
+    compare = cli.Flag(
+        "--compare", help="compare two results, each a file or part of a name; or fresh and filled in one"
+    )
+    note = cli.SwitchAttr("--note", str, argname="TEXT", help="keep a note beside one result; an empty one removes it")
 
     def main(self, *words: str) -> int:
+        if self.note is not None:
+            return self._write_note(words)
         if self.compare:
             return self._compare(words)
         entries = [entry for entry in results.all_results() if _mentions(entry, words)]
         if self.json:
             print(json.dumps([_document(entry) for entry in entries], indent=2))
         elif entries:
-            print("\n".join(line for entry in entries for line in _lines(entry)))
+            disks = results.by_disk(entries)
+            print("\n\n".join("\n".join(_of_disk(title, those)) for title, those in disks.items()))
         else:
             print(f"No result matches {safe(' '.join(words))}." if words else "No results yet.", file=sys.stderr)
         return 0
 
+    def _write_note(self, words: Sequence[str]) -> int:
+        if len(words) != 1:
+            raise UsageError("--note takes one result.", "Name it, or a part of its name: --note TEXT NAME.")
+        results.write_note(results.find(words[0]), self.note)
+        return 0
+
     def _compare(self, words: Sequence[str]) -> int:
-        if len(words) != 2:
-            raise UsageError("--compare takes two results.", "Name the earlier one, then the later one: --compare A B.")
-        first, second = (results.find(word) for word in words)
-        comparison = compare(results.load(first), results.load(second))
+        if len(words) not in (1, 2):
+            raise UsageError("--compare takes one or two results.", "Name two results: --compare A B.")
+        found = [(path, results.load(path)) for path in map(results.find, words)]
+        found.sort(key=lambda one: one[1].environment.started)
+        runs = [run for _, run in found]
+        comparison = compare(*runs) if len(runs) == 2 else compare_fill(*runs)
         if self.json:
             print(json.dumps(to_json(comparison), indent=2))
         else:
-            deliver(render(comparison, first.stem, second.stem), None)
+            deliver(render(comparison, *(path.stem for path, _ in found)), None)
         return 0
 
 
 def _mentions(entry: Entry, words: Sequence[str]) -> bool:
     header = entry.header
-    text = " ".join((entry.path.stem, header.started, header.recipe, header.drive, *header.candidates)).casefold()
+    text = " ".join((entry.path.stem, header.started, header.recipe, header.drive, entry.note, *header.candidates))
+    text = text.casefold()
     return all(word.casefold() in text for word in words)
 
 
-def _lines(entry: Entry) -> list[str]:
-    told = f"{entry.when}  {entry.what}: {'; '.join(map(title_of, entry.header.candidates))}"
-    return [entry.path.stem, *(f"    {line}" for text in (entry.verdict, told, _end(entry)) for line in wrap(text, 76))]
+def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """The results of a disk, newest first; of those of one recipe the newest says what changed since the one before."""
+    yield safe(title)
+    told: set[tuple[str, ...]] = set()
+    for entry in entries:
+        earlier = next(
+            (e for e in entries if e.series == entry.series and e.header.started < entry.header.started), None
+        )
+        since = _since(earlier, entry) if earlier and entry.series not in told else ""
+        told.add(entry.series)
+        what = f"{entry.when}  {entry.header.recipe}: {'; '.join(map(title_of, entry.header.candidates))}"
+        note = f"Note: {entry.note}" if entry.note else ""
+        yield f"  {entry.path.stem}"
+        for text in filter(None, (entry.verdict, what, _end(entry), since, note)):
+            yield from (f"      {line}" for line in wrap(text, WIDTH - 6))
+
+
+def _since(earlier: Entry, later: Entry) -> str:
+    try:
+        comparison = compare(results.load(earlier.path), results.load(later.path))
+    except FswizardError:
+        return ""
+    return f"Since {earlier.when[:10]}: {summary(comparison)}."
 
 
 def _end(entry: Entry) -> str:
@@ -78,6 +113,7 @@ def _document(entry: Entry) -> dict[str, Any]:
         "recipe": header.recipe,
         "target": header.target,
         "drive": header.drive,
+        "note": entry.note,
         "candidates": list(header.candidates),
         "outcome": ending.outcome if ending else None,
         "verdict": ending.verdict if ending else "",

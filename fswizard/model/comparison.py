@@ -1,10 +1,12 @@
-"""What two results say together."""
+"""What results say together: two of them side by side, or all those of one disk over time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from fswizard.model.judgement import Ratio
+from fswizard.model.metrics import Better
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +16,12 @@ class Change:
     candidate: str
     title: str
     """Of the candidate."""
+    kind: str
+    """Its filesystem, by the catalogue's name."""
     workload: str
     """Its title; empty for all workloads together."""
     unit: str
+    better: Better
     before: float
     """Median of the first result; 0 for all workloads together, which have no figure of their own."""
     after: float
@@ -25,11 +30,56 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two runs, and may be why their figures do."""
+
+    what: str
+    """In a word or two that fit into a sentence: `kernel`, `btrfs-progs`."""
+    before: str
+    """Empty where nobody knows."""
+    after: str
+    unlike: bool = False
+    """The two did not measure the same thing: another disk, recipe or memory limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What two results say together."""
 
     changes: tuple[Change, ...]
-    differences: tuple[str, ...]
-    """What else differs between the two runs, and may be the cause."""
-    left_out: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    """What differs between the two runs, what matters most first."""
+    left_out: tuple[str, ...] = ()
     """What was not compared, and why."""
+    doubts: tuple[str, ...] = ()
+    """Reasons to trust one of the two less, but not the other."""
+    of: Literal["time", "disks", "fill"] = "time"
+    """One disk earlier and later, two disks, or an empty filesystem and one that was filled before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How one candidate got on at one workload, from result to result."""
+
+    title: str
+    """Of the candidate."""
+    kind: str
+    workload: str
+    unit: str
+    better: Better
+    figures: tuple[float | None, ...]
+    """Medians, oldest first; None where a result has none that can stand beside the newest one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Results of one recipe on one disk, oldest first."""
+
+    started: tuple[str, ...]
+    """UTC, ISO 8601."""
+    trends: tuple[Trend, ...]
+    """By workload, and within each by candidate, as the newest result has them."""
+    steps: tuple[Comparison | None, ...]
+    """Each result beside the one before it; None for the first one, and where the two cannot be compared."""
+    filled: bool = False
+    """The newest one has the same work on an empty filesystem and on one that was filled before."""

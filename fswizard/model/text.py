@@ -29,6 +29,11 @@ def safe_lines(text: str | bytes) -> str:
     return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
 
 
+def mid_sentence(title: str) -> str:
+    """A title within a sentence: names such as SQLite keep their capitals."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+
+
 def harmless(value: Any, key: str = "") -> Any:
     """Values as JSON and TOML have them, with all text in them made safe; what `details` are may be several lines."""
     if isinstance(value, str):

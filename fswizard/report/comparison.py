@@ -1,23 +1,60 @@
-"""Two results side by side: its words and figures, which the wizard draws too, and all of it as plain text."""
+"""Results beside each other: words and figures that wizard and command line share, and all of it as plain text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
-from fswizard.model.comparison import Change, Comparison
+from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.judgement import SIGNS
+from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.model.text import safe
-from fswizard.model.units import figure_text, ratio_text, rounds_text
+from fswizard.model.text import mid_sentence, safe
+from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
 from fswizard.report import layout
+from fswizard.report.colours import HUES
+from fswizard.report.figures import solid
 
 TOGETHER = "all together"
+NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled")}
+"""What the two sides of a comparison are called."""
+SENTENCES = 3
+"""Of what changed: more are in the figures."""
+NAMED = 3
+"""Candidates in a sentence; of more, the first two."""
+CAUSES = 2
+"""Named in a line beside what changed."""
+_NUMBER, _VERSION = re.compile(r"([\d.]+)?(.*)"), re.compile(r"\d+\.\d+")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
     """Title of a candidate to what changed of it, in order."""
     titles = dict.fromkeys(change.title for change in comparison.changes)
     return {title: [change for change in comparison.changes if change.title == title] for title in titles}
+
+
+def by_workload(comparison: Comparison) -> Mapping[str, list[Change]]:
+    """Title of a workload to how each candidate did at it, in order; all together is not among them."""
+    titles = dict.fromkeys(change.workload for change in comparison.changes if change.workload)
+    return {title: [change for change in comparison.changes if change.workload == title] for title in titles}
+
+
+def kind(change: Change) -> str:
+    """The key of its candidate's colour."""
+    return change.kind if change.kind in HUES else "other"
+
+
+def lengths(changes: Sequence[Change]) -> Sequence[tuple[float, float]]:
+    """Of the two bars of each, from 0 to 1, the best of all at 1; of durations too, longer is better."""
+    values = [(score(change.better, change.before), score(change.better, change.after)) for change in changes]
+    top = max((length for pair in values for length in pair), default=0.0) or 1.0
+    return [(before / top, after / top) for before, after in values]
+
+
+def score(better: Better, figure: float) -> float:
+    """The figure as a length: of two durations, half as long is twice the length."""
+    return figure if better == "higher" else 1 / figure if figure else 0.0
 
 
 def figures(change: Change) -> tuple[str, str]:
@@ -27,34 +64,151 @@ def figures(change: Change) -> tuple[str, str]:
     return figure_text(change.before, change.unit), figure_text(change.after, change.unit)
 
 
+def both_figures(change: Change) -> str:
+    """`188 → 235 MB/s`, `950 ms → 1.2 s`: the unit once where it is the same."""
+    before, after = figures(change)
+    number, _, unit = before.rpartition(" ")
+    return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
+
+
+def effect(change: Change) -> str:
+    """`▲ 25 % faster`, `═ tie`: how much, where it is proven; empty where there are too few rounds."""
+    verdict = change.ratio.verdict
+    if change.ratio.low is None:
+        return ""
+    words = speed_text(change.ratio.ratio) if verdict in ("faster", "slower") else verdict
+    return f"{SIGNS[verdict].glyph} {words}"
+
+
+def sentences(comparison: Comparison) -> tuple[str, ...]:
+    """What changed in plain words, the headline first: only what the intervals prove, the largest first."""
+    changes = comparison.changes
+    if all(change.ratio.low is None for change in changes):
+        return ("Too few rounds to say what differs.",)
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for change in changes:
+        if change.ratio.verdict in ("faster", "slower"):
+            groups.setdefault((change.workload, change.ratio.verdict), []).append(change)
+    ordered = sorted(groups.values(), key=lambda group: (bool(group[0].workload), -max(map(_size, group))))
+    if ordered:
+        return tuple(_sentence(group, comparison) for group in ordered[:SENTENCES])
+    if all(change.ratio.verdict == "tie" for change in changes):
+        return ("Nothing changed: all figures are within 5 %.",)
+    return ("No clear change: any difference is within the noise.",)
+
+
+def _size(change: Change) -> float:
+    return abs(math.log(change.ratio.ratio))
+
+
+def _sentence(group: Sequence[Change], comparison: Comparison) -> str:
+    """`XFS and ext4 became 20–25 % faster at unpacking an archive.`"""
+    names = [safe(change.title) for change in group]
+    everyone = len(names) == len(by_candidate(comparison)) > 2
+    *others, last = names if len(names) <= NAMED else [*names[:2], f"{len(names) - 2} more"]
+    who = "All filesystems" if everyone else f"{', '.join(others)}{' and ' * bool(others)}{last}"
+    verb = "became" if comparison.of == "time" else "are" if others else "is"
+    least, *_, most = sorted(group, key=_size) * 2 if not others else sorted(group, key=_size)
+    speed = _from_to(speed_text(least.ratio.ratio), speed_text(most.ratio.ratio))
+    where = f" at {mid_sentence(safe(group[0].workload))}" if group[0].workload else " overall"
+    return f"{who} {verb} {speed}{where}{' in the second result' * (comparison.of == 'disks')}."
+
+
+def _from_to(least: str, most: str) -> str:
+    """`20–25 % faster`, `90 % faster to 2.1× as fast`."""
+    (one, unit), (other, same) = (_NUMBER.fullmatch(text).groups() for text in (least, most))  # type: ignore[union-attr]
+    if unit != same:
+        return f"{least} to {most}"
+    return most if one == other else f"{one}–{most}"
+
+
+def difference_text(difference: Difference, *, brief: bool = False) -> str:
+    """`kernel 6.1.0-18-amd64 → 6.12.1-1`; in brief `kernel 6.1 → 6.12`."""
+    before, after = (text or "unknown" for text in (difference.before, difference.after))
+    short = [_VERSION.match(text) for text in (before, after)]
+    if brief and all(short) and short[0][0] != short[1][0]:  # type: ignore[index]
+        before, after = (match[0] for match in short if match)
+    return safe(f"{difference.what} {before} → {after}")
+
+
+def summary(comparison: Comparison) -> str:
+    """What changed and what may be why, in a line: `XFS became 12 % faster overall; kernel 6.1 → 6.12`."""
+    headline, *_ = sentences(comparison)
+    causes = [difference_text(one, brief=True) for one in comparison.differences]
+    more = f" and {len(causes) - CAUSES} more" if len(causes) > CAUSES else ""
+    return "; ".join(filter(None, (headline.rstrip("."), ", ".join(causes[:CAUSES]) + more)))
+
+
+def cautions(comparison: Comparison) -> tuple[str, ...]:
+    """Why figures of the two cannot simply be compared; nothing where they can."""
+    unlike = [difference_text(one) for one in comparison.differences if one.unlike]
+    return (f"Not measured alike: {', '.join(unlike)}. That alone may explain a difference.",) if unlike else ()
+
+
+def causes(comparison: Comparison) -> str:
+    """What may be why the figures differ; that nothing is known, where nothing else differs."""
+    found = [difference_text(one) for one in comparison.differences if not one.unlike]
+    moved = any(change.ratio.verdict in ("faster", "slower") for change in comparison.changes)
+    if found or not moved or comparison.of != "time" or cautions(comparison):
+        return ", ".join(found)
+    return "nothing that fswizard records: consider how full the disk is, its age, and other programs"
+
+
 def notes(comparison: Comparison) -> Iterator[str]:
     """What the ratios and intervals mean."""
-    yield "Ratios are second over first: above 1 the second is better. Within 5 % they tie."
+    before, after = NAMES[comparison.of]
+    yield f"Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie."
     if any(change.ratio.low is None for change in comparison.changes):
-        yield f"Ratios without an interval come from fewer than {rounds_text(FIRST_LOOK)}."
+        yield f"Ratios without an interval come from fewer than {rounds_text(FIRST_LOOK + 1)}."
     else:
         yield "Expect at most 5 % of these marks to be wrong."
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
     """Title to sentences, of those sections that there is something to say in."""
-    sections = {"What else differs": comparison.differences, "Not compared": comparison.left_out}
+    sections = {"Doubts": comparison.doubts, "Not compared": comparison.left_out}
     return {title: items for title, items in sections.items() if items}
 
 
-def render(comparison: Comparison, first: str, second: str) -> str:
-    """The comparison in at most 80 columns; `first` and `second` name the results."""
-    return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second)) + "\n"
+def render(comparison: Comparison, first: str, second: str = "") -> str:
+    """The comparison in at most 80 columns; `first` and `second` name the results, where there are two."""
+    return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second) if block) + "\n"
 
 
 def _blocks(comparison: Comparison, first: str, second: str) -> Iterator[list[str]]:
-    yield [*layout.labelled("First", safe(first)), *layout.labelled("Second", safe(second))]
+    labels = zip(NAMES[comparison.of], (first, second)) if second else [("Result", first)]
+    yield [line for label, name in labels for line in layout.labelled(label.capitalize(), safe(name))]
+    headline, *more = sentences(comparison)
+    why = causes(comparison)
+    yield [
+        *layout.wrap(headline, layout.WIDTH),
+        *(f"  {line}" for sentence in more for line in layout.wrap(sentence, layout.WIDTH - 2)),
+        *(layout.labelled("Changed", why) if why else ()),
+        *(line for caution in cautions(comparison) for line in layout.labelled("Caution", caution)),
+    ]
+    for title, changes in by_workload(comparison).items():
+        yield [safe(title), *_bars(changes, NAMES[comparison.of])]
+    before, after = NAMES[comparison.of]
     for title, changes in by_candidate(comparison).items():
-        header = (safe(title), "first", "second", "ratio", "interval", "")
-        yield layout.table(header, map(_row, changes), longest=20)
+        yield layout.table((safe(title), before, after, "ratio", "interval", ""), map(_row, changes), longest=20)
     yield [line for note in notes(comparison) for line in layout.wrap(note, layout.WIDTH)]
     for title, items in lists(comparison).items():
         yield [title, *(line for item in items for line in layout.bullet(safe(item)))]
+
+
+def _bars(changes: Sequence[Change], names: tuple[str, str]) -> Iterator[str]:
+    """Two bars for each candidate, one below the other, in the unit of the workload."""
+    titles = [safe(change.title) for change in changes]
+    told = [figures(change) for change in changes]
+    name, when = min(layout.LONGEST_NAME, max(map(layout.cells, titles))), max(map(layout.cells, names))
+    figure = max(layout.cells(text) for pair in told for text in pair)
+    room = min(40, layout.WIDTH - name - when - figure - max(layout.cells(effect(c)) for c in changes) - 10)
+    for title, change, own, pair in zip(titles, changes, lengths(changes), told):
+        heads = (layout.wrap(title, name)[0], "")
+        for head, which, length, text, word in zip(heads, names, own, pair, ("", effect(change))):
+            drawn = layout.pad(solid(length, room), room)
+            cells = (layout.pad(head, name), layout.pad(which, when), drawn, layout.pad(text, figure, right=True), word)
+            yield f"  {'  '.join(cells)}".rstrip()
 
 
 def _row(change: Change) -> tuple[str, ...]:

@@ -5,7 +5,18 @@ line for each thing worth keeping, and at last how the run ended.
 """
 
 from fswizard.results.format import Ending, Header
-from fswizard.results.history import Entry, all_results, find, latest, new_path, results_directory, state_directory
+from fswizard.results.history import (
+    Entry,
+    all_results,
+    by_disk,
+    find,
+    latest,
+    new_path,
+    remove,
+    results_directory,
+    state_directory,
+    write_note,
+)
 from fswizard.results.reading import load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
 
@@ -15,12 +26,15 @@ __all__ = [
     "Header",
     "ResultWriter",
     "all_results",
+    "by_disk",
     "find",
     "is_being_written",
     "latest",
     "load",
     "new_path",
+    "remove",
     "results_directory",
     "state_directory",
+    "write_note",
     "write_result",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +14,13 @@ from fswizard.model.codec import from_json
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.results.format import UNREADABLE, Ending, Header, parse_line
+from fswizard.results.writing import is_being_written
 from fswizard.system import clock
+from fswizard.system.files import without_waiting
 
-SUFFIX = ".jsonl"
+SUFFIX, NOTE_SUFFIX = ".jsonl", ".note"
+LONGEST_NOTE = 200
+"""Characters."""
 LONGEST_HEADER_BYTES = 65_536
 LONGEST_ENDING_BYTES = 4_096
 
@@ -27,6 +33,8 @@ class Entry:
     header: Header
     ending: Ending | None
     """None where the run was killed, or still goes on."""
+    note: str = ""
+    """What the user wrote beside it, in a line."""
 
     @property
     def unfinished(self) -> bool:
@@ -54,6 +62,12 @@ class Entry:
     def when(self) -> str:
         """Date and time of day, as short as can be."""
         return self.header.started.replace("T", " ")[:16]
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The same for results that show how one disk got on at one recipe."""
+        header = self.header
+        return (header.drive, header.serial, header.recipe, header.target)
 
     @property
     def what(self) -> str:
@@ -98,6 +112,50 @@ def all_results() -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: (entry.header.started, entry.path.name), reverse=True))
 
 
+def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
+    """Title of a disk to its results, in order; the disk of the first one comes first.
+
+    Disks of one model have the ends of their serial numbers in their titles.
+    """
+    disks = dict.fromkeys(entry.series[:2] for entry in entries)
+    alike = Counter(model for model, _ in disks)
+    return {
+        _disk_title(model, serial if alike[model] > 1 else ""): tuple(
+            e for e in entries if e.series[:2] == (model, serial)
+        )
+        for model, serial in disks
+    }
+
+
+def _disk_title(model: str, serial: str) -> str:
+    return (model or "Disk without a model name") + (f", serial number …{serial[-4:]}" if serial else "")
+
+
+def write_note(path: Path, note: str) -> None:
+    """Keep a note of one line beside a result; an empty one takes it away. UsageError where it cannot be written."""
+    beside = path.with_suffix(NOTE_SUFFIX)
+    try:
+        if line := safe(note.strip())[:LONGEST_NOTE]:
+            new = beside.with_suffix(f"{NOTE_SUFFIX}.new")
+            new.write_text(f"{line}\n", "utf-8")
+            new.replace(beside)
+        else:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"The note {safe(str(beside))} cannot be written: {error.strerror}.") from error
+
+
+def remove(path: Path) -> None:
+    """Delete a result and its note. UsageError while its run is in progress, or where it cannot be deleted."""
+    if is_being_written(path):
+        raise UsageError(f"The run of {safe(str(path))} is still in progress.", "Wait until it ends, or stop it first.")
+    try:
+        path.unlink()
+        path.with_suffix(NOTE_SUFFIX).unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"{safe(str(path))} cannot be deleted: {error.strerror}.") from error
+
+
 def latest() -> Path:
     """The newest result; UsageError where there is none yet."""
     entries = all_results()
@@ -138,7 +196,15 @@ def _entry(path: Path) -> Entry | None:
         header = from_json(Header, parse_line(first))
     except (OSError, *UNREADABLE):
         return None
-    return Entry(path, header, _ending(last))
+    return Entry(path, header, _ending(last), _note(path))
+
+
+def _note(path: Path) -> str:
+    try:
+        with open(path.with_suffix(NOTE_SUFFIX), "rb", opener=without_waiting) as file:
+            return safe(file.readline(4 * LONGEST_NOTE).decode("utf-8", "replace").strip())[:LONGEST_NOTE]
+    except OSError:
+        return ""
 
 
 def _ending(line: bytes) -> Ending | None:

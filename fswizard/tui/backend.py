@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fswizard.errors import FswizardError, UsageError
-from fswizard.model.comparison import Comparison
+from fswizard.model.comparison import Comparison, Timeline
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -442,11 +442,41 @@ class Backend:
         result = load(path)
         return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
 
+    def by_disk(self, entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
+        """Title of a disk to its results."""
+        from fswizard.results import by_disk
+
+        return by_disk(entries)
+
     def compare(self, earlier: Path, later: Path) -> Comparison:
         """Two results side by side; FswizardError where they cannot be compared."""
         from fswizard.stats.comparison import compare
 
         return compare(self.load(earlier), self.load(later))
+
+    def compare_fill(self, path: Path) -> Comparison:
+        """An empty filesystem beside a nearly full one, of one result; FswizardError where it has not both."""
+        from fswizard.stats.comparison import compare_fill
+
+        return compare_fill(self.load(path))
+
+    def timeline(self, paths: Sequence[Path]) -> Timeline:
+        """Results of one recipe on one disk, oldest first; FswizardError where one cannot be read."""
+        from fswizard.stats.comparison import timeline
+
+        return timeline([self.load(path) for path in paths])
+
+    def write_note(self, path: Path, note: str) -> None:
+        """Keep a note beside a result; FswizardError where it cannot be written."""
+        from fswizard.results import write_note
+
+        write_note(path, note)
+
+    def remove(self, path: Path) -> None:
+        """Delete a result; FswizardError where it cannot be."""
+        from fswizard.results import remove
+
+        remove(path)
 
     def leftovers(self) -> tuple[Leftover, ...]:
         from fswizard.targets import leftovers

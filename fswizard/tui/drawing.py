@@ -69,11 +69,6 @@ def columns(pieces: Sequence[Piece], widths: Sequence[int], *, right: Iterable[i
     return Content(" " * gap).join(cells)
 
 
-def mid_sentence(title: str) -> str:
-    """A title within a sentence: names such as SQLite keep their capitals."""
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
-
-
 def cut(plain: str, width: int) -> str:
     """Plain text of at most `width` cells, made harmless."""
     plain = safe(plain)

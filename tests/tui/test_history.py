@@ -12,14 +12,23 @@ from textual.pilot import Pilot
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
 from fswizard.report.presentation import present
-from fswizard.results import new_path, write_result
+from fswizard.results import all_results, new_path, write_result
 from fswizard.stats import judge
 from fswizard.tui import outcome
 from fswizard.tui.backend import Backend
-from tests.builders import make_filesystem, make_plan, make_result, make_samples
+from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples
 from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import app, verdict
+from tests.fakes.wizard import FakeMachine, app, verdict
 from tests.tui.driving import at_step, footer, screen_text, shows, until
+
+
+class StoredResults(FakeMachine):
+    """Has the results of the state directory."""
+
+    history = Backend.history
+    load = Backend.load
+    write_note = Backend.write_note
+    remove = Backend.remove
 
 
 async def history(pilot: Pilot[Any]) -> None:
@@ -35,17 +44,20 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Two are marked")
         await pilot.press("c")
         await shows(pilot, "Two results side by side")
-        await shows(pilot, "First    2025-06-30 09:41, archive-disk on ST8000AS0002-1NA17Z")
-        await shows(pilot, "Second   2025-12-31 18:20")
-        await shows(pilot, "XFS ───")
-        writing = next(row for row in screen_text(pilot.app).splitlines() if "Copying a video onto" in row)
-        assert "1.2" in writing
-        assert "▲ faster" in writing
-        await pilot.press("pagedown", "pagedown", "pagedown")
-        await shows(pilot, "Kernel: 6.1.0-18-amd64, then 6.12.1-1.")
+        await shows(pilot, "ext4, XFS and 2 more became 25 % faster at copying a video onto the disk.")
+        await shows(pilot, "Before   2025-06-30 09:41, archive-disk on ST8000AS0002-1NA17Z")
+        await shows(pilot, "After    2025-12-31 18:20")
+        await shows(pilot, "Changed  kernel 6.1.0-18-amd64 → 6.12.1-1")
+        writing = next(row for row in screen_text(pilot.app).splitlines() if "Copying a video onto the  " in row)
+        assert "4.21 → 3.37 s  ▲ 25 % faster" in writing
+        assert (writing.count("▀"), writing.count("▄")) == (22, 5)
+        assert "XFS ───" not in screen_text(pilot.app)
+        await pilot.press("d", "pagedown", "pagedown", "pagedown")
+        await shows(pilot, "NILFS2 ───")
+        await shows(pilot, "1.25    1.21–1.29  ▲ faster")
         await pilot.press("c")
         await until(pilot, lambda: "all together" in pilot.app.clipboard, "the clipboard")
-        assert "First      2025-06-30 09:41" in pilot.app.clipboard
+        assert "Before     2025-06-30 09:41" in pilot.app.clipboard
         await pilot.press("escape")
         await shows(pilot, "Two are marked")
 
@@ -68,7 +80,7 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await pilot.press("down", "space", "down", "space")
         await shows(pilot, "Two are marked")
         assert "c compare" in footer(pilot.app)
-        listed = [row for row in screen_text(pilot.app).splitlines() if "│" in row and "archive-disk" in row]
+        listed = [row for row in screen_text(pilot.app).splitlines() if "archive-disk" in row]
         assert ["✓" in row for row in listed] == [False, True, True]
         await pilot.press("space")
         await shows(pilot, "One is marked")
@@ -76,13 +88,60 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await shows(pilot, "One is marked")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_a_verdict_is_not_cut_and_candidates_have_the_names_that_reports_give_them(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+async def test_results_stand_below_their_disk_with_their_verdict_and_what_changed(size: tuple[int, int]) -> None:
     async with app("purpose", TwoRuns()).run_test(size=size) as pilot:
         await history(pilot)
+        await shows(pilot, "ST8000AS0002-1NA17Z ──")
+        await shows(pilot, "since 2025-06-30  ext4, XFS and 2 more became 7 % faster overall;")
         shown = screen_text(pilot.app)
         assert shown.count(f"  {verdict()}") >= 3
-        assert ("ext4, XFS, Btrfs" in shown) == (size[0] > 100)
+        assert "kernel 6.1 → 6.12." in " ".join(shown.split())
+        row = next(row for row in shown.splitlines() if "Copying a video onto t" in row and "3.37 s" in row)
+        assert row.index("3.37 s") < row.index("2.83 s")
+        await pilot.press("down")
+        await shows(pilot, "4.21 s")
+        assert "3.37 s" not in screen_text(pilot.app)
+
+
+async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    result = make_result()
+    path = new_path(result.plan)
+    write_result(path, result, judge(result), "Use xfs")
+    async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
+        await pilot.press("h")
+        await shows(pilot, "Use xfs")
+        await pilot.press("n", *"new ssd", "enter")
+        await shows(pilot, "✎ new ssd")
+        assert all_results()[0].note == "new ssd"
+        await pilot.press("n", "escape")
+        await until(pilot, lambda: "n note" in footer(pilot.app), "the keys of the list")
+        await pilot.press("delete")
+        await shows(pilot, "Delete this result?")
+        await pilot.press("enter")
+        await shows(pilot, "✎ new ssd")
+        await pilot.press("delete")
+        await shows(pilot, "Delete this result?")
+        await pilot.press("down", "enter")
+        await shows(pilot, "No results yet.")
+    assert list(path.parent.iterdir()) == []
+
+
+async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_has_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    result = make_filled_result(2.0)
+    write_result(new_path(result.plan), result, judge(result))
+    async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
+        await pilot.press("h")
+        await until(pilot, lambda: "f empty against full" in footer(pilot.app), "the key")
+        await pilot.press("f")
+        await shows(pilot, "ext4 is 2× slower at full.")
+        await shows(pilot, "1.00 → 2.00 s")
 
 
 def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
 STATES: dict[str, State] = {
     **{step: at(step) for step in STEPS},
     "help": at("purpose", "f1"),
-    "history": at("purpose", "h"),
+    "history": at("purpose", "h", words="since 2025-06-30", machine=TwoRuns),
     "comparison": at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns),
     "options": at("filesystems", "o", "down", "space"),
     "own": at("filesystems", "a"),

@@ -332,10 +332,9 @@ def test_every_cut_of_a_result_still_gives_a_report(newest: Path, tmp_path: Path
 
 def test_the_history_of_an_earlier_version_lists_who_was_ahead(newest: Path) -> None:
     lines = fswizard("history").stdout.splitlines()
-    assert lines[0] == newest.stem
-    assert lines[1] == "    xfs ahead"
-    assert "quick on ST8000AS0002-1NA17Z: ext4; XFS; Btrfs (noatime)" in lines[2]
-    assert lines[-1] == "    3 rounds, 7 min"
+    assert lines[:3] == ["ST8000AS0002-1NA17Z", f"  {newest.stem}", "      xfs ahead"]
+    assert "quick: ext4; XFS; Btrfs (noatime)" in lines[3]
+    assert lines[-1] == "      3 rounds, 7 min"
     (entry,) = json.loads(fswizard("history", "--json").stdout)
     assert (entry["path"], entry["leaders"], entry["rounds"]) == (str(newest), ["xfs"], 3)
 
@@ -346,7 +345,7 @@ def test_nobody_is_ahead_who_was_measured_alone(state: Path) -> None:
     samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
     alone = replace(RESULT, plan=plan, samples=samples, failures=())
     results.write_result(results.new_path(plan), alone, judge(alone))
-    assert fswizard("history").stdout.splitlines()[1] == "    only ext4 was measured"
+    assert fswizard("history").stdout.splitlines()[2] == "      only ext4 was measured"
 
 
 def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path) -> None:

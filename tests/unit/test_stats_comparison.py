@@ -17,11 +17,19 @@ from fswizard.errors import UsageError
 from fswizard.model.comparison import Change
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Target
-from fswizard.model.result import Result
-from fswizard.report.comparison import render
+from fswizard.model.result import Doubt, Result
+from fswizard.report.comparison import cautions, difference_text, render, sentences, summary
 from fswizard.report.layout import WIDTH, cells
-from fswizard.stats.comparison import compare
-from tests.builders import make_candidate, make_drive, make_plan, make_result, make_samples, make_workload
+from fswizard.stats.comparison import compare, compare_fill, timeline
+from tests.builders import (
+    make_candidate,
+    make_drive,
+    make_filled_result,
+    make_plan,
+    make_result,
+    make_samples,
+    make_workload,
+)
 from tests.fakes.command_line import fswizard
 
 WORKLOADS = (make_workload("write"), make_workload("delete", DURATION))
@@ -123,25 +131,123 @@ def test_discarded_rounds_do_not_count() -> None:
     assert change(after).after == 150.0
 
 
+def on(**environment: Any) -> Result:
+    return replace(FASTER, environment=replace(FASTER.environment, **environment))
+
+
+BTRFS = make_plan(("btrfs",), WORKLOADS, drive=make_drive()).candidates[0]
+BTRFS = replace(BTRFS, filesystem=replace(BTRFS.filesystem, packages={"debian": "btrfs-progs"}))
+
+
+def of_btrfs(version: str) -> Result:
+    plan = replace(FASTER.plan, candidates=(BTRFS,), baseline="btrfs")
+    samples = tuple(replace(sample, candidate="btrfs") for sample in FASTER.samples)
+    return replace(on(tools={"mkfs.btrfs": version}), plan=plan, samples=samples)
+
+
 @pytest.mark.parametrize(
-    ("after", "difference"),
+    ("before", "after", "difference"),
     [
-        (run((1.0, 1.0), drive=make_drive(serial="other")), "Disk: two of the model ST8000AS0002-1NA17Z."),
-        (run((1.0, 1.0), drive=make_drive(model="WD40EFAX")), "Disk: ST8000AS0002-1NA17Z, then WD40EFAX."),
-        (run((1.0, 1.0), drive=None), "Whether it was the same disk is unknown."),
-        (replace(BEFORE, environment=replace(BEFORE.environment, kernel="6.8")), "Kernel: 6.1.0, then 6.8."),
-        (replace(BEFORE, environment=replace(BEFORE.environment, tools={"fio": "3.36"})), "fio: not told, then 3.36."),
+        (BEFORE, run((1.0,), drive=make_drive(serial="Z-1")), "…0000 → ST8000AS0002-1NA17Z …Z-1"),
+        (BEFORE, run((1.0,), drive=make_drive(model="WD40EFAX")), "disk ST8000AS0002-1NA17Z → WD40EFAX"),
+        (BEFORE, run((1.0,), drive=None), "disk ST8000AS0002-1NA17Z → unknown"),
+        (BEFORE, run((1.0,), memory_limit_bytes=1 << 30), "memory limit none → 1 GiB"),
+        (BEFORE, on(kernel="6.8"), "kernel 6.1.0 → 6.8"),
+        (BEFORE, on(version="0.2.0"), "fswizard 0.1.0 → 0.2.0"),
+        (BEFORE, on(tools={"fio": "3.36"}), "fio unknown → 3.36"),
+        (BEFORE, replace(FASTER, doubts=(Doubt("on-battery", ""),)), "power mains → battery"),
+        (of_btrfs("6.2"), of_btrfs("6.6"), "btrfs-progs 6.2 → 6.6"),
     ],
+)  # fmt: skip
+def test_what_else_differs_is_named_as_people_call_it(before: Result, after: Result, difference: str) -> None:
+    comparison = compare(before, after)
+    assert any(difference in difference_text(one) for one in comparison.differences)
+    assert difference in " ".join(render(comparison, "one", "two").split())
+
+
+def test_a_doubt_of_one_result_alone_is_told() -> None:
+    doubted = replace(FASTER, doubts=(Doubt("governor", "The processor was slow."),))
+    assert compare(BEFORE, doubted).doubts == ("Second result only: The processor was slow.",)
+    assert compare(doubted, doubted).doubts == ()
+
+
+def test_the_answer_comes_in_plain_words_with_what_may_be_why() -> None:
+    comparison = compare(BEFORE, replace(on(kernel="6.12.1-1"), doubts=BEFORE.doubts))
+    assert sentences(comparison)[1] == "ext4 became 50 % faster at write."
+    assert summary(comparison) == "ext4 became 22 % faster overall; kernel 6.1 → 6.12"
+    slower = compare(FASTER, BEFORE)
+    assert sentences(slower)[0] == "ext4 became 22 % slower overall."
+    assert "nothing that fswizard records" in render(slower, "one", "two")
+
+
+def test_several_that_changed_alike_share_a_sentence() -> None:
+    names = ("ext4", "xfs", "btrfs", "f2fs")
+
+    def measured(*levels: float) -> Result:
+        plan = make_plan(names, drive=make_drive())
+        figures = {name: (level, 1.01 * level, 0.99 * level) for name, level in zip(names, levels)}
+        return make_result(figures, plan=plan)
+
+    flat = measured(100, 100, 100, 100)
+    assert sentences(compare(flat, measured(150, 180, 100, 100))) == ("ext4 and xfs became 50–80 % faster at write.",)
+    assert sentences(compare(flat, measured(50, 25, 30, 100))) == ("ext4, xfs and btrfs became 2–4× slower at write.",)
+    assert sentences(compare(flat, measured(200, 200, 200, 200))) == ("All filesystems became 2× as fast at write.",)
+
+
+def test_only_what_is_proven_is_said() -> None:
+    noisy = run((60.0, 101.0, 150.0, 80.0), (1.0, 1.5, 0.6))
+    assert sentences(compare(BEFORE, noisy)) == ("No clear change: any difference is within the noise.",)
+    assert sentences(compare(BEFORE, BEFORE)) == ("Nothing changed: all figures are within 5 %.",)
+    assert sentences(compare(BEFORE, run((300.0, 301.0), (1.0, 1.0)))) == ("Too few rounds to say what differs.",)
+
+
+@pytest.mark.parametrize(
+    "plan", [{"drive": make_drive(model="WD40EFAX")}, {"memory_limit_bytes": 1 << 30}, {"drive": None}]
 )
-def test_what_else_differs_is_named(after: Result, difference: str) -> None:
-    assert difference in compare(BEFORE, after).differences
+def test_what_was_not_measured_alike_is_compared_with_a_warning(plan: dict[str, Any]) -> None:
+    assert not cautions(compare(BEFORE, FASTER))
+    (caution,) = cautions(compare(BEFORE, run((150.0, 151.0, 149.0), **plan)))
+    assert caution.startswith("Not measured alike: ")
+
+
+def test_of_two_disks_neither_became_faster() -> None:
+    other = run((150.0, 151.0, 149.0), drive=make_drive(model="WD40EFAX"))
+    assert sentences(compare(BEFORE, other))[0] == "ext4 is 22 % faster overall in the second result."
+
+
+def test_a_filled_filesystem_is_compared_with_the_empty_one_of_the_same_result() -> None:
+    comparison = compare_fill(make_filled_result(2.0))
+    (found,) = comparison.changes
+    assert (found.workload, found.before, found.after) == ("Full", 1.0, 2.0)
+    assert sentences(comparison) == ("ext4 is 2× slower at full.",)
+    assert "  filled" in render(comparison, "one").replace("ext4  ", "")
+    with pytest.raises(UsageError, match="nothing to compare within it"):
+        compare_fill(BEFORE)
+
+
+def test_a_timeline_has_the_figures_that_can_stand_beside_the_newest_ones() -> None:
+    other_way = replace(WORKLOADS[0], job=FioJob("write", 4096, 1 << 20))
+    first = run((70.0, 71.0, 69.0), recipe=replace(BEFORE.plan.recipe, workloads=(other_way, WORKLOADS[1])))
+    small = run((50.0, 51.0, 49.0), target=Target("image", "", 1 << 30))
+    found = timeline((small, first, BEFORE, FASTER))
+    assert [(trend.workload, trend.figures) for trend in found.trends] == [
+        ("Write", (None, None, 100.25, 150.0)),
+        ("Delete", (None, 1.0, 1.0, 1.0)),
+    ]
+    assert [step is not None for step in found.steps] == [False, False, True, True]
+    assert not found.filled and timeline((make_filled_result(2.0),)).filled
 
 
 def test_the_text_fits_80_columns_and_says_what_it_compares() -> None:
     text = render(compare(BEFORE, FASTER), "2025_quick", "2026_quick")
     assert max(map(cells, text.splitlines())) <= WIDTH
+    assert "ext4 became 50 % faster at write." in text
     row = next(line for line in text.splitlines() if line.startswith("Write "))
     assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
+    before, after, *_ = (line for line in text.splitlines() if "█" in line)
+    assert before.split()[:2] == ["ext4", "before"] and before.endswith("100 B/s")
+    assert after.split()[0] == "after" and after.endswith("150 B/s  ▲ 50 % faster")
+    assert after.count("█") > before.count("█")
 
 
 def test_the_command_compares_two_of_the_history(state: Path) -> None:
@@ -153,3 +259,23 @@ def test_the_command_compares_two_of_the_history(state: Path) -> None:
     assert "1.50" in compared.stdout
     assert document["changes"][0]["ratio"]["verdict"]
     assert fswizard("history", "--compare", "2025").returncode == 2
+
+
+def test_the_command_lists_by_disk_what_changed_since_the_result_before(state: Path) -> None:
+    directory = results.new_path(BEFORE.plan).parent
+    later = replace(on(kernel="6.12.1"), environment=replace(FASTER.environment, kernel="6.12.1", started="2026-03-01"))
+    results.write_result(directory / "old.jsonl", BEFORE)
+    results.write_result(directory / "new.jsonl", later)
+    other = run((150.0,), drive=make_drive(serial="X-5555"))
+    results.write_result(
+        directory / "twin.jsonl", replace(other, environment=replace(other.environment, started="2025"))
+    )
+    assert fswizard("history", "--note", "after the upgrade", "new").returncode == 0
+    listed = fswizard("history").stdout.splitlines()
+    heads = [line for line in listed if line and not line.startswith(" ")]
+    assert heads == ["ST8000AS0002-1NA17Z, serial number …0000", "ST8000AS0002-1NA17Z, serial number …5555"]
+    assert [line.strip() for line in listed if line.startswith("  ") and line[2] != " "] == ["new", "old", "twin"]
+    assert "      Since 2026-01-02: ext4 became 22 % faster overall; kernel 6.1 → 6.12." in listed
+    assert "      Note: after the upgrade" in listed
+    assert "after the upgrade" in fswizard("history", "upgrade").stdout
+    assert fswizard("history", "--note", "x").returncode == 2

@@ -1,4 +1,4 @@
-"""Results of earlier runs: opened, or compared two by two."""
+"""The notebook: results of earlier runs by disk, how each disk got on, notes, and two results beside each other."""
 
 from __future__ import annotations
 
@@ -6,56 +6,88 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
+from fswizard.errors import FswizardError
+from fswizard.tui import trends
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cursor, cut, lines, text
-from fswizard.tui.screens.base import Window
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+from fswizard.tui.drawing import bullet, columns, cursor, cut, fit, heading, lines, text
+from fswizard.tui.screens.base import SCROLL_PAGES, TextBox, Window
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
-    from fswizard.model.comparison import Comparison
+    from fswizard.model.comparison import Comparison, Timeline
     from fswizard.tui.backend import Entry
+
+SHOWN = 8
+"""Results of a recipe on a disk whose development is drawn."""
 
 
 class HistoryScreen(Window[None]):
-    """A list; Enter opens a result, space marks two of them to be compared."""
+    """Results by disk; Enter opens one, space marks two of them to be compared. Below, how the disk got on."""
 
     TITLE = "Earlier results"
-    LOOK = "broad"
+    LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open"),
         Binding("space", "mark", "mark", key_display="space"),
         Binding("c", "compare", "compare"),
-        Binding("escape", "dismiss", "back"),
+        Binding("f", "compare_fill", "empty against full"),
+        Binding("n", "note", "note"),
+        Binding("delete", "remove", "delete", key_display="del"),
+        Binding("escape", "back", "back"),
+        *SCROLL_PAGES,
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: tuple[Entry, ...] = ()
         self._marked: tuple[str, ...] = ()
+        self._shown: tuple[Entry, ...] = ()
+        """Those of the highlighted one's disk and recipe that are drawn, oldest first."""
+        self._timeline: Timeline | None = None
+        self._highlighted: Entry | None = None
+        self._noting = False
 
     def body(self) -> ComposeResult:
         yield Static("Looking …", id="message", markup=False)
-        yield ChoiceList(id="entries", keeps_highlight=True)
+        yield TextBox(id="note", placeholder="A note, such as: before the kernel upgrade")
+        with Container(id="notebook"):
+            yield ChoiceList(id="entries", keeps_highlight=True)
+            with VerticalScroll(id="over-time", can_focus=False):
+                yield Canvas(id="trends")
 
     def on_mount(self) -> None:
+        self.query_one("#note").display = False
         self.query_one(ChoiceList).focus()
+        self.watch(self.query_one("#over-time"), "show_vertical_scrollbar", self.refresh_bindings, init=False)
+        self._look()
+
+    def _look(self) -> None:
         self.ask(self.wizard.backend.history, self._show)
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._entries = entries
-        rows = [ListRow(str(number), partial(self._row, str(number), entry)) for number, entry in enumerate(entries)]
-        self.query_one(ChoiceList).rows = (ListRow("header", _header, False), *rows) if rows else ()
+        paths = [str(entry.path) for entry in entries]
+        self._marked = tuple(key for key in self._marked if key in paths)
+        rows: list[ListRow] = []
+        for disk, found in self.wizard.backend.by_disk(entries).items():
+            rows += [gap(f"above {disk}")] if rows else []
+            rows.append(ListRow(disk, partial(_disk_row, disk, len(found)), False))
+            rows += [ListRow(str(entry.path), partial(self._row, entry)) for entry in found]
+        self.query_one(ChoiceList).rows = tuple(rows)
         self._advise()
+        self._develop()
 
-    def _row(self, key: str, entry: Entry, width: int, on: bool) -> Content:
-        titles = self.wizard.backend.titles(entry.header.candidates)
-        return entry_line(entry, titles, width, on=on, marked=key in self._marked)
+    def _row(self, entry: Entry, width: int, on: bool) -> Content:
+        return entry_line(entry, width, on=on, marked=str(entry.path) in self._marked)
 
     def _advise(self) -> None:
         words = (
@@ -67,77 +99,170 @@ class HistoryScreen(Window[None]):
         )  # fmt: skip
         self.say((words, "$muted"))
 
-    @on(ChoiceList.Clicked)
-    def action_open(self) -> None:
-        if key := self.query_one(ChoiceList).key:
-            path = self._entries[int(key)].path
-            self.ask(lambda: self.wizard.backend.load(path), lambda result: self.wizard.show_result(result, path))
+    # How a disk got on
+
+    @on(ChoiceList.Chosen)
+    def _develop(self) -> None:
+        key = self.query_one(ChoiceList).key
+        self._highlighted = entry = next((one for one in self._entries if str(one.path) == key), None)
+        series = [other for other in reversed(self._entries) if entry and other.series == entry.series]
+        last = series.index(entry) + 1 if entry else 0
+        shown = tuple(series[-SHOWN:] if last > len(series) - SHOWN else series[max(0, last - SHOWN) : last])
+        if shown != self._shown:
+            self._shown, self._timeline = shown, None
+            if shown:
+                paths = [other.path for other in shown]
+                self.ask(lambda: self.wizard.backend.timeline(paths), self._know, fails=self._unknown, group="trends")
+        self._draw()
+
+    def _know(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.call_after_refresh(self._draw)  # the list takes its room first
+
+    def _unknown(self, error: FswizardError) -> None:
+        self._timeline = None
+        self.query_one("#trends", Canvas).show(lambda width: bullet(("!", "bold $warning"), error.message, width))
+
+    def _draw(self) -> None:
+        entry, timeline = self._highlighted, self._timeline
+        self.refresh_bindings()
+
+        def draw(width: int) -> Content:
+            if entry not in self._shown or timeline is None:
+                return Content("")
+            height = self.query_one("#over-time").size.height
+            return trends.drawn(timeline, self._shown.index(entry), width, height)
+
+        self.query_one("#trends", Canvas).show(draw)
+
+    # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        there = self._highlighted is not None and not self._noting
+        if action == "page":
+            return any(area.max_scroll_y > 0 for area in self.query("#over-time"))
         if action == "mark":
-            return len(self._entries) > 1
+            return there and len(self._entries) > 1
         if action == "compare":
-            return len(self._marked) == 2
-        return True
+            return there and len(self._marked) == 2
+        if action == "compare_fill":
+            return there and self._timeline is not None and self._timeline.filled
+        return there or action not in ("open", "note", "remove")
+
+    @on(ChoiceList.Clicked)
+    def action_open(self) -> None:
+        if entry := self._highlighted:
+            path = entry.path
+            self.ask(lambda: self.wizard.backend.load(path), lambda result: self.wizard.show_result(result, path))
 
     def action_mark(self) -> None:
         """Mark or unmark; the mark set first gives way to a third."""
-        key = self.query_one(ChoiceList).key
-        if key:
-            self._marked = toggled(self._marked, key)[-2:]
+        if entry := self._highlighted:
+            self._marked = toggled(self._marked, str(entry.path))[-2:]
         self.query_one(ChoiceList).redraw()
         self._advise()
         self.refresh_bindings()
 
     def action_compare(self) -> None:
-        marked = (self._entries[int(key)] for key in self._marked)
+        marked = (entry for entry in self._entries if str(entry.path) in self._marked)
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
         self.ask(
             lambda: self.wizard.backend.compare(earlier.path, later.path),
-            partial(self._show_comparison, earlier, later),
+            partial(self._show_comparison, (earlier, later)),
         )
 
-    def _show_comparison(self, earlier: Entry, later: Entry, comparison: Comparison) -> None:
+    def action_compare_fill(self) -> None:
+        if entry := self._highlighted:
+            path = entry.path
+            self.ask(lambda: self.wizard.backend.compare_fill(path), partial(self._show_comparison, (entry,)))
+
+    def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen
 
-        names = (f"{entry.when}, {entry.what}" for entry in (earlier, later))
+        names = (f"{entry.when}, {entry.what}" + f": {entry.note}" * bool(entry.note) for entry in entries)
         self.wizard.push_screen(ComparisonScreen(comparison, *names))
 
+    def action_note(self) -> None:
+        """Have a note typed, or changed."""
+        if entry := self._highlighted:
+            box = self.query_one("#note", Input)
+            box.value, box.display = entry.note, True
+            box.focus()
+            self._noting = True
+            self.refresh_bindings()
 
-NARROW = 130
-"""Cells below which a verdict stands in a line of its own."""
+    @on(Input.Submitted)
+    def _noted(self, event: Input.Submitted) -> None:
+        entry, note = self._highlighted, event.value
+        if entry is not None:
+            self.ask(lambda: self.wizard.backend.write_note(entry.path, note), lambda _: self._look())
+        self._close_note()
+
+    def _close_note(self) -> None:
+        self._noting = self.query_one("#note").display = False
+        self.query_one(ChoiceList).focus()
+        self.refresh_bindings()
+
+    def action_remove(self) -> None:
+        """Ask whether the highlighted result is to be deleted."""
+        if entry := self._highlighted:
+            self.wizard.push_screen(RemoveScreen(entry), partial(self._remove, entry))
+
+    def _remove(self, entry: Entry, agreed: bool | None) -> None:
+        if agreed:
+            self.ask(lambda: self.wizard.backend.remove(entry.path), lambda _: self._look())
+
+    def action_back(self) -> None:
+        if self._noting:
+            self._close_note()
+        else:
+            self.dismiss()
 
 
-def _widths(width: int) -> tuple[int, ...]:
-    """Mark, when, recipe, disk, candidates, verdict."""
-    if width < NARROW:
-        return (2, 16, 16, max(6, width - 2 - 16 - 16 - 2 * 3), 0, 0)
-    verdict = min(60, width * 2 // 5)
-    rest = width - 2 - 16 - 16 - verdict - 2 * 5
-    return (2, 16, 16, rest // 2, rest - rest // 2, verdict)
+class RemoveScreen(Window[bool]):
+    """Asks before a result is deleted."""
+
+    TITLE = "Delete this result?"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "choose this"),
+        Binding("escape", "dismiss(False)", "keep it"),
+    ]
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__()
+        self._entry = entry
+
+    def body(self) -> ComposeResult:
+        yield Static(f"{self._entry.when}, {self._entry.what}: its figures cannot be brought back.", markup=False)
+        words = {"keep": "Keep it", "delete": "Delete it and its note"}
+        yield ChoiceList([ListRow(key, partial(_choice, said)) for key, said in words.items()])
+
+    @on(ChoiceList.Clicked)
+    def action_choose(self) -> None:
+        self.dismiss(self.query_one(ChoiceList).key == "delete")
 
 
-def _header(width: int, on: bool) -> Content:
-    names = ("", "When", "Recipe", "Disk", "Candidates", "Result")
-    return columns([text((name, "$faint")) for name in names], _widths(width))
+def _choice(words: str, width: int, on: bool) -> Content:
+    return fit(text(("❯ " if on else "  ", "bold $primary"), words), width)
 
 
-def entry_line(entry: Entry, titles: Sequence[str], width: int, *, on: bool, marked: bool) -> Content:
-    """A result, whose candidates have these titles, in a line; in two where there is little room."""
-    head = entry.header
-    widths = _widths(width)
+def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
+    told = f"{count} result{'s' * (count > 1)}"
+    return heading(cut(disk, width - len(told) - 4), width - len(told) - 1) + text(" ", (told, "$faint"))
+
+
+def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
+    """A result in a line; its verdict below where it finds no room beside it, and its note."""
+    mark = text(cursor(on), ("✓" if marked else "", "bold $accent"))
+    recipe = cut(entry.header.recipe, max(16, width // 6))
     style = "$success" if len(entry.leaders) == 1 else "$muted"
-    first = columns(
-        (
-            text(cursor(on), ("✓" if marked else "", "bold $accent")),
-            (entry.when, "$muted"),
-            (cut(head.recipe, widths[2]), "bold"),
-            cut(head.drive or "no model name", widths[3]),
-            (cut(", ".join(titles), widths[4]), "$muted"),
-            (cut(entry.verdict, widths[5]), style),
-        ),
-        widths,
-    )
-    if widths[5]:
-        return first
-    return lines([first, text(cursor(on, 4), (cut(entry.verdict, width - 4), style))])
+    widths = (2, 16, max(16, width // 6))
+    rest = width - sum(widths) - 2 * len(widths)
+    head = columns((mark, (entry.when, "$muted"), (recipe, "bold")), widths)
+    if cell_len(entry.verdict) <= rest:
+        parts = [text(head, "  ", (entry.verdict, style))]
+    else:
+        parts = [head, text(cursor(on, 4), (cut(entry.verdict, width - 4), style))]
+    if entry.note:
+        parts.append(text(cursor(on, 4), (f"✎ {cut(entry.note, width - 6)}", "$accent")))
+    return lines(parts)

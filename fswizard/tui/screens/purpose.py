@@ -15,9 +15,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cursor, cut, facts, fit, lines, mid_sentence, text
+from fswizard.tui.drawing import cursor, cut, facts, fit, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline

@@ -22,12 +22,13 @@ from fswizard.model.drive import Drive
 from fswizard.model.outlook import expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import Piece, bullet, facts, lines, mid_sentence, text, wrap
+from fswizard.tui.drawing import Piece, bullet, facts, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
