@@ -1,29 +1,26 @@
 """Real runs, recorded event by event, so that screens can be tested and drawn without a disk.
 
-    python -m tests.recording NAME RECIPE "CANDIDATES" SIZE DIRECTORY [MINUTES]
+    python -m tests.recording FILE RECIPE [OPTIONS of `fswizard run`]
 
-carries out a run and writes tests/recorded/runs/NAME.jsonl.
+carries out a run and writes what it tells into FILE.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from fswizard.filesystems import parse_candidates
-from fswizard.model import events
-from fswizard.model.codec import from_json, tagged
+from fswizard.cli.run import Run, new_session
+from fswizard.demo.stories import parsed
+from fswizard.model.codec import tagged
 from fswizard.model.events import Event, RunStarted
-from fswizard.model.units import parse_size
 from fswizard.recipes import find
-from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.session.session import Session
+from fswizard.session import Session
 
 RUNS = Path(__file__).parent / "recorded" / "runs"
 
@@ -34,9 +31,8 @@ def recorded(name: str) -> Iterator[Event]:
 
 
 def events_in(path: Path) -> Iterator[Event]:
-    for line in path.read_text("utf-8").splitlines():
-        data = json.loads(line)
-        yield from_json(getattr(events, data.pop("type")), data)
+    with path.open(encoding="utf-8") as file:
+        yield from parsed(file)
 
 
 async def record(session: Session, path: Path) -> None:
@@ -47,17 +43,20 @@ async def record(session: Session, path: Path) -> None:
             async for event in told:
                 if isinstance(event, RunStarted):
                     event = replace(event, environment=replace(event.environment, host=""))  # noqa: PLW2901
-                print(json.dumps(tagged(event), ensure_ascii=False), file=file)
+                print(json.dumps(tagged(event), ensure_ascii=False), file=file, flush=True)
 
 
-def main() -> None:
-    name, recipe, candidates, size, directory, *minutes = sys.argv[1:]
-    target = TargetChoice("image", directory, parse_size(size))
-    limit_s = float(minutes[0]) * 60 if minutes else None
-    plan = make_plan(Choices(find(recipe), parse_candidates(candidates), target=target, time_limit_s=limit_s, seed=1))
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(record(Session(plan, Path(folder) / "result.jsonl"), RUNS / f"{name}.jsonl"))
+class Recording(Run):
+    """Carry out a run, and write down what it tells."""
+
+    def main(self, path: str, recipe: str) -> int:  # type: ignore[override]
+        with tempfile.TemporaryDirectory() as folder:
+            session = new_session(self.plan(find(recipe)), f"{folder}/result.jsonl")
+            asyncio.run(record(session, Path(path)))
+            if session.error is not None:
+                raise session.error
+        return 0
 
 
 if __name__ == "__main__":
-    main()
+    Recording.run()

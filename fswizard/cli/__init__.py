@@ -28,10 +28,14 @@ SUBCOMMANDS = {
 class Fswizard(Command):
     """Find out which filesystem and mount options suit a disk and what you do with it, by measuring on that disk.
 
-    Without a subcommand, the full-screen wizard starts.
+    Without a subcommand, the full-screen wizard starts. --demo shows recorded runs in it; `fswizard --demo ssd-tie` one
+    of them.
     """
 
     PROGNAME = "fswizard"
+    demo = cli.Flag("--demo", help="show recorded runs, without root, disks or fio: nothing here is touched")
+    only_run = cli.Flag("--only-run", requires=["--demo"], help="start the demo with its run")
+    real_time = cli.Flag("--real-time", requires=["--demo"], help="show the run as slowly as it was, not 10× faster")
 
     @cli.switch(
         "--completions", cli.Set("bash", "zsh", "fish"), argname="SHELL", group="Meta-switches",
@@ -46,6 +50,8 @@ class Fswizard(Command):
         print(script(shell, type(self)), end="")
 
     def main(self, *words: str) -> int:
+        if self.demo:
+            return self._show(*words)
         if words:
             near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
             raise UsageError(
@@ -57,6 +63,16 @@ class Fswizard(Command):
         from fswizard.tui import run_wizard
 
         return run_wizard()
+
+    def _show(self, name: str = "", *more: str) -> int:
+        from fswizard.demo import find_story
+
+        if more:
+            raise UsageError("--demo shows one story at a time.", f"Leave out {' '.join(more)}.")
+        story = find_story(name) if name else None
+        from fswizard.demo.app import run_demo
+
+        return run_demo(story, straight=self.only_run, real_time=self.real_time)
 
 
 for _name, _where in SUBCOMMANDS.items():

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Environment, Failure, Outcome, Sample, ThroughputSeries
+from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, Sample, ThroughputSeries
 
 Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload", "check", "clean"]
 
@@ -148,3 +148,24 @@ class RunEnded(Event):
     """Why it ended, in a sentence."""
     verdict: str = ""
     """Of the result's card."""
+
+
+def kept(result: Result, event: Event) -> Result:
+    """What is known of a run after `event`."""
+    changes: dict[str, Any] = {}
+    match event:
+        case SampleTaken(sample=sample):
+            changes = {"samples": (*result.samples, sample)}
+        case SeriesRecorded(series=series):
+            changes = {"throughput_series": (*result.throughput_series, series)}
+        case StepFailed(failure=failure):
+            changes = {"failures": (*result.failures, failure)}
+        case DoubtRaised(doubt=doubt):
+            changes = {"doubts": (*result.doubts, doubt)}
+        case RoundDiscarded(round=number):
+            changes = {"discarded_rounds": (*result.discarded_rounds, number)}
+        case RoundFinished(round=number, survivors=survivors):
+            changes = {"finished_rounds": number, "survivors": survivors}
+        case RunEnded(at_s=at_s, outcome=outcome):
+            changes = {"outcome": outcome, "elapsed_s": at_s}
+    return replace(result, **changes) if changes else result

@@ -13,16 +13,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import (
-    DoubtRaised,
-    Event,
-    RoundDiscarded,
-    RunEnded,
-    RunStarted,
-    SampleTaken,
-    SeriesRecorded,
-    StepFailed,
-)
+from fswizard.model.events import Event, RunEnded, RunStarted, kept
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
@@ -130,17 +121,7 @@ class Session:
         """Keep what is worth keeping, on disk first, then pass the event on."""
         assert self._writer is not None
         self._writer.write(event)
-        result = self._result
-        if isinstance(event, SampleTaken):
-            self._result = replace(result, samples=(*result.samples, event.sample))
-        elif isinstance(event, SeriesRecorded):
-            self._result = replace(result, throughput_series=(*result.throughput_series, event.series))
-        elif isinstance(event, StepFailed):
-            self._result = replace(result, failures=(*result.failures, event.failure))
-        elif isinstance(event, DoubtRaised):
-            self._result = replace(result, doubts=(*result.doubts, event.doubt))
-        elif isinstance(event, RoundDiscarded):
-            self._result = replace(result, discarded_rounds=(*result.discarded_rounds, event.round))
+        self._result = kept(self._result, event)
         self._queue.put_nowait(event)
 
     async def _run(self) -> None:

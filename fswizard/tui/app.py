@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from rich.console import Console
@@ -35,7 +36,7 @@ class FswizardApp(Wizard):
     """Which filesystem, with which mount options, for this disk and this use."""
 
     TITLE = "fswizard"
-    CSS_PATH = "fswizard.tcss"
+    CSS_PATH = Path(__file__).with_name("fswizard.tcss")
     ENABLE_COMMAND_PALETTE = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
@@ -153,11 +154,11 @@ class FswizardApp(Wizard):
             self.leave_now()
 
 
-def run_wizard() -> int:
-    """Run the wizard to its end and return an exit code. UsageError where the terminal is dumb."""
+def run_wizard(make: Callable[..., FswizardApp]) -> int:
+    """Run the wizard that `make` makes to its end and return an exit code. UsageError where the terminal is dumb."""
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("This terminal cannot show the wizard.", "`fswizard run quick` measures and prints a report.")
-    app = FswizardApp(few_colours=Console().color_system == "standard")
+    app = make(few_colours=Console().color_system == "standard")
     code = app.run()
     if app.return_code:
         return app.return_code

@@ -86,6 +86,9 @@ class Backend:
     Packages are imported when they are first needed, to keep the first picture quick.
     """
 
+    demo = ""
+    """What every screen says where a recorded run is shown; empty on a real machine."""
+
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""
         from fswizard.drives import watch

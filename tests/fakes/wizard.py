@@ -38,6 +38,7 @@ from fswizard.model.events import (
     StepFailed,
     StepProgressed,
     StepStarted,
+    kept,
 )
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import Forecast
@@ -455,19 +456,6 @@ class _Script:
             self.at_s,
             Sample(number, candidate, workload.name, metric.name, value, metric.unit, metric.better, primary=True),
         )
-
-
-def kept(result: Result, event: Event) -> Result:
-    """What a result file would hold after `event`."""
-    if isinstance(event, SampleTaken):
-        return replace(result, samples=(*result.samples, event.sample))
-    if isinstance(event, StepFailed):
-        return replace(result, failures=(*result.failures, event.failure))
-    if isinstance(event, DoubtRaised):
-        return replace(result, doubts=(*result.doubts, event.doubt))
-    if isinstance(event, RunEnded):
-        return replace(result, outcome=event.outcome, elapsed_s=event.at_s)
-    return result
 
 
 def plan_for(machine: Backend, choices: WizardChoices) -> Plan:

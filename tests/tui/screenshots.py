@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from fswizard import recipes, results
 from fswizard.advice import conclude
-from fswizard.model.events import RunStarted, StepProgressed
+from fswizard.model.events import RunStarted, StepProgressed, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report import render
@@ -30,7 +30,7 @@ from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.runstate import RunMonitor, RunState
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.wizard import FakeMachine, FakeSession, app, kept
+from tests.fakes.wizard import FakeMachine, FakeSession, app
 from tests.recording import recorded
 from tests.tui.animation import animated
 

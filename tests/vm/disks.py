@@ -52,6 +52,13 @@ def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
     return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial)
 
 
+def simulated_stick(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
+    """A stick, which has no turning parts and says so."""
+    bridge = {"driver": "usb-bot", "id": f"{serial}-bridge", "bus": "usb.0"}
+    names = {"vendor": "USB", "product": "simulated stick", "rotation_rate": 1}
+    return _disk(serial, size_bytes, bridge, driver="scsi-hd", bus=f"{serial}-bridge.0", serial=serial, **names)
+
+
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
     return _disk(serial, size_bytes, driver="virtio-blk-pci", serial=serial)
 

@@ -1,0 +1,64 @@
+"""The wizard on the machine of a story."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+from fswizard.demo.machine import DemoMachine
+from fswizard.demo.replay import REAL, TENFOLD
+from fswizard.demo.stories import Story, stories
+from fswizard.tui import run_wizard
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.screens.gallery import GalleryScreen, Showing
+
+
+class DemoApp(FswizardApp):
+    """Shows one story, or first the gallery of all."""
+
+    BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", "demos")]
+
+    def __init__(
+        self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
+    ) -> None:
+        machine = DemoMachine(story or next(iter(stories().values())), speed=REAL if real_time else TENFOLD)
+        super().__init__(machine, choices=machine.choices, **arguments)
+        self._story = story
+        self._straight = straight
+
+    def on_mount(self) -> None:
+        if self._story is None:
+            self.call_after_refresh(self.action_gallery)
+        elif self._straight:
+            self.call_after_refresh(self._run)
+
+    def action_gallery(self) -> None:
+        """Choose another story."""
+        shown = self._story.name if self._story else ""
+        self.push_screen(GalleryScreen(tuple(stories().values()), shown), self._show)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "gallery":
+            return not self.measuring and not isinstance(self.screen, GalleryScreen)
+        return super().check_action(action, parameters)
+
+    def _show(self, showing: Showing | None) -> None:
+        if showing is None:
+            return
+        self._story = stories()[showing.name]
+        machine = DemoMachine(self._story, speed=REAL if showing.real_time else TENFOLD)
+        self.backend, self.machine, self.choices = machine, MachineCache(machine), machine.choices
+        self.running = self.result = self.result_path = None
+        if showing.straight:
+            self._run()
+        else:
+            self.visit("purpose")
+
+    def _run(self) -> None:
+        self.run_worker(self.begin(self.backend.make_plan(self.choices)))
+
+
+def run_demo(story: Story | None, *, straight: bool, real_time: bool) -> int:
+    """Show recorded runs until the user has seen enough; UsageError without a terminal."""
+    return run_wizard(partial(DemoApp, story, straight=straight, real_time=real_time))

@@ -1,0 +1,109 @@
+"""The stories that are shipped: what each is about, and what its run told."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import fswizard.engines  # noqa: F401 - finds the kinds of jobs that plans consist of
+from fswizard.errors import UsageError
+from fswizard.model import events
+from fswizard.model.codec import from_json, tagged
+from fswizard.model.drive import Drive
+from fswizard.model.events import Event, RunStarted, kept
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Story:
+    """A recorded run."""
+
+    name: str
+    title: str
+    text: str
+    """What there is to see, in a sentence."""
+    disk: str
+    """What it was recorded on, in the middle of a sentence: `a simulated SSD`."""
+
+    @property
+    def path(self) -> Path:
+        return HERE / "recordings" / f"{self.name}.jsonl.gz"
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """All that the run told."""
+        with gzip.open(self.path, "rt", encoding="utf-8") as file:
+            return tuple(parsed(file))
+
+    @property
+    def started(self) -> RunStarted:
+        first = self.events[0]
+        assert isinstance(first, RunStarted)
+        return first
+
+    @property
+    def plan(self) -> Plan:
+        return self.started.plan
+
+    @property
+    def beginning(self) -> Result:
+        """What is known of the run before anything was measured."""
+        return Result(self.started.environment, self.plan)
+
+    @cached_property
+    def result(self) -> Result:
+        """What came of it."""
+        result = self.beginning
+        for event in self.events:
+            result = kept(result, event)
+        return result
+
+
+def parsed(lines: Iterable[str]) -> Iterator[Event]:
+    """Events, one a line."""
+    for line in lines:
+        data = json.loads(line)
+        yield from_json(getattr(events, data.pop("type")), data)
+
+
+def written(told: Iterable[Event]) -> str:
+    """Lines that `parsed` reads."""
+    return "".join(json.dumps(tagged(event), ensure_ascii=False) + "\n" for event in told)
+
+
+@cache
+def stories() -> Mapping[str, Story]:
+    """By name, in the order in which they are shown."""
+    return {name: Story(name, **fields) for name, fields in _table("stories.toml").items()}
+
+
+def find_story(name: str) -> Story:
+    """UsageError where there is none of that name."""
+    known = stories()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"Did you mean `{near[0]}`? " if near else ""
+        raise UsageError(f"There is no demo '{name}'.", f"{hint}Available: {', '.join(known)}.")
+    return known[name]
+
+
+@cache
+def other_drives() -> tuple[Drive, ...]:
+    """The disks of a recorded machine, which stand beside the one that a story is about."""
+    with gzip.open(HERE / "recordings" / "drives.json.gz", "rt", encoding="utf-8") as file:
+        return from_json(tuple[Drive, ...], json.load(file))
+
+
+def _table(name: str) -> dict[str, Any]:
+    import tomli
+
+    return tomli.loads((HERE / name).read_text("utf-8"))

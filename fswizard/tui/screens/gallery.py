@@ -1,0 +1,97 @@
+"""Recorded runs, to choose one that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from fswizard.tui.drawing import cursor, cut, lines, text
+from fswizard.tui.screens.base import Window
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+
+
+class Shown(Protocol):
+    """A story, as it stands in the gallery."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def disk(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """A story and how it is shown."""
+
+    name: str
+    straight: bool
+    """The run at once, without the questions before it."""
+    real_time: bool
+
+
+class GalleryScreen(Window[Showing | None]):
+    """Dismissed with what to show."""
+
+    TITLE = "Recorded runs"
+    LOOK = "broad"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "show(False)", "from the first screen"),
+        Binding("r", "show(True)", "only the run"),
+        Binding("t", "pace", "real time or 10×"),
+        Binding("escape", "dismiss", "back"),
+    ]
+
+    def __init__(self, stories: Sequence[Shown], shown: str = "") -> None:
+        """`shown` is the name of the one that is shown already; empty for none."""
+        super().__init__()
+        self._stories = stories
+        self._shown = shown
+        self._real_time = False
+
+    def body(self) -> ComposeResult:
+        yield Static(id="message", markup=False)
+        yield ChoiceList(id="stories", keeps_highlight=True)
+
+    def on_mount(self) -> None:
+        rows = self.query_one(ChoiceList)
+        rows.rows = tuple(ListRow(story.name, partial(_row, story)) for story in self._stories)
+        rows.highlight(self._shown or self._stories[0].name)
+        rows.focus()
+        self._say_pace()
+
+    def _say_pace(self) -> None:
+        pace = "in real time" if self._real_time else "10× faster"
+        self.say("Real runs, shown again ", (pace, "bold"), ". Nothing on this machine is touched.")
+
+    def action_pace(self) -> None:
+        """At the speed of the recording, or ten times as fast."""
+        self._real_time = not self._real_time
+        self._say_pace()
+
+    @on(ChoiceList.Clicked)
+    def _clicked(self) -> None:
+        self.action_show(False)
+
+    def action_show(self, straight: bool) -> None:
+        """Show the highlighted story."""
+        self.dismiss(Showing(self.query_one(ChoiceList).key, straight, self._real_time))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "dismiss" or bool(self._shown)
+
+
+def _row(story: Shown, width: int, on: bool) -> Content:
+    head = text(cursor(on, 2), (story.title, "bold"), (f"  {story.disk}", "$muted"))
+    return lines([head, text(cursor(on, 2), (cut(story.text, width - 2), "$muted"))])

@@ -1,0 +1,124 @@
+"""Record the stories of `fswizard --demo`.
+
+    python -m tests.stories [--directory DIRECTORY] [STORY...]
+
+Without names, all. What is in the directory already is not recorded again. All that is there goes into the package
+then, smaller than it was told. Needs root, and what `make test-vm` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.simulated.disks import archive_disk
+from tests.simulated.nbd import served
+from tests.stories.packing import pack, pack_drives
+from tests.vm.disks import GIB, MEMBERS, Disk, sata, simulated_stick
+from tests.vm.machine import CHECKOUT, Machine, booted
+from tests.vm.runs import ERASE, TARGET, link
+
+RECIPES = Path(__file__).parent.relative_to(CHECKOUT)
+INSIDE = "/root/told.jsonl"
+LONGEST_S = 3600.0
+TELL_S = 15.0
+SHINGLED = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=320 << 20, rpm=5980, firmware="AR13")
+SSD = sata("SSD", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True).as_slow_as(bytes_per_s=200 << 20, requests_per_s=2000)
+STICK = simulated_stick("STICK", size_bytes=GIB).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Options of `fswizard run`."""
+
+    recipe: str
+    options: tuple[str, ...]
+    inside: bool = True
+    """In the test machine; else here."""
+
+
+def _on(disk: Disk) -> tuple[str, ...]:
+    """The whole disk is given up."""
+    name = f"/dev/disk/by-id/usb-USB_simulated_stick_{STICK.serial}-0:0" if disk is STICK else link(disk)
+    return ("--target", f"device:{name}", "--erase", disk.serial)
+
+
+STORIES: Mapping[str, Recorded] = {
+    "smr-nilfs2": Recorded("smr", (*_on(SHINGLED), "--rounds", "2..2", "--seed", "1")),
+    "array-degraded": Recorded(
+        "array",
+        ("--target", TARGET, *ERASE, "--candidates", "md:raid5+ext4; md:raid5,degraded+ext4", "--rounds", "2..2",
+         "--seed", "1"),
+    ),
+    "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "2..3", "--seed", "1")),
+    "usb-f2fs": Recorded("stick", (*_on(STICK), "--rounds", "2..2", "--seed", "1")),
+    "xfs-deleting": Recorded("deleting", ("--rounds", "3..5", "--seed", "1"), inside=False),
+    "undecided": Recorded(
+        "quick",
+        ("--candidates", "ext4; xfs; ext4:noatime", "--rounds", "3..4", "--time", "2m", "--seed", "1"),
+        inside=False,
+    ),
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.stories")
+    parser.add_argument("names", nargs="*", metavar="STORY", help=", ".join(STORIES))
+    parser.add_argument("--directory", type=Path, default=Path("build/stories"))
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what a machine has on this one is removed
+    wanted = {name: options.directory / f"{name}.jsonl" for name in options.names or STORIES}
+    wanted = {name: path for name, path in wanted.items() if not path.exists()}
+    for name, path in wanted.items():
+        if not STORIES[name].inside:
+            subprocess.run([sys.executable, "-m", "tests.recording", path, *_words(name)], check=True)
+    inside = {name: path for name, path in wanted.items() if STORIES[name].inside}
+    if inside:
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(Path(directory)) as machine:
+            print(machine.run("ls", "/dev/disk/by-id").output, flush=True)
+            for name, path in inside.items():
+                _record(machine, name, path)
+    for name in STORIES:
+        if (path := options.directory / f"{name}.jsonl").exists():
+            pack(name, path, simulated=STORIES[name].inside)
+    pack_drives()
+
+
+def _words(name: str) -> tuple[str, ...]:
+    story = STORIES[name]
+    own = RECIPES / f"{story.recipe}.toml"
+    return (str(own) if (CHECKOUT / own).exists() else story.recipe, *story.options)
+
+
+@contextmanager
+def _machine(directory: Path) -> Iterator[Machine]:
+    socket = str(directory / "nbd.sock")
+    disks = (replace(SHINGLED, socket=socket), SSD, STICK, *MEMBERS)
+    shingled = served(archive_disk(SHINGLED.size_bytes, 40 << 20), Path(socket))
+    with shingled, booted(directory, disks, counts_instructions=True) as machine:
+        yield machine
+
+
+def _record(machine: Machine, name: str, path: Path) -> None:
+    script = f'cd /mnt/checkout && exec python3 -m tests.recording {INSIDE} "$@" > /root/said 2>&1'
+    running = machine.start("sh", "-c", script, "sh", *_words(name), timeout_s=LONGEST_S)
+    while running.alive:
+        time.sleep(TELL_S)
+        print(f"{name}: {machine.run('sh', '-c', f'wc -l < {INSIDE}; tail -c 300 {INSIDE}').output}", flush=True)
+    done = running.wait()
+    print(machine.run("tail", "--lines=60", "/root/said").output, flush=True)
+    if done.exit_code == 0:
+        path.write_bytes(machine.run("cat", INSIDE).stdout)
+
+
+if __name__ == "__main__":
+    main()

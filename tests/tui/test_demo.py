@@ -1,0 +1,216 @@
+"""Recorded runs in the wizard's own screens, on a machine of which nothing is asked."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from fswizard.advice import conclude
+from fswizard.demo import Story, find_story, stories
+from fswizard.demo.app import DemoApp
+from fswizard.demo.machine import DemoMachine
+from fswizard.demo.replay import Replay
+from fswizard.demo.stories import HERE, other_drives
+from fswizard.model.events import Event, RunEnded, StepSkipped, StepStarted
+from fswizard.stats import judge
+from fswizard.tui.backend import Backend
+from fswizard.tui.screens.gallery import GalleryScreen
+from tests.fakes.wizard import Clock
+from tests.stories.packing import SIMULATED, beside
+from tests.tui.driving import at_step, screen_text, shows, until
+
+SIZE = (100, 32)
+ROOM_BYTES = 300_000
+ASKS_NOBODY = {
+    "catalogue", "compare", "conclude", "confirmed", "formats", "image_rights", "judge_model", "layouts", "needs",
+    "parse_candidate", "probed", "purpose", "render", "require_members", "rights_warning", "suggestions", "titles",
+}  # fmt: skip
+"""Questions that the program answers from its own tables and from what it is given."""
+SHORT = "undecided"
+
+
+@pytest.fixture(autouse=True)
+def recorded_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No machine at all: no program may be run, and nothing be kept."""
+    ran: list[object] = []
+
+    def run(*arguments: object, **_: object) -> None:
+        ran.append(arguments)
+        raise OSError
+
+    monkeypatch.setattr(subprocess, "Popen", run)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    yield
+    assert not ran
+    assert not (tmp_path / "state").exists()
+
+
+def demo(story: Story | None, *, straight: bool = False, speed: float = math.inf) -> DemoApp:
+    wizard = DemoApp(story, straight=straight, clock=Clock())
+    assert isinstance(wizard.backend, DemoMachine)
+    wizard.backend.speed = speed
+    return wizard
+
+
+def test_whatever_could_ask_the_machine_is_answered_from_the_recording() -> None:
+    questions = {name for name, value in vars(Backend).items() if callable(value) and not name.startswith("_")}
+    assert questions - vars(DemoMachine).keys() == ASKS_NOBODY
+
+
+@pytest.mark.parametrize("name", stories())
+async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> None:
+    story = find_story(name)
+    async with demo(story).run_test(size=SIZE) as pilot:
+        for step in ("purpose", "drive", "filesystems", "workloads", "review"):
+            await at_step(pilot, step)
+            assert story.disk in _banner(pilot), "every screen says what it was recorded on"
+            if step == "drive":
+                await shows(pilot, story.plan.drive.name if story.plan.drive else "")
+            if step == "review":
+                await shows(pilot, "starts the run")
+            await pilot.press("enter")
+        await at_step(pilot, "result")
+        assert pilot.app.result == story.result  # type: ignore[attr-defined]
+        assert story.disk in _banner(pilot)
+        await pilot.press("enter")
+
+
+def _banner(pilot: Pilot[Any]) -> str:
+    return str(pilot.app.screen.query_one("#demo", Static).render())
+
+
+async def test_a_story_can_begin_with_its_run() -> None:
+    async with demo(find_story(SHORT), straight=True).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "result")
+
+
+async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
+    async with demo(None).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery")
+        for story in stories().values():
+            assert story.title in screen_text(pilot.app)
+            assert story.disk in screen_text(pilot.app)
+        await pilot.press("end", "t")
+        await shows(pilot, "in real time")
+        await pilot.press("enter")
+        await at_step(pilot, "purpose")
+        wizard = pilot.app
+        assert isinstance(wizard, DemoApp)
+        assert isinstance(wizard.backend, DemoMachine)
+        assert (wizard.backend.story, wizard.backend.speed) == ([*stories().values()][-1], 1.0)
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery again")
+        await pilot.press("escape")
+        await at_step(pilot, "purpose")
+
+
+async def test_a_run_of_the_gallery_that_is_stopped_has_a_result_so_far() -> None:
+    async with demo(None, speed=1.0).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery")
+        await pilot.press("end", "t", "r")
+        await at_step(pilot, "run")
+        assert not [key for key in pilot.app.screen.active_bindings.values() if key.binding.key == "f3" and key.enabled]
+        await pilot.press("x", "down", "enter")
+        await until(pilot, lambda: not pilot.app.measuring, "the end")  # type: ignore[attr-defined]
+
+
+async def told(replay: Replay, skip_in: str = "") -> list[Event]:
+    found = []
+    async for event in replay.events():
+        found.append(event)
+        if skip_in and isinstance(event, StepStarted) and event.step.round == 2 and event.step.candidate == skip_in:
+            replay.skip()
+    return found
+
+
+async def test_a_replay_tells_what_was_told_and_ends_with_the_same_result() -> None:
+    story = find_story(SHORT)
+    replay = Replay(story, story.plan, speed=math.inf)
+    assert tuple(await told(replay)) == story.events
+    assert replay.result == story.result
+
+
+async def test_who_is_skipped_is_in_no_later_round() -> None:
+    story = find_story(SHORT)
+    skipped = story.plan.candidates[-1].name
+    replay = Replay(story, story.plan, speed=math.inf)
+    events = await told(replay, skipped)
+    assert [event.step.candidate for event in events if isinstance(event, StepSkipped)] == [skipped]
+    assert not [sample for sample in replay.result.samples if sample.candidate == skipped and sample.round > 1]
+    assert replay.result.survivors is not None
+    assert skipped not in replay.result.survivors
+    assert judge(replay.result).rounds == judge(story.result).rounds
+
+
+async def test_a_replay_that_is_stopped_keeps_what_it_has_told() -> None:
+    story = find_story(SHORT)
+    replay = Replay(story, story.plan, speed=math.inf)
+    events = []
+    async for event in replay.events():
+        events.append(event)
+        if len(events) == 200:
+            replay.stop()
+    assert len(events) == 201
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].outcome == replay.result.outcome == "stopped"
+
+
+async def test_a_paused_replay_finishes_with_the_filesystem_that_is_measured() -> None:
+    story = find_story(SHORT)
+    replay = Replay(story, story.plan, speed=math.inf)
+    candidates = []
+    async for event in replay.events():
+        if isinstance(event, StepStarted) and event.step.candidate:
+            if not candidates:
+                replay.pause()
+            elif event.step.candidate != candidates[-1]:
+                pytest.fail("it went on with the next one")
+            candidates.append(event.step.candidate)
+        if candidates and isinstance(event, StepStarted) and not event.step.candidate:
+            break
+        if len(candidates) > 3:
+            break
+    assert len(set(candidates)) == 1
+
+
+@pytest.mark.parametrize("name", stories())
+def test_a_disk_that_is_simulated_says_so_by_its_name(name: str) -> None:
+    story = find_story(name)
+    assert story.plan.drive is not None
+    assert (SIMULATED in story.plan.drive.model) == (SIMULATED in story.disk)
+    assert not story.plan.drive.serial
+    assert not story.started.environment.host
+
+
+@pytest.mark.parametrize("name", stories())
+def test_what_a_story_promises_is_what_its_result_says(name: str) -> None:
+    story = find_story(name)
+    judgement = judge(story.result)
+    verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.overall}
+    failed = {failure.kind for failure in story.result.failures}
+    assert conclude(story.result).advice.card.verdict
+    assert {
+        "ssd-tie": lambda: set(verdicts.values()) == {"tie"},
+        "smr-nilfs2": lambda: failed == {"ENOSPC"} and "nilfs2" not in judgement.leaders,
+        "xfs-deleting": lambda: verdicts["xfs"] == "faster",
+        "array-degraded": lambda: verdicts["md:raid5,degraded+ext4"] == "slower",
+        "usb-f2fs": lambda: "f2fs" in judgement.leaders,
+        "undecided": lambda: len(judgement.leaders) > 1,
+    }[name]()
+
+
+def test_the_disks_beside_a_story_are_those_of_the_recorded_machine() -> None:
+    assert other_drives() == beside()
+
+
+def test_all_recordings_are_small_and_each_belongs_to_a_story() -> None:
+    files = [*(HERE / "recordings").iterdir()]
+    assert sum(path.stat().st_size for path in files) < ROOM_BYTES
+    assert {path.name.removesuffix(".jsonl.gz") for path in files} - {"drives.json.gz"} == stories().keys()
