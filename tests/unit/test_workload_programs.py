@@ -7,11 +7,12 @@ import gzip
 import hashlib
 import math
 import os
+import sqlite3
 import statistics
 import subprocess
 import zlib
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -349,3 +350,17 @@ async def test_a_directory_among_others_is_never_filled(context: LocalContext) -
     with pytest.raises(Refused, match="fills a whole filesystem"):
         await figures_of(FileServerJob(2, 20, 1000, 1000, 0.2, fill_percent=10), context)
     assert not Path(context.directory, "filling").exists()
+
+
+def test_the_log_of_sqlite_has_its_length_before_the_transactions_begin(tmp_path: Path) -> None:
+    """Else each of the first ones would make it longer, and short runs would tell something else than long ones."""
+    statements = list(SqliteJob("wal", 600)._statements(1))
+    picture = next(number for number, text in enumerate(statements) if "randomblob" in text)
+    log = tmp_path / "database-wal"
+    with closing(sqlite3.connect(tmp_path / "database", isolation_level=None)) as database:
+        sizes = []
+        for number, text in enumerate(statements):
+            database.execute(text)
+            if number >= picture:
+                sizes.append(log.stat().st_size)
+    assert set(sizes) == {sizes[0]}
