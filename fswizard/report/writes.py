@@ -26,7 +26,7 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
     words = f"{time} · writes {writes}"
     if plan.drive is not None and (share := _share_of_life(plan.drive, run.most_bytes)):
         words += f", {'' if near else 'up to '}{share}"
-    return words + (f", as on {run.measured_on}" if run.measured_on else "")
+    return words + (f", by the run of {run.measured_on}" if run.measured_on else "")
 
 
 def limits_text(plan: Plan) -> str:

@@ -63,7 +63,7 @@ def test_the_same_again_takes_what_came(tmp_path: Path) -> None:
     assert made.preparation_s + trials * made.seconds_per_trial == quarter(came.elapsed_s)
     assert made.writes_bytes_in(trials) == pytest.approx(came.written_bytes, rel=0.01)
     assert made.measured_on == came.environment.started[:10]
-    assert budget_text(made).endswith(f", as on {made.measured_on}")
+    assert budget_text(made).endswith(f", by the run of {made.measured_on}")
 
 
 def test_each_workload_and_candidate_takes_its_own(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_less_is_expected_of_direct_writes_where_btrfs_makes_them_buffered(
 def test_another_disk_tells_nothing(tmp_path: Path, drive: Drive | None) -> None:
     recipe = kept("quick", drive).plan.recipe
     assert plan(tmp_path, recipe) == plan(tmp_path, recipe, history=())
-    assert "as on" not in budget_text(plan(tmp_path, recipe))
+    assert "by the run" not in budget_text(plan(tmp_path, recipe))
 
 
 @pytest.mark.parametrize("damage", [lambda lines: (*lines[:9], b"{damaged}\n", *lines[9:]), lambda lines: lines[:1]])
