@@ -1,9 +1,10 @@
 """How far the ratios of a recipe move at double length, in the test machine.
 
-    python -m tests.bench.recipe_machine [--rounds N] [RECIPE...]
+    python -m tests.bench.recipe_machine [--rounds N] [RECIPE or RECIPE:WORKLOAD...]
 
-Time passes in it by the instructions of its processor, not by what else its host has to do. Needs what `make test-vm`
-needs, and some tens of minutes; what comes is recorded, and `python -m tests.bench.recipe_table report` shows it.
+Time passes in it by the instructions of its processor, not by what else its host has to do, unless it waits for its
+disk. Needs what `make test-vm` needs, and up to an hour for three rounds; what comes is recorded, and `python -m
+tests.bench.recipe_table report` shows it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import json
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard import recipes, results
+from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.targets import TargetChoice
 from tests.bench.recipe_table import IN_MACHINE, at_both_lengths, record_of, run
@@ -29,7 +32,7 @@ SOURCES = virtio("SOURCES", size_bytes=8 * GIB)
 LINK = f"/dev/disk/by-id/virtio-{MEASURED.serial}"
 DIRECTORY = "/srv"
 """In the machine, for what is copied from and for results."""
-SAID = f"{DIRECTORY}/said"
+RESULT, SAID = f"{DIRECTORY}/result.jsonl", f"{DIRECTORY}/said"
 LONGEST_S = 3 * 3600.0
 LOOK_S = 30.0
 """Each look costs the machine some of its processor."""
@@ -38,7 +41,14 @@ LOOK_S = 30.0
 def inside(name: str, rounds: int) -> None:
     """Measure a recipe on the machine's disk."""
     target = TargetChoice("device", LINK, serial=MEASURED.serial)
-    asyncio.run(run(at_both_lengths(recipes.find(name)), rounds, Path(DIRECTORY), target))
+    asyncio.run(run(at_both_lengths(chosen(name)), rounds, Path(DIRECTORY), target))
+
+
+def chosen(name: str) -> Recipe:
+    """A recipe, or one workload of it."""
+    recipe_name, _, workload = name.partition(":")
+    recipe = recipes.find(recipe_name)
+    return replace(recipe, workloads=(recipe.workload(workload),)) if workload else recipe
 
 
 def outside(name: str, rounds: int) -> Result:
@@ -49,8 +59,13 @@ def outside(name: str, rounds: int) -> Result:
     ):
         _measure(machine, name, rounds)
         path = Path(directory, "result.jsonl")
-        path.write_bytes(machine.run("cat", f"{DIRECTORY}/result.jsonl").stdout)
-        return results.load(path)
+        path.write_bytes(machine.run("cat", RESULT).stdout)
+        return as_measured(path)
+
+
+def as_measured(path: Path) -> Result:
+    """With the rounds in which its host held the machine up: its time stood still, too."""
+    return replace(results.load(path), discarded_rounds=())
 
 
 def _measure(machine: Machine, name: str, rounds: int) -> None:
@@ -61,10 +76,12 @@ def _measure(machine: Machine, name: str, rounds: int) -> None:
     running = machine.start(
         "sh", "-c", f"cd /mnt/checkout && XDG_STATE_HOME={DIRECTORY} {command}", timeout_s=LONGEST_S
     )
-    while running.alive:
+    finished = 0
+    while running.alive and finished < rounds:
         time.sleep(LOOK_S)
-        print(machine.run("sh", "-c", f"tail --lines=1 {DIRECTORY}/result.jsonl | cut -c -200").output, flush=True)
-    assert running.wait().exit_code == 0, machine.run("cat", SAID).output
+        finished = int(machine.run("grep", "--count", "RoundFinished", RESULT).stdout or 0)
+        print(machine.run("sh", "-c", f"tail --lines=1 {RESULT} | cut -c -200").output, flush=True)
+    assert finished == rounds, machine.run("cat", SAID).output
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -77,7 +94,7 @@ def main(words: Sequence[str] | None = None) -> None:
         if options.inside:
             inside(name, options.rounds)
             continue
-        record = json.dumps(record_of(recipes.find(name), outside(name, options.rounds)))
+        record = json.dumps(record_of(chosen(name), outside(name, options.rounds)))
         print(record, flush=True)
         with IN_MACHINE.open("a", encoding="utf-8") as file:
             file.write(f"{record}\n")

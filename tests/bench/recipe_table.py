@@ -151,6 +151,7 @@ async def estimate(recipe: Recipe, directory: Path, *, twice: bool) -> dict[str,
         own = directory / f"run{suffix}"
         own.mkdir()
         result = await run(affordable(recipe), 1, own, history=history)
+        assert not result.discarded_rounds, "the machine stood still meanwhile: measure it again"
         record[f"planned{suffix}"] = (result.plan.expected_s, result.plan.writes_bytes)
         record[f"came{suffix}"] = (result.elapsed_s, result.written_bytes)
         history = (Entry(own / "result.jsonl", Header.of(result.plan, result.environment.started), None),)
@@ -216,11 +217,7 @@ def _lasted(result: Result, workload: Workload) -> float | None:
 def page() -> str:
     """The latest record of each recipe."""
     latest = _latest(RECORDED)
-    in_machine = _latest(IN_MACHINE)
-    sections = []
-    for recipe in recipes.available():
-        sections += [_section(recipe, latest[recipe.name])] if recipe.name in latest else []
-        sections += [_in_machine(recipe, in_machine[recipe.name])] if recipe.name in in_machine else []
+    sections = [_section(recipe, latest[recipe.name]) for recipe in recipes.available() if recipe.name in latest]
     return "\n".join((NOTE.read_text("utf-8"), _estimates(_latest(ESTIMATES)), *sections))
 
 
@@ -248,7 +245,7 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
             took = "–" if row.seconds is None else f"{row.seconds:.2g} s"
             cells = (title, row.filesystem, *sizes, took, f"{row.once:.2f}", f"{row.twice:.2f}", change)
             lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join((*lines, ""))
+    return "\n".join((*lines, "", *filter(None, [_in_machine(recipe)])))
 
 
 def _direct(shares: Mapping[str, float]) -> str:
@@ -257,23 +254,27 @@ def _direct(shares: Mapping[str, float]) -> str:
     return f" Of a write with O_DIRECT, in memory meanwhile: {said}." if said else ""
 
 
-def _in_machine(recipe: Recipe, record: Mapping[str, Any]) -> str:
-    """How far ratios move there, in few columns."""
+def _in_machine(recipe: Recipe) -> str:
+    """How far ratios move there, in few columns; empty where none was measured."""
     lines = [
-        "In the test machine, whose time goes by instructions and whose disk is as slow as its processor, a tenth of a "
-        f"SATA SSD ({record['date']}, kernel {record['kernel']}, {record['rounds']} rounds):\n",
-        "| workload | filesystem | speed | twice as long | change |",
-        "| --- | --- | --: | --: | --: |",
+        "In the test machine, whose time goes by instructions unless it waits for its disk:\n",
+        "| workload | filesystem | rounds | speed | twice as long | change |",
+        "| --- | --- | --: | --: | --: | --: |",
     ]
+    records = [record for record in _records(IN_MACHINE) if record["recipe"] == recipe.name]
+    latest = {name: (record["rounds"], rows) for record in records for name, rows in record["workloads"].items()}
     for workload in recipe.workloads:
-        for values in record["workloads"].get(workload.name, ())[1:]:
-            row = Row(**values)
-            lines.append(f"| {workload.title} | {row.filesystem} | {row.once:.2f} | {row.twice:.2f} | {_change(row)} |")
-    return "\n".join((*lines, ""))
+        rounds, rows = latest.get(workload.name, (0, ()))
+        for row in [Row(**values) for values in rows][1:]:
+            figures = f"{row.once:.2f} | {row.twice:.2f} | {_change(row)}"
+            lines.append(f"| {workload.title} | {row.filesystem} | {rounds} | {figures} |")
+    return "\n".join((*lines, "")) if records else ""
 
 
 def _change(row: Row) -> str:
-    return f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}"
+    """With its standard error, where there are several rounds."""
+    change = f"{row.twice / row.once - 1:+.1%}"
+    return change if math.isnan(row.error) else f"{change} ± {row.error:.1%}"
 
 
 def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
@@ -309,8 +310,12 @@ def _size(size_bytes: float | None) -> str:
 
 def _latest(path: Path) -> Mapping[str, Mapping[str, Any]]:
     """The last record of each recipe in a file."""
+    return {record["recipe"]: record for record in _records(path)}
+
+
+def _records(path: Path) -> Sequence[Mapping[str, Any]]:
     lines = path.read_text("utf-8").splitlines() if path.exists() else ()
-    return {record["recipe"]: record for record in map(json.loads, lines)}
+    return [json.loads(line) for line in lines]
 
 
 def main(what: str, names: Sequence[str], rounds: int, directory: str, *, twice: bool) -> None:
