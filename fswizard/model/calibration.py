@@ -36,7 +36,8 @@ class Calibration:
     """By candidate."""
     beside: Mapping[str, Took]
     """The same for the rest of a trial."""
-    preparation_s: float
+    around_s: float
+    """Before the first trial, and to take everything away after the last one."""
     filled_bytes: int
     slower: float
     """How many times as long as an ordinary SATA SSD the disk took for work; 1 where none was timed."""
@@ -57,11 +58,11 @@ class Calibration:
         parts = (self.took_beside(candidates), *(self.took(job, candidates) for job in wanted))
         return int(sum(statistics.fmean(each.writes_bytes for each in took) for took in parts))
 
-    def prepares_s(self, filled_bytes: int) -> float:
-        """The time before the first trial, where scratch images take so much; 0 where that is not known."""
+    def takes_around_s(self, filled_bytes: int) -> float:
+        """What a run takes before and after its trials, where scratch images have so much; 0 where it is not known."""
         if bool(filled_bytes) != bool(self.filled_bytes):
             return 0.0
-        return self.preparation_s * (filled_bytes / self.filled_bytes if filled_bytes else 1.0)
+        return self.around_s * (filled_bytes / self.filled_bytes if filled_bytes else 1.0)
 
     def pace(self, kind: str) -> float | None:
         """What timed jobs wrote over what they do on a disk of its kind; None where there was none."""
@@ -105,7 +106,7 @@ def calibration(result: Result) -> Calibration | None:
         result.environment.started[:10],
         {job: took[name] for name, job in jobs.items()},
         took[BESIDE],
-        began_s,
+        began_s + result.elapsed_s - samples[-1].at_s,
         result.plan.target.filled_bytes,
         _slower(samples, jobs),
     )

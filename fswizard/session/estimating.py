@@ -41,7 +41,7 @@ def estimated(plan: Plan, calibrations: Sequence[Calibration] = ()) -> Plan:
     if latest:
         names = [candidate.name for candidate in plan.candidates]
         overhead_s = statistics.fmean(took.seconds for took in latest.took_beside(names))
-        preparation_s = latest.prepares_s(plan.target.filled_bytes) or preparation_s
+        preparation_s = latest.takes_around_s(plan.target.filled_bytes) or preparation_s
         writes_bytes = latest.trial_bytes((w.job for w in workloads), names) or writes_bytes
     trial_s = overhead_s + sum(workload.seconds for workload in workloads)
     bare = [w for w in workloads if w.job.runs_bare] if can_be_bare(plan.target) else []
