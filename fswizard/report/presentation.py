@@ -623,7 +623,8 @@ def _notes(findings: Findings) -> Iterator[str]:
         other = {r.baseline for r in ratios if r.workload == workload.name} - {findings.baseline}
         if other:
             yield f"{workload.title}: ratios are to {min(other)}."
-    if ratios and all(ratio.low is None for ratio in ratios):
+    told = any(doubt.code == "few-rounds" for doubt in findings.doubts)
+    if ratios and not told and all(ratio.low is None for ratio in ratios):
         rounds = max(ratio.rounds for ratio in ratios)
         have = "there is only one" if rounds == 1 else f"only {rounds} can be compared"
         yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."

@@ -252,6 +252,13 @@ def test_where_all_failed_each_has_its_line_the_baseline_too() -> None:
     ]
 
 
+def test_that_one_round_proves_nothing_is_told_once() -> None:
+    view = present(conclude(run({"ext4": (100.0,), "xfs": (110.0,)})))
+    assert [words for words in view.lists["Doubts"] if "rounds" in words or "round " in words] == [
+        "After one round a difference may be chance; proof takes 2, so give it more time."
+    ]
+
+
 def test_a_run_that_a_fault_ended_says_so_once() -> None:
     view = present(conclude(run(CLEAR, outcome="failed")))
     assert sum("fault" in line for line in (view.card.verdict, *view.below)) == 2, "what it was, and what to do"
