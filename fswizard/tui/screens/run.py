@@ -157,7 +157,7 @@ class RunScreen(StepScreen):
         problem = running.problem
         head = text(("✗ ", "bold $error"), problem.message) if problem else text("The run has ended")
         self.query_one("#question", Static).update(head)
-        self.say((problem.hint if problem else "") or state.ending)
+        self.say((problem.hint_without_switches if problem else "") or state.ending)
 
     # Keys
 
