@@ -207,15 +207,17 @@ class _Answer:
 
     def _beside(self) -> str:
         """How the only one left does beside those that are out of the question."""
-        told = []
+        told, looks = [], False
         for name in dict(self.choice.lacking) | dict(self.choice.unsafe):
             ratio = self.over(self.name, name)
             if ratio is not None:
+                looks = looks or ratio.low is None
                 speed = speed_text(ratio.ratio)
                 told.append(
                     f"{speed} as {self.title(name)}" if speed.endswith("fast") else f"{speed} than {self.title(name)}"
                 )
-        return fitting(LINE_WIDTH, *(f"It is {listing(told[:count])}." for count in range(len(told), 0, -1)), "")
+        verb = "looks" if looks else "is"
+        return fitting(LINE_WIDTH, *(f"It {verb} {listing(told[:count])}." for count in range(len(told), 0, -1)), "")
 
     # Parts
 

@@ -50,6 +50,8 @@ ITEM = ("·", "$muted")
 
 CARD_WIDTH = 100
 """Wider lines are hard to read."""
+BESIDE = 70
+"""Columns from which on a workload's title stands beside its bars: those of the report on a terminal of 120."""
 
 
 def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
@@ -83,7 +85,7 @@ def _blocks(view: Presentation, width: int) -> list[Content]:
     name = min(max((cell_len(bar.title) for bar in every), default=0), max(8, width * 3 // 10))
     figure = max((cell_len(bar.figure) for bar in every), default=0)
     remark = max((cell_len(bar.remark) for bar in every if bar.figure), default=0)
-    beside = width >= 72
+    beside = width >= BESIDE
     title = min(max(map(cell_len, view.titles), default=0), width // 4) if beside else 0
     room = max(6, min(48, width - title - name - figure - remark - 8 + 2 * (not beside)))
     widths = (name, room, figure, remark)

@@ -259,6 +259,13 @@ def test_that_one_round_proves_nothing_is_told_once() -> None:
     ]
 
 
+def test_what_one_round_says_of_the_only_one_left_is_not_called_a_fact() -> None:
+    told = card({"ext4": (100.0,), "btrfs": (80.0,)}, needs=["checksums"])
+    assert (told.verdict, told.why) == (
+        "Use Btrfs: the only one here that has checksums", "It looks 25 % slower than ext4."
+    )  # fmt: skip
+
+
 def test_a_run_that_a_fault_ended_says_so_once() -> None:
     view = present(conclude(run(CLEAR, outcome="failed")))
     assert sum("fault" in line for line in (view.card.verdict, *view.below)) == 2, "what it was, and what to do"

@@ -277,7 +277,7 @@ def _compared(plan: Plan, earlier: Result | None) -> str:
 def _so_far(earlier: Result) -> str:
     words = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
     written = f"; {size_text(earlier.written_bytes)} written" if earlier.trials_written else ""
-    return f"{words}{written}. What follows comes on top"
+    return f"{words}{written}; the two lines below come on top"
 
 
 def _disk(drive: Drive) -> str:
