@@ -7,26 +7,27 @@ from collections.abc import Callable, Mapping
 from fswizard.model.plan import Plan
 
 Hues = tuple[str, str, str, str]
-"""On dark and on light ground, and both with 16 colours."""
+"""On dark and on light ground, and both in the colours that a terminal has of its own."""
 
-OTHERS: Hues = ("#93a0b4", "#556274", "#aaaaaa", "#555555")
+OTHERS: Hues = ("#93a0b4", "#556274", "ansi_white", "ansi_bright_black")
 HUES: Mapping[str, Hues] = {
-    "ext4": ("#6fa8ff", "#1f66c9", "#55ffff", "#0000aa"),
-    "xfs": ("#ffb454", "#b86a00", "#ffff55", "#aa5500"),
-    "btrfs": ("#6fdc9c", "#1c8a4b", "#55ff55", "#00aa00"),
-    "f2fs": ("#c79bff", "#7a45c9", "#ff55ff", "#aa00aa"),
-    "zfs": ("#5fd7d7", "#0f8080", "#55ffff", "#00aaaa"),
-    "bcachefs": ("#ff8fb3", "#c02f66", "#ff5555", "#aa0000"),
-    "nilfs2": ("#d7d75f", "#857a00", "#ffff55", "#aa5500"),
-    "ext3": ("#9fc0ff", "#4f86d9", "#55ffff", "#0000aa"),
-    "ext2": ("#c4d7ff", "#7396cf", "#55ffff", "#0000aa"),
-    "jfs": ("#ff9d8a", "#b5482f", "#ff5555", "#aa0000"),
-    "exfat": ("#cdb79e", "#7a6a55", "#aaaaaa", "#555555"),
-    "udf": ("#a8a2ff", "#5a50c0", "#ff55ff", "#aa00aa"),
-    "ntfs": ("#b9e07a", "#5d8a10", "#55ff55", "#00aa00"),
-    "ntfs-3g": ("#b9e07a", "#5d8a10", "#55ff55", "#00aa00"),
+    "ext4": ("#5b8cff", "#2a5cee", "ansi_bright_cyan", "ansi_blue"),
+    "xfs": ("#f7a32a", "#965f00", "ansi_bright_yellow", "ansi_yellow"),
+    "btrfs": ("#5ff0a6", "#005028", "ansi_bright_green", "ansi_green"),
+    "f2fs": ("#efa6ff", "#4a0a70", "ansi_bright_magenta", "ansi_magenta"),
+    "zfs": ("#1fb3b8", "#00797f", "ansi_cyan", "ansi_cyan"),
+    "bcachefs": ("#fb5f74", "#bd1560", "ansi_bright_red", "ansi_red"),
+    "nilfs2": ("#d7d75f", "#6a6200", "ansi_bright_yellow", "ansi_yellow"),
+    "ext3": ("#9fc0ff", "#3468b8", "ansi_bright_cyan", "ansi_blue"),
+    "ext2": ("#c4d7ff", "#4a69a0", "ansi_bright_cyan", "ansi_blue"),
+    "jfs": ("#ff9d8a", "#a8402a", "ansi_bright_red", "ansi_red"),
+    "exfat": ("#cdb79e", "#75654f", "ansi_white", "ansi_bright_black"),
+    "udf": ("#a8a2ff", "#5a50c0", "ansi_bright_magenta", "ansi_magenta"),
+    "ntfs": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),
+    "ntfs-3g": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),
 }
-"""By filesystem, as the catalogue names it; all others share OTHERS."""
+"""By filesystem, as the catalogue names it; all others share OTHERS. The first six can be told apart with every kind of
+colour blindness; nobody compares all."""
 
 
 def kind_of(plan: Plan, candidate: str) -> str:

@@ -14,11 +14,11 @@ from fswizard.results.history import (
     new_path,
     remove,
     results_directory,
-    state_directory,
     write_note,
 )
 from fswizard.results.reading import load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
+from fswizard.system.files import state_directory
 
 __all__ = [
     "Ending",

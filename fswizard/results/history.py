@@ -16,7 +16,7 @@ from fswizard.model.text import safe
 from fswizard.results.format import UNREADABLE, Ending, Header, parse_line
 from fswizard.results.writing import is_being_written
 from fswizard.system import clock
-from fswizard.system.files import without_waiting
+from fswizard.system.files import state_directory, without_waiting
 
 SUFFIX, NOTE_SUFFIX = ".jsonl", ".note"
 LONGEST_NOTE = 200
@@ -73,12 +73,6 @@ class Entry:
     def what(self) -> str:
         """`archive-disk on ST8000AS0002`."""
         return f"{self.header.recipe} on {self.header.drive or 'a disk without a model name'}"
-
-
-def state_directory() -> Path:
-    """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""
-    base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "fswizard"
 
 
 def results_directory() -> Path:

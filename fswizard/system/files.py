@@ -1,4 +1,5 @@
-"""Files that the user names: read whole, of bounded length, and never anything but a regular file."""
+"""Files that the user names, read whole, of bounded length, and never anything but a regular file; and where the
+program keeps its own."""
 
 from __future__ import annotations
 
@@ -32,3 +33,9 @@ def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
 def without_waiting(path: str, flags: int) -> int:
     """An opener, as `open` takes one, that does not wait for the other end of a named pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def state_directory() -> Path:
+    """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "fswizard"

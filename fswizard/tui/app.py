@@ -25,7 +25,7 @@ from fswizard.tui.choices import WizardChoices
 from fswizard.tui.runstate import RunMonitor
 from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
-from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
+from fswizard.tui.theme import DARK, OWN, TERMINAL
 from fswizard.tui.wizard import Wizard
 
 INPUT_GRACE_S = 0.6
@@ -43,7 +43,7 @@ class FswizardApp(Wizard):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "quit", priority=True),
         Binding("ctrl+c", "leave", "quit", show=False),
-        Binding("f2", "toggle_dark", "theme"),
+        Binding("f2", "next_theme", "theme"),
     ]
 
     def __init__(
@@ -66,9 +66,11 @@ class FswizardApp(Wizard):
             clock=clock,
             driver_class=Terminal,
         )
-        self.register_theme(DARK_16 if few_colours else DARK)
-        self.register_theme(LIGHT_16 if few_colours else LIGHT)
-        self.theme = DARK.name
+        self.themes = TERMINAL if few_colours else (*OWN, *TERMINAL)
+        for theme in self.themes:
+            self.register_theme(theme)
+        chosen = self.backend.theme()
+        self.theme = chosen if chosen in [theme.name for theme in self.themes] else self.themes[0].name
         self._input_grace_until_s = clock()
 
     def on_mount(self) -> None:
@@ -93,10 +95,16 @@ class FswizardApp(Wizard):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
 
-    def action_toggle_dark(self) -> None:
-        """Light or dark."""
-        light = self.theme == LIGHT.name
-        self.theme = DARK.name if light else LIGHT.name
+    def watch_theme(self, name: str) -> None:
+        """Colours of the terminal reach it as they are, all others as red, green and blue."""
+        self.ansi_color = name in [theme.name for theme in TERMINAL]
+
+    def action_next_theme(self) -> None:
+        """The next one of those that this terminal can show; the choice outlives the program."""
+        names = [theme.name for theme in self.themes]
+        place = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(place + 1) % len(names)]
+        self.backend.keep_theme(self.theme)
 
     def action_explain(self) -> None:
         """Help on the screen that is shown."""
@@ -106,7 +114,9 @@ class FswizardApp(Wizard):
             self.push_screen(HelpScreen(self.screen.HELP))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield SystemCommand("Light or dark", "Switch between light and dark theme", self.action_toggle_dark)
+        yield SystemCommand(
+            "Next theme", "Dark, light, high contrast, the terminal's own colours", self.action_next_theme
+        )
         yield SystemCommand("Help", "Help on this screen", self.action_explain)
         yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
         yield SystemCommand("Start over", "Back to the first question", lambda: self.visit("purpose"))

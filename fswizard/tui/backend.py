@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
+from fswizard.system.files import state_directory
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ __all__ = [
     "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
 ]  # fmt: skip
 
+THEME = "theme"
+"""Name of the file that holds the theme's."""
 NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
 """States of `Backend.privilege` in which root cannot be had."""
 
@@ -480,6 +484,19 @@ class Backend:
         from fswizard.results import remove
 
         remove(path)
+
+    def theme(self) -> str:
+        """Name of the theme that was chosen last; empty where none was."""
+        try:
+            return (state_directory() / THEME).read_text("utf-8").strip()
+        except (OSError, UnicodeError):
+            return ""
+
+    def keep_theme(self, name: str) -> None:
+        """For the next time. Where it cannot be written, the default comes back."""
+        with suppress(OSError):
+            state_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+            (state_directory() / THEME).write_text(f"{name}\n", "utf-8")
 
     def leftovers(self) -> tuple[Leftover, ...]:
         from fswizard.targets import leftovers

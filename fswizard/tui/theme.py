@@ -1,4 +1,4 @@
-"""Colours: a dark and a light theme, each also for terminals of 16 colours. No meaning rests on colour alone."""
+"""Colours: dark, light, high contrast, and those that the terminal has of its own. No meaning rests on colour alone."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from textual.theme import Theme
 from fswizard.report.colours import HUES, OTHERS
 
 _BY_USE = {
-    "primary": ("#7cb7ff", "#0a5fc2", "#55ffff", "#0000aa"),
-    "secondary": ("#b79bff", "#6a3fc7", "#ff55ff", "#aa00aa"),
-    "accent": ("#ffc46b", "#9a5800", "#ffff55", "#aa5500"),
-    "success": ("#6fdc9c", "#147a3d", "#55ff55", "#00aa00"),
-    "warning": ("#ffc46b", "#9a5800", "#ffff55", "#aa5500"),
-    "error": ("#ff8a8f", "#b8202f", "#ff5555", "#aa0000"),
-    "foreground": ("#dfe5ee", "#1c2430", "#ffffff", "#000000"),
-    "background": ("#10141b", "#fbfcfe", "#000000", "#ffffff"),
-    "panel": ("#1b222d", "#eef2f7", "#000000", "#aaaaaa"),
-    "muted": ("#93a0b4", "#556274", "#aaaaaa", "#555555"),
-    "faint": ("#5b6779", "#8793a4", "#aaaaaa", "#555555"),
-    "line": ("#323d4d", "#c8d1dd", "#555555", "#aaaaaa"),
-    "raised": ("#171d27", "#f3f6fa", "#000000", "#ffffff"),
-    "cursor": ("#22344d", "#d5e6fb", "#0000aa", "#00aaaa"),
-    "cursor-blurred": ("#1b222d", "#e8edf4", "#000000", "#ffffff"),
-    "band": ("#202936", "#e9eef5", "#0000aa", "#00aaaa"),
-    "good-bar": ("#1d4a38", "#bfe6cd", "#00aa00", "#aaaaaa"),
-    "bad-bar": ("#552a33", "#f7cfd2", "#aa0000", "#aaaaaa"),
-    "even-bar": ("#2b3f5c", "#cddff6", "#00aaaa", "#aaaaaa"),
+    "primary": ("#7cb7ff", "#0a5fc2", "#8cc8ff", "ansi_bright_cyan", "ansi_blue"),
+    "secondary": ("#b79bff", "#6a3fc7", "#cdb8ff", "ansi_bright_magenta", "ansi_magenta"),
+    "accent": ("#ffc46b", "#8a4e00", "#ffd866", "ansi_bright_yellow", "ansi_yellow"),
+    "success": ("#6fdc9c", "#0f6b34", "#7dffb0", "ansi_bright_green", "ansi_green"),
+    "warning": ("#ffc46b", "#8a4e00", "#ffd866", "ansi_bright_yellow", "ansi_yellow"),
+    "error": ("#ff8a8f", "#b8202f", "#ff9ea2", "ansi_bright_red", "ansi_red"),
+    "foreground": ("#dfe5ee", "#1c2430", "#ffffff", "ansi_default", "ansi_default"),
+    "background": ("#10141b", "#fbfcfe", "#000000", "ansi_default", "ansi_default"),
+    "panel": ("#1b222d", "#eef2f7", "#12161c", "ansi_default", "ansi_default"),
+    "muted": ("#a6b2c4", "#47536a", "#e2e8f0", "ansi_white", "ansi_bright_black"),
+    "faint": ("#8c99ad", "#566274", "#c6cfdb", "ansi_white", "ansi_bright_black"),
+    "line": ("#323d4d", "#c8d1dd", "#7d8896", "ansi_bright_black", "ansi_white"),
+    "raised": ("#171d27", "#f3f6fa", "#000000", "ansi_default", "ansi_default"),
+    "cursor": ("#1e2d45", "#d5e6fb", "#00284f", "ansi_blue", "ansi_cyan"),
+    "cursor-blurred": ("#1b222d", "#e8edf4", "#12161c", "ansi_default", "ansi_default"),
+    "band": ("#202936", "#e9eef5", "#1c2128", "ansi_blue", "ansi_cyan"),
+    "good-bar": ("#1d4a38", "#bfe6cd", "#00401f", "ansi_green", "ansi_white"),
+    "bad-bar": ("#552a33", "#f7cfd2", "#560010", "ansi_red", "ansi_white"),
+    "even-bar": ("#2b3f5c", "#cddff6", "#002a55", "ansi_cyan", "ansi_white"),
 }
-"""Dark, light, and both with 16 colours: left to itself, Rich takes a grey for every one of the soft colours."""
-_BY_USE |= {f"fs-{name}": hues for name, hues in (*HUES.items(), ("other", OTHERS))}
+"""Dark, light, high contrast, and the terminal's own on dark and on light ground."""
+_BY_USE |= {
+    f"fs-{name}": (hues[0], hues[1], hues[0], hues[2], hues[3]) for name, hues in (*HUES.items(), ("other", OTHERS))
+}
 _SAME_AS = {
     "surface": "background",
     "ink": "background",
@@ -46,12 +48,15 @@ _OF_TEXTUAL = (
 """What every theme of Textual has; the others are variables of our own."""
 
 
-def _theme(name: str, column: int, *, dark: bool) -> Theme:
+def _theme(name: str, column: int, *, dark: bool = True) -> Theme:
     colours = {use: colours[column] for use, colours in _BY_USE.items()}
     colours |= {use: colours[other] for use, other in _SAME_AS.items()}
     variables = {use: colours.pop(use) for use in list(colours) if use not in _OF_TEXTUAL}
     return Theme(name=name, dark=dark, variables=variables, **colours)  # type: ignore[arg-type]
 
 
-DARK, LIGHT = _theme("fswizard-dark", 0, dark=True), _theme("fswizard-light", 1, dark=False)
-DARK_16, LIGHT_16 = _theme("fswizard-dark", 2, dark=True), _theme("fswizard-light", 3, dark=False)
+DARK, LIGHT = _theme("fswizard-dark", 0), _theme("fswizard-light", 1, dark=False)
+HIGH_CONTRAST = _theme("fswizard-high-contrast", 2)
+OWN = (DARK, LIGHT, HIGH_CONTRAST)
+TERMINAL = (_theme("fswizard-terminal", 3), _theme("fswizard-terminal-light", 4, dark=False))
+"""Of the 16 colours that the user gave the terminal; the second one is for a light ground."""

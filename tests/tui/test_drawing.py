@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.color import Color, ColorSystem
-from textual.theme import Theme
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
@@ -35,7 +33,6 @@ from fswizard.tui.drawing import (
     text,
 )
 from fswizard.tui.terminal import for_console
-from fswizard.tui.theme import DARK, DARK_16, LIGHT, LIGHT_16
 from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.graph import graph, nice_top, resample
 from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table
@@ -221,21 +218,6 @@ def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_ha
     assert cell_len(shown) == cell_len("".join(drawn))
     beyond = {c for c in shown if not c.encode("cp437", "ignore")} - set("←↑→↓◆")  # these it has in place of controls
     assert not beyond
-
-
-@pytest.mark.parametrize(("soft", "plain"), [(DARK, DARK_16), (LIGHT, LIGHT_16)])
-def test_a_terminal_of_sixteen_colours_gets_colours_and_not_greys(soft: Theme, plain: Theme) -> None:
-    def shown(name: str) -> int | None:
-        found = Color.parse(getattr(plain, name, None) or plain.variables[name])
-        return found.downgrade(ColorSystem.STANDARD).number
-
-    told_apart = ("success", "error", "warning", "primary")
-    black_grey_and_white = {0, 7, 8, 15}
-    assert len({shown(name) for name in told_apart} - black_grey_and_white) == 4
-    for name in (*told_apart, "foreground", "muted", "faint"):
-        assert shown(name) not in (shown("background"), shown("cursor"))
-    assert plain.name == soft.name
-    assert plain.variables.keys() == soft.variables.keys()
 
 
 def test_letters_and_escapes_reach_the_console_as_they_are() -> None:

@@ -26,7 +26,7 @@ from fswizard.tui import live
 from fswizard.tui.race import POINTS, Curve, Race
 from fswizard.tui.runstate import RunState, advance
 from fswizard.tui.widgets.braille import area
-from fswizard.tui.widgets.lanes import Picture, looks_of, time_line
+from fswizard.tui.widgets.lanes import looks_of, picture, time_line
 from tests.builders import make_plan, make_result, make_workload
 from tests.recording import recorded
 from tests.tui.screenshots import RUN
@@ -60,7 +60,7 @@ def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
 
 def lane(state: RunState, workload: str = "write", width: int = 40, height: int = 14) -> list[str]:
     """The lines below a lane's title."""
-    rows = [line.plain for line in Picture().draw(state, width, height)]
+    rows = [line.plain for line in picture(state, width, height)]
     each = (height - SMALL) // len(state.race.lanes)
     first = SMALL + each * [lane.workload.name for lane in state.race.lanes].index(workload)
     return rows[first + 1 : first + each]
@@ -83,7 +83,7 @@ def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
 
 def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measured() -> None:
     state = state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2))
-    head = Picture().draw(state, 40, 14)
+    head = picture(state, 40, 14)
     assert head[0].plain.split() == ["round", "1", "round", "2"]
     assert head[1].plain.split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
 
@@ -128,7 +128,7 @@ def test_the_bare_device_is_a_line_in_the_ground_and_named() -> None:
     state = state_after(sample("", 50e6, round_=0), sample("ext4", 100e6))
     rows, without = lane(state, width=60), lane(state_after(sample("ext4", 100e6)), width=60)
     assert [row != other for row, other in zip(rows, without)].count(True) == 1
-    assert "disk 50.0 MB/s" in Picture().draw(state, 60, 14)[SMALL].plain
+    assert "disk 50.0 MB/s" in picture(state, 60, 14)[SMALL].plain
 
 
 def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
@@ -141,7 +141,7 @@ def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
 def test_rounds_that_do_not_count_are_left_out_of_figures_and_lose_their_colour() -> None:
     state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
     assert state.race.lanes[0].figures(state.race.discarded) == {"ext4": 30.0}
-    inks = [span.style for line in Picture().draw(state, 40, 14)[SMALL + 1 : 8] for span in line.spans]
+    inks = [span.style for line in picture(state, 40, 14)[SMALL + 1 : 8] for span in line.spans]
     assert "$line" in inks
     assert "$fs-ext4" in inks
 
@@ -212,7 +212,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
     assert len(points) == 360
     assert max(points) <= POINTS
     for width, height in ((74, 25), (130, 38), (76, 8)):
-        drawn = Picture().draw(state, width, height)
+        drawn = picture(state, width, height)
         assert len(drawn) <= height
         assert max(line.cell_length for line in drawn) <= width
         assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"

@@ -20,6 +20,8 @@ from tests.tui.screenshots import finished, running
 
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
+RACE = {"80x24": DARK, "80x24 light": LIGHT, "120x36": DARK, "light": LIGHT, "200x50": DARK, "200x50 light": LIGHT}
+"""Of a run."""
 PAIR = (NEW.stable_name, TWIN.stable_name)
 ARRAY: dict[str, Any] = {"drive": NEW, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
 DISKS: dict[str, Any] = {"drive": NEW, "members": PAIR, "member_bytes": NEW.size_bytes}
@@ -97,7 +99,7 @@ STATES: dict[str, State] = {
     "array-review": at(
         "review", *NEW.serial, "enter", words="2 of 2", machine=ARRAYS, candidates=ON_TWO, **DISKS
     ),
-    "recorded-run": small(State(running)),
+    "recorded-run": State(running, looks=tuple(RACE)),
     "recorded-result": small(State(finished)),
 }  # fmt: skip
 
@@ -117,8 +119,8 @@ async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: s
             await shows(pilot, drawn.words)
         for look in drawn.looks:
             if look[0].isdigit():
-                await pilot.resize_terminal(*map(int, look.split("x")))
-            wizard.theme = LOOKS[look].name
+                await pilot.resize_terminal(*map(int, look.split()[0].split("x")))
+            wizard.theme = (LOOKS | RACE)[look].name
             await settled(pilot)
             differing += picture(wizard, look)
         if state == "probe-runs":  # its end would come while the window is taken down

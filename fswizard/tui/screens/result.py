@@ -58,7 +58,7 @@ class ResultScreen(StepScreen):
         Binding("g", "go_on", "resume"),
         Binding("l", "log", "log", show=False),
         Binding("h", "app.history", "history", show=False),
-        Binding("f2", "app.toggle_dark", "theme", show=False),
+        Binding("f2", "app.next_theme", "theme", show=False),
     ]
 
     _findings: Findings | None = None

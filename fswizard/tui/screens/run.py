@@ -16,7 +16,7 @@ from fswizard.tui.race import Race
 from fswizard.tui.runstate import RunMonitor, RunState
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
-from fswizard.tui.widgets.lanes import Picture
+from fswizard.tui.widgets.lanes import picture
 
 FRAME_S = 0.1
 """As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
@@ -69,7 +69,6 @@ class RunScreen(StepScreen):
         self._shown: RunState | None = None
         self._lines: dict[str, Content] = {}
         self._ended = False
-        self._picture = Picture()
         self._draw()
         self.set_interval(FRAME_S, self._draw)
         if self._run.state.ended:  # it is returned to
@@ -124,7 +123,7 @@ class RunScreen(StepScreen):
         if due and (before is None or self._raced is not state.race):
             self._raced, self._raced_s = state.race, now_s
             race = self.query_one("#race", LiveCanvas)
-            race.show(lambda width: self._picture.draw(state, width, race.size.height))
+            race.show(lambda width: picture(state, width, race.size.height))
         if before is None or _standing(before) != _standing(state):
             roomy = wide and tall
             self.query_one("#standing", Canvas).show(lambda width: live.leaderboard(state, width, tall=roomy))

@@ -96,8 +96,8 @@ def _course(lap: Lap, level: float, *, shaped: bool, width: float, height: int, 
 
 
 def _top(height: int) -> float:
-    """Where a lane of `height` lines ends, as a multiple of the best figure."""
-    return HEADROOM if height > 1 else 1.0
+    """Where a lane of `height` lines ends, as a multiple of the best figure; the lines of single ones do not touch."""
+    return HEADROOM if height > 1 else 8 / 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,39 +113,28 @@ class _Frame:
     """Of it."""
 
 
-class Picture:
-    """Draws the lanes of a race; those in which nothing happened are kept from the picture before."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[object, ...], list[Content]]] = {}
-
-    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        """At most `height` lines of `width` cells."""
-        race = state.race
-        each = (height - 2) // max(1, len(race.lanes))
-        beside = each < 3
-        title = min(28, width // 3) if beside else 0
-        figure = 20 if beside and width >= 72 else 0
-        room = width - (title + 2 if title else 0) - (figure + 2 if figure else 0)
-        slots = time_line(race, state.plan, state.alive, room)
-        frame = _Frame(slots, looks_of(state.plan), race.discarded, race.lap_step, state.fraction)
-        margin = Content(" " * (title + 2 if title else 0))
-        rows = [margin + _rounds(slots), margin + _names(frame)]
-        if len(race.lanes) + 2 > height:
-            rows = rows[1:]
-        for lane in _shown(race.lanes, frame.step, height - len(rows)):
-            here = frame.step if frame.step and frame.step.workload == lane.workload.name else None
-            part = frame if here else replace(frame, step=None, fraction=None)
-            key = (lane, part, width, height)
-            kept = self._kept.get(lane.workload.name)
-            if kept is None or kept[0] != key:
-                if beside:
-                    drawn = _with_margins(_lane(lane, part, max(1, each)), lane, part, (title, room, figure))
-                else:
-                    drawn = [_title(lane, part, width), *_lane(lane, part, each - 1)]
-                kept = self._kept[lane.workload.name] = (key, drawn)
-            rows += kept[1]
-        return rows[:height]
+def picture(state: RunState, width: int, height: int) -> list[Content]:
+    """At most `height` lines of `width` cells: above, whose turn it was when; below, a lane for each workload."""
+    race = state.race
+    each = (height - 2) // max(1, len(race.lanes))
+    beside = each < 3
+    title = min(28, width // 3) if beside else 0
+    figure = 20 if beside and width >= 72 else 0
+    room = width - (title + 2 if title else 0) - (figure + 2 if figure else 0)
+    slots = time_line(race, state.plan, state.alive, room)
+    frame = _Frame(slots, looks_of(state.plan), race.discarded, race.lap_step, state.fraction)
+    margin = Content(" " * (title + 2 if title else 0))
+    rows = [margin + _rounds(slots), margin + _names(frame)]
+    if len(race.lanes) + 2 > height:
+        rows = rows[1:]
+    for lane in _shown(race.lanes, frame.step, height - len(rows)):
+        here = frame.step is not None and frame.step.workload == lane.workload.name
+        part = frame if here else replace(frame, step=None)
+        if beside:
+            rows += _with_margins(_lane(lane, part, max(1, each)), lane, part, (title, room, figure))
+        else:
+            rows += [_title(lane, part, width), *_lane(lane, part, each - 1)]
+    return rows[:height]
 
 
 def _shown(lanes: Sequence[Lane], step: Step | None, room: int) -> Sequence[Lane]:
