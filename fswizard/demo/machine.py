@@ -175,6 +175,9 @@ class DemoMachine(Backend):
     def load(self, path: Path) -> Result:
         return self._replays[path].result
 
+    def keep_theme(self, name: str) -> None:
+        """It lasts as long as the demo."""
+
     def leftovers(self) -> tuple[Leftover, ...]:
         return ()
 
