@@ -19,14 +19,17 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
     `outlook` is None before a run that is new. No time is named that has passed: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
-    time = _time_text(run, elapsed_s)
-    least, most = _two_digits(run.least_bytes), _two_digits(run.most_bytes)
     near = run.most_bytes <= NEARLY * run.least_bytes
-    writes = f"about {most}" if near else _range(least, most)
-    words = f"{time} · writes {writes}"
+    words = f"{_time_text(run, elapsed_s)} · writes {'about ' if near else ''}{_writes_text(run)}"
     if plan.drive is not None and (share := _share_of_life(plan.drive, run.most_bytes)):
         words += f", {'' if near else 'up to '}{share}"
     return words + (f", by the run of {run.measured_on}" if run.measured_on else "")
+
+
+def budget_figures(plan: Plan) -> tuple[str, str]:
+    """The same time and bytes for the columns of a table: `3–4 min`, `12 GB`."""
+    run = expected(plan)
+    return _time_text(run, 0.0), _writes_text(run)
 
 
 def limits_text(plan: Plan) -> str:
@@ -40,6 +43,11 @@ def _time_text(run: Outlook, elapsed_s: float) -> str:
     if elapsed_s <= run.least_s:
         return _range(duration_text(run.least_s), most)
     return f"up to {most}" if elapsed_s <= run.most_s else "longer than planned"
+
+
+def _writes_text(run: Outlook) -> str:
+    least, most = _two_digits(run.least_bytes), _two_digits(run.most_bytes)
+    return most if run.most_bytes <= NEARLY * run.least_bytes else _range(least, most)
 
 
 def _range(low: str, high: str) -> str:

@@ -36,6 +36,11 @@ def recorded_machine() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _no_recipes_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 @pytest.fixture
 def picture(snapshot: SnapshotAssertion, tmp_path: Path) -> Compare:
     """Compares what stands on the screen with a picture that was looked at and found good."""

@@ -13,7 +13,7 @@ from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import DARK, LIGHT
 from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, FakeMachine, app, probe_of
+from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, AllRecipes, FakeMachine, app, probe_of
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
 from tests.tui.screenshots import finished, running
@@ -72,6 +72,11 @@ STATES: dict[str, State] = {
     "comparison": at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns),
     "options": at("filesystems", "o", "down", "space"),
     "own": at("filesystems", "a"),
+    "must-have": at("filesystems", "m", "right", "space", "left", "space"),
+    "recipes": at("workloads", "r", machine=AllRecipes),
+    "recipe-of-tests": small(
+        at("workloads", "r", *["up"] * 7, "enter", "space", "down", "space", machine=AllRecipes)
+    ),
     "leave": at("run", "escape"),
     "log": at("run", "l"),
     "export": at("result", "enter", "down"),

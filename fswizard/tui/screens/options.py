@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
@@ -54,8 +55,9 @@ class OptionsScreen(Window[str | None]):
 
     def body(self) -> ComposeResult:
         yield Static(id="name", markup=False)
-        yield ChoiceList(ticks=True, id="options")
-        yield Canvas(id="words")
+        with Container(id="choosing"):
+            yield ChoiceList(ticks=True, id="options", keeps_highlight=True)
+            yield Canvas(id="words")
 
     def on_mount(self) -> None:
         self._fill()
@@ -93,7 +95,8 @@ class OptionsScreen(Window[str | None]):
 
         def draw(width: int) -> Content:
             source = text((f"Source: {option.source}", "$faint")) if option.source else Content("")
-            return lines([*wrap(option_words(option), width), *wrap(source, width)])
+            beside = [text((event.key, "bold")), Content("")] if not self.has_class("-narrow") else []
+            return lines([*beside, *wrap(option_words(option), width), *wrap(source, width)])
 
         self.query_one("#words", Canvas).show(draw)
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 
-from fswizard.errors import FswizardError
+from fswizard.errors import FswizardError, UsageError
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.recipe_list import offered, with_recipe
 from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.recipes import RecipesScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -33,8 +37,10 @@ class WorkloadsScreen(StepScreen):
         "line: the recipe, the time, the cap on writes, how much a test counts.\n\n"
         "A test of weight 2 counts twice in the overall result; one of weight 0 is skipped and takes no time. "
         "You can change weights again beside the result, without measuring again.\n\n"
+        "r shows all recipes in groups, with what each takes, and makes one of your own.\n\n"
         "The run stops early once the result is clear. No new round starts after its time."
     )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "recipes", "recipes")]
 
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
@@ -61,7 +67,9 @@ class WorkloadsScreen(StepScreen):
         recipe, time = self._recipe, f"up to {duration_text(self.choices.budget_s)}"
         cap = "no cap" if math.isinf(self._cap_bytes) else f"at most {size_text(self._cap_bytes)}"
         rows = [
-            ListRow("recipe", partial(_dial, "Recipe", recipe.title)),
+            ListRow(
+                "recipe", partial(_dial, "Recipe", recipe.title, f"r shows all {len(self.wizard.machine.recipes)}")
+            ),
             ListRow("time", partial(_limit, "Time", TIME_BUDGETS_S, (self.choices.budget_s, time))),
             ListRow("writes", partial(_limit, "Writes", WRITE_BUDGETS_BYTES, (self._cap_bytes, cap))),
             gap("gap"),
@@ -77,6 +85,10 @@ class WorkloadsScreen(StepScreen):
         self._explain()
 
     def _estimate(self) -> None:
+        if refused := offered(self.wizard, self._recipe).refused:
+            self._problem = UsageError(refused, "Choose another recipe, or go back and choose another place.")
+            self.show_error(self._problem)
+            return
         try:
             draft = self.wizard.backend.draft(self.choices)
         except FswizardError as error:
@@ -123,7 +135,8 @@ class WorkloadsScreen(StepScreen):
     def _change(self, event: ChoiceList.Changed) -> None:
         if event.key == "recipe":
             self._turn_recipe(event.direction)
-        elif event.key == "time":
+            return
+        if event.key == "time":
             self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
         elif event.key == "writes":
             cap_bytes = next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, event.direction)
@@ -135,7 +148,22 @@ class WorkloadsScreen(StepScreen):
     def _turn_recipe(self, direction: int) -> None:
         recipes = self.wizard.machine.recipes
         number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
-        self.wizard.choose(recipe=recipes[(number + direction) % len(recipes)], weights={}, time_limit_s=None)
+        self._take(offered(self.wizard, recipes[(number + direction) % len(recipes)]).recipe)
+
+    def _take(self, recipe: Recipe | None) -> None:
+        if recipe is not None:
+            self.wizard.choices = with_recipe(self.choices, recipe)
+        elif all(known.name != self._recipe.name for known in self.wizard.machine.recipes):  # it was removed
+            self.wizard.choices = with_recipe(self.choices, self.wizard.machine.recipe_for(self.choices.purpose))
+        self._fill()
+
+    @on(ChoiceList.Clicked, "#weights")
+    def _click(self, event: ChoiceList.Clicked) -> None:
+        if event.key == "recipe":
+            self.action_recipes()
+
+    def action_recipes(self) -> None:
+        self.wizard.push_screen(RecipesScreen(), self._take)
 
     def _turn_weight(self, name: str, direction: int) -> bool:
         """False where nothing would be measured any more."""
@@ -156,9 +184,11 @@ LIMIT_WORDS = {
 }
 
 
-def _dial(name: str, value: str, width: int, on: bool) -> Content:
+def _dial(name: str, value: str, hint: str, width: int, on: bool) -> Content:
     shown = (f" {cut(value, width - 15)} ", "bold")
-    return fit(text(cursor(on, 2), fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on)), width)
+    dial = text(cursor(on, 2), fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on))
+    room = width - dial.cell_length - len(hint) - 3
+    return fit(text(dial, "   ", (hint, "$muted")) if room >= 0 else dial, width)
 
 
 def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width: int, on: bool) -> Content:

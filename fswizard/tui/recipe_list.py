@@ -1,0 +1,116 @@
+"""How recipes are listed and explained: by group, with what each takes, and whether there is room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from textual.content import Content
+
+from fswizard.errors import FswizardError
+from fswizard.model.recipe import TITLES, Recipe
+from fswizard.model.units import binary_text
+from fswizard.report.writes import budget_figures
+from fswizard.tui.backend import Place
+from fswizard.tui.choices import WizardChoices
+from fswizard.tui.drawing import bullet, columns, cursor, cut, fit, heading, lines, radio, text, wrap
+from fswizard.tui.drives import largest_that_fits, too_large
+from fswizard.tui.wizard import Wizard
+
+FIGURES = (13, 9, 8)
+"""Cells for time, bytes and room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A recipe with what it takes on what was chosen."""
+
+    recipe: Recipe
+    time: str = ""
+    writes: str = ""
+    refused: str = ""
+    """Why it cannot be measured there, in a sentence; empty where it can."""
+
+
+def offered(wizard: Wizard, recipe: Recipe) -> Offered:
+    """A recipe, with an image as large as there is room for where its usual one does not fit."""
+    recipe, refused = _fitted(wizard, recipe)
+    try:
+        draft = wizard.backend.draft(with_recipe(wizard.choices, recipe))
+    except FswizardError as error:
+        return Offered(recipe, refused=refused or f"{error.message} {error.hint}".strip())
+    return Offered(recipe, *budget_figures(draft), refused)
+
+
+def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
+    """Weights and time belong to a recipe."""
+    if choices.recipe is not None and choices.recipe.name == recipe.name:
+        return choices
+    return replace(choices, recipe=recipe, weights={}, time_limit_s=None)
+
+
+def _fitted(wizard: Wizard, recipe: Recipe) -> tuple[Recipe, str]:
+    """With an image that fits, or why there is none."""
+    choices, machine = wizard.choices, wizard.machine
+    if choices.recipe is not None and choices.recipe.name == recipe.name:
+        recipe = choices.recipe
+    if choices.comparing:
+        return recipe, ""
+    if choices.devices:
+        room_bytes = choices.device_bytes
+        short = room_bytes < recipe.image_bytes
+        needs = f"It needs {binary_text(recipe.image_bytes)}, and there are {binary_text(room_bytes)}."
+        return recipe, needs if short else ""
+    place = machine.named.get(choices.directory) or machine.places.get(choices.drive.name if choices.drive else "")
+    if not isinstance(place, Place) or not (refused := too_large(recipe, place, choices.images)):
+        return recipe, ""
+    largest = largest_that_fits(recipe, place, machine.image_sizes(recipe)) if choices.images == 1 else 0
+    return (replace(recipe, image_bytes=largest), "") if largest else (recipe, refused)
+
+
+def matches(recipe: Recipe, typed: str) -> bool:
+    """Each word that was typed stands in what is said of it."""
+    said = " ".join((recipe.name, recipe.title, recipe.why, TITLES[recipe.group], *_tests(recipe))).lower()
+    return all(word in said for word in typed.lower().split())
+
+
+def _tests(recipe: Recipe) -> Iterator[str]:
+    return (workload.title for workload in recipe.workloads)
+
+
+def header(width: int) -> Content:
+    """The names of the columns of `row`."""
+    names = [text((name, "$faint")) for name in ("Recipe", "Time", "Writes", "Room")]
+    return fit(text("     ", columns(names, _widths(width), right=(1, 2, 3))), width)
+
+
+def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
+    """Whether it is the one in use, its title, time, bytes and room; greyed out where there is no room for it."""
+    recipe, style = item.recipe, "$faint" if item.refused else ""
+    name = text((cut(recipe.title, _widths(width)[0]), style or "bold"))
+    figures = (item.time, item.writes, binary_text(recipe.image_bytes))
+    cells = [name, *(text((figure or "–", style or "$muted")) for figure in figures)]
+    head = text(cursor(on), radio(chosen, enabled=not item.refused), " ")
+    return fit(text(head, columns(cells, _widths(width), right=(1, 2, 3))), width)
+
+
+def _widths(width: int) -> Sequence[int]:
+    figures = FIGURES if width >= 56 else (FIGURES[0], 0, 0)
+    shown = [cells for cells in figures if cells]
+    return (max(8, width - 5 - sum(shown) - 2 * len(shown)), *figures)
+
+
+def words(item: Offered, width: int, *, brief: bool) -> Content:
+    """What it does and what it is for."""
+    recipe = item.recipe
+    rows = [text((recipe.title, "bold")), *wrap(recipe.why, width)]
+    if item.refused:
+        rows.append(bullet(("✗", "$error"), item.refused, width))
+    if brief:
+        return lines(rows)
+    rows += [Content(""), heading("Tests", width)]
+    for workload in recipe.workloads:
+        rows.append(bullet(("•", "$primary"), workload.title, width))
+        rows += [text("  ", line) for line in wrap((workload.why, "$muted"), width - 2)] if workload.why else []
+    rows += [Content(""), *wrap(text(("Name  ", "$muted"), recipe.name), width)]
+    return lines([*rows, *wrap(text(("From  ", "$muted"), (recipe.source, "$muted")), width)])

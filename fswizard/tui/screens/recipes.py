@@ -1,0 +1,210 @@
+"""A window to pick a recipe in: groups, what each takes, search as you type; and to make one of your own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from fswizard.errors import FswizardError
+from fswizard.model.recipe import YOURS, Recipe, grouped
+from fswizard.tui import recipe_list
+from fswizard.tui.drawing import cursor, fit, lines, text, wrap
+from fswizard.tui.recipe_list import Offered, offered
+from fswizard.tui.screens.base import TextBox, Window
+from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
+from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
+
+OF_TESTS, LIKE_DIRECTORY = "new:tests", "new:directory"
+NEW = {
+    OF_TESTS: ("New, from tests of all recipes …", "Tick the tests that stand for what you do; they become a recipe."),
+    LIKE_DIRECTORY: (
+        "New, with files like mine …",
+        "Name a directory of yours. fswizard looks at sizes, depths and how well files compress, and makes a recipe "
+        "with files like them. It writes nothing there and keeps no names.",
+    ),
+}
+"""What makes a recipe of your own: the row, and what stands beside it."""
+
+
+class SearchBox(TextBox):
+    """Takes what is typed; every other key belongs to the row below that is highlighted."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "screen.move(-1)", "choose", key_display="↑"),
+        Binding("down", "screen.move(1)", "choose", key_display="↓"),
+        Binding("pageup", "screen.page(-1)", "scroll", key_display="PgUp"),
+        Binding("pagedown", "screen.page(1)", "scroll", key_display="PgDn"),
+        Binding("delete", "screen.remove", "remove", key_display="del"),
+    ]
+
+
+class RecipesScreen(Window[Recipe | None]):
+    """Dismissed with the recipe that was picked, or None."""
+
+    TITLE = "Recipes"
+    LOOK = "full"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back"),
+    ]
+
+    def body(self) -> ComposeResult:
+        yield SearchBox(id="search", placeholder="type to search: photos, sqlite, delete …")
+        with Container(id="picker"):
+            with Vertical(classes="left"):
+                yield Canvas(recipe_list.header, id="columns")
+                yield ChoiceList(id="recipes", keeps_highlight=True)
+            yield VerticalScroll(Canvas(id="recipe"), classes="panel", can_focus=False)
+        yield Static(id="message", markup=False)
+
+    def on_mount(self) -> None:
+        self._list = self.query_one("#recipes", ChoiceList)
+        self._list.can_focus = False  # what is typed goes to the search
+        self._clicked = ""
+        self._look()
+        if self.choices.recipe is not None:
+            self._list.highlight(self.choices.recipe.name)
+        self.query_one("#search").focus()
+
+    def _look(self) -> None:
+        """Read the recipes again, and what each would take."""
+        self.wizard.machine.forget_recipes()
+        self._offered = {r.name: offered(self.wizard, r) for r in self.wizard.machine.recipes}
+        self._broken = self.wizard.backend.broken_recipes()
+        self._fill()
+
+    @on(Input.Changed, "#search")
+    def _fill(self) -> None:
+        typed = self.query_one("#search", Input).value
+        found = [recipe for recipe in self.wizard.machine.recipes if recipe_list.matches(recipe, typed)]
+        rows: list[ListRow] = []
+        for title, members in grouped(found):
+            rows += [gap(f"before {title}"), headline(title, title), *map(self._row, members)]
+        if not found:
+            rows.append(ListRow("none", partial(_remark, f"No recipe has “{typed.strip()}” in it."), False))
+        if not typed.strip():
+            rows += self._own_rows(any(recipe.group == YOURS for recipe in found))
+        self._list.rows = tuple(rows[1:] if rows[0].key.startswith("before ") else rows)
+        self._explain()
+
+    def _row(self, recipe: Recipe) -> ListRow:
+        item, chosen = self._offered[recipe.name], self.choices.recipe
+        return ListRow(recipe.name, partial(recipe_list.row, item, chosen is not None and chosen.name == recipe.name))
+
+    def _own_rows(self, headed: bool) -> list[ListRow]:
+        """What cannot be used of one's own, and what makes another."""
+        rows = [] if headed else [gap("before yours"), headline("yours", "Yours")]
+        for number, error in enumerate(self._broken):
+            rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {error.message}"), False))
+        return rows + [ListRow(key, partial(_new_row, title)) for key, (title, _) in NEW.items()]
+
+    @on(ChoiceList.Chosen, "#recipes")
+    def _explain(self) -> None:
+        key = self._list.key
+        if key in NEW:
+            self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(NEW[key][1], width)))
+        elif key in self._offered:
+            self.query_one("#recipe", Canvas).show(partial(self._words, self._offered[key]))
+        self.refresh_bindings()
+
+    def _words(self, item: Offered, width: int) -> Content:
+        return recipe_list.words(item, width, brief=self.has_class("-narrow"))
+
+    @property
+    def _highlighted(self) -> Offered | None:
+        return self._offered.get(self._list.key)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "remove":
+            return self.is_mounted and self._highlighted is not None and self._highlighted.recipe.group == YOURS
+        if action == "page":
+            return any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
+        return super().check_action(action, parameters)
+
+    def action_move(self, direction: int) -> None:
+        self.say()
+        if direction < 0:
+            self._list.action_cursor_up()
+        else:
+            self._list.action_cursor_down()
+
+    @on(ChoiceList.Clicked, "#recipes")
+    def _click(self, event: ChoiceList.Clicked) -> None:
+        """The first click shows what a recipe is, the second picks it."""
+        if event.key == self._clicked:
+            self._pick()
+        self._clicked = event.key
+
+    @on(Input.Submitted, "#search")
+    def _pick(self) -> None:
+        key, item = self._list.key, self._highlighted
+        if key == OF_TESTS:
+            self.wizard.push_screen(OfTestsScreen(), self._made)
+        elif key == LIKE_DIRECTORY:
+            self.wizard.push_screen(LikeDirectoryScreen(), self._made)
+        elif item is not None and item.refused:
+            self.say(("✗ ", "bold $error"), item.refused)
+        elif item is not None:
+            self.dismiss(item.recipe)
+
+    def _made(self, recipe: Recipe | None) -> None:
+        if recipe is None:
+            return
+        self._look()
+        self._list.highlight(recipe.name)
+        self.say(("✓ ", "bold $success"), f"Saved as {recipe.name} in {recipe.source}.")
+
+    def action_remove(self) -> None:
+        if self._highlighted is not None:
+            recipe = self._highlighted.recipe
+            self.wizard.push_screen(RemoveScreen(recipe), partial(self._remove, recipe))
+
+    def _remove(self, recipe: Recipe, sure: bool | None) -> None:
+        if not sure:
+            return
+        try:
+            self.wizard.backend.remove_recipe(recipe)
+        except FswizardError as error:
+            self.show_error(error)
+            return
+        self._look()
+        self.say(("✓ ", "bold $success"), f"Removed {recipe.title}.")
+
+
+class RemoveScreen(Window[bool]):
+    """Keep a recipe, or delete its file."""
+
+    TITLE = "Remove this recipe?"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "choose this"),
+        Binding("escape", "dismiss", "keep it"),
+    ]
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__()
+        self._recipe = recipe
+
+    def body(self) -> ComposeResult:
+        recipe = self._recipe
+        yield Static(f"{recipe.title} would be gone for good. Results measured with it stay.", markup=False)
+        choices = {"keep": "Keep it", "delete": f"Delete {recipe.source}"}
+        yield ChoiceList([ListRow(key, partial(_new_row, words)) for key, words in choices.items()])
+
+    @on(ChoiceList.Clicked)
+    def action_choose(self) -> None:
+        self.dismiss(self.query_one(ChoiceList).key == "delete")
+
+
+def _new_row(words: str, width: int, on: bool) -> Content:
+    return fit(text(cursor(on), "    ", (words, "bold" if on else "")), width)
+
+
+def _remark(words: str, width: int, on: bool) -> Content:
+    return lines(wrap((f"     {words}", "$muted"), width))

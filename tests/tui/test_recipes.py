@@ -1,0 +1,234 @@
+"""The picker of recipes: found, chosen, made, and removed, by keyboard and mouse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fswizard import recipes
+from fswizard.recipes import own
+from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
+from fswizard.tui.screens.recipes import LIKE_DIRECTORY, OF_TESTS, RecipesScreen, RemoveScreen
+from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.fakes.wizard import NEW, AllRecipes, app
+from tests.tui.driving import at_step, footer, keys_of, screen_text, settled, shows, until, wizard
+
+SIZE = (120, 36)
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return tmp_path / "fswizard" / "recipes"
+
+
+def mine(title: str) -> Path:
+    return Path(own.save(own.combined(title, recipes.find("quick").workloads)).source)
+
+
+async def the_picker(pilot: Pilot[Any]) -> ChoiceList:
+    await at_step(pilot, "workloads")
+    await pilot.press("r")
+    await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
+    return pilot.app.screen.query_one("#recipes", ChoiceList)
+
+
+def found(pilot: Pilot[Any]) -> list[str]:
+    known = {recipe.name for recipe in recipes.available()}
+    return [key for key in keys_of(pilot.app, "#recipes") if key in known]
+
+
+def named(pilot: Pilot[Any]) -> str:
+    recipe = wizard(pilot).choices.recipe
+    return recipe.name if recipe else ""
+
+
+async def test_recipes_stand_in_groups_with_time_bytes_and_room() -> None:
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        assert rows.key == "archive-disk", "the one in use"
+        keys = keys_of(pilot.app, "#recipes")
+        groups = ["Desktop", "Archive and backup", "Server", "Like KDiskMark", "From published comparisons"]
+        assert [key for key in keys if key in groups] == groups
+        line = next(line for line in screen_text(pilot.app).splitlines() if "(•) Archive disk " in line)
+        assert all(unit in line for unit in ("(•)", " min ", " GB ", " 5 GiB"))
+        await pilot.press("escape")
+        await shows(pilot, "4 candidates · 6–14 min · writes 25–55 GB")
+        assert all(figure in line for figure in ("6–14 min", "25–55 GB")), "the same as beside the question"
+
+
+async def test_a_recipe_is_found_while_typing_and_weights_of_another_are_left_behind() -> None:
+    choices = {"weights": {"store-video": 3.0}, "time_limit_s": 120.0}
+    async with app("workloads", AllRecipes(), **choices).run_test(size=SIZE) as pilot:
+        await the_picker(pilot)
+        await pilot.press(*"SQLite pack")
+        await settled(pilot)
+        assert found(pilot) == ["quick", "desktop-programs", "desktop-ssd"]
+        pilot.app.screen.query_one("#search", Input).value = "git"
+        await settled(pilot)
+        assert found(pilot) == ["everyday"]
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        assert named(pilot) == "everyday"
+        assert wizard(pilot).choices.weights == {}
+        assert wizard(pilot).choices.time_limit_s is None
+
+
+async def test_what_is_in_no_recipe_is_told_and_enter_then_picks_nothing() -> None:
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        await the_picker(pilot)
+        await pilot.press(*"zzz")
+        await shows(pilot, "No recipe has “zzz” in it.")
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, RecipesScreen)
+        await pilot.press("escape")
+        await at_step(pilot, "workloads")
+        assert named(pilot) == "archive-disk"
+
+
+async def test_the_mouse_shows_a_recipe_with_one_click_and_picks_it_with_the_next() -> None:
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "workloads")
+        line = next(n for n, line in enumerate(screen_text(pilot.app).splitlines()) if "r shows all" in line)
+        await pilot.click(offset=(50, line))
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
+        line = next(n for n, line in enumerate(screen_text(pilot.app).splitlines()) if " Desktop SSD " in line)
+        await pilot.click(offset=(20, line))
+        await shows(pilot, "System and home on one fast disk")
+        await pilot.click(offset=(20, line))
+        await at_step(pilot, "workloads")
+        assert named(pilot) == "desktop-ssd"
+
+
+async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed() -> None:
+    small = replace(NEW, size_bytes=3 << 30)
+    choices = {"drive": small, "device": small.stable_name, "candidates": ("ext4",)}
+    async with app("workloads", AllRecipes(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
+        await shows(pilot, "✗ It needs 5 GiB, and there are 3 GiB.")
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        rows = await the_picker(pilot)
+        rows.highlight("quick")
+        await shows(pilot, "✗ It needs 4 GiB, and there are 3 GiB.")
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, RecipesScreen)
+        rows.highlight("kdiskmark")
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        await shows(pilot, "1 candidate")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+
+
+async def test_a_recipe_of_ticked_tests_is_saved_picked_and_measured(directory: Path) -> None:
+    machine = AllRecipes()
+    async with app("workloads", machine).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        rows.highlight(OF_TESTS)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfTestsScreen), "the tests")
+        await pilot.press("enter")
+        await shows(pilot, "✗ No test is ticked.")
+        await pilot.press("space", "down", "down", "space")
+        await shows(pilot, "2 tests · ")
+        pilot.app.screen.query_one("#recipe-name", Input).value = "Quick look"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker again")
+        await shows(pilot, "✓ Saved as quick-look in ")
+        assert rows.key == "quick-look"
+        keys = keys_of(pilot.app, "#recipes")
+        assert keys.index("Yours") < keys.index("quick-look") < keys.index(OF_TESTS)
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "starts the run")
+    (plan,) = machine.plans
+    assert [w.name for w in plan.recipe.workloads] == ["copy-video", "search"]
+    assert plan.recipe.source == str(directory / "quick-look.toml")
+    assert [w.job for w in recipes.find("quick-look").workloads] == [w.job for w in plan.recipe.workloads]
+
+
+async def test_a_name_that_is_taken_or_none_is_told_in_the_window() -> None:
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        rows.highlight(OF_TESTS)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfTestsScreen), "the tests")
+        await pilot.press("space", "up")
+        box = pilot.app.screen.query_one("#recipe-name", Input)
+        assert box.has_focus and box.value == "My tests"
+        for name, said in (("quick", "There is already a recipe called 'quick'"), ("?", "'?' is no name")):
+            box.value = name
+            await pilot.press("enter")
+            await shows(pilot, said)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker again")
+
+
+async def test_a_recipe_like_a_directory_is_saved_under_the_name_that_was_typed(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "one").write_bytes(b"x" * 5000)
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        rows.highlight(LIKE_DIRECTORY)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LikeDirectoryScreen), "the window")
+        await pilot.press("enter")
+        await shows(pilot, "✗ Name a directory that contains files.")
+        await pilot.press(*"/nowhere", "enter")
+        await shows(pilot, "✗ /nowhere: No such file or directory.")
+        pilot.app.screen.query_one("#like", Input).value = str(files)
+        pilot.app.screen.query_one("#recipe-name", Input).value = "Ada's photos"
+        await pilot.press("enter")
+        await shows(pilot, "✓ Saved as ada-s-photos")
+        await pilot.press("enter")
+        await at_step(pilot, "workloads")
+        await shows(pilot, "Ada's photos")
+        assert named(pilot) == "ada-s-photos"
+
+
+async def test_removing_asks_first_keeps_by_default_and_is_offered_for_ones_own_alone() -> None:
+    file = mine("My tests")
+    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        await pilot.press("delete")
+        assert "remove" not in footer(pilot.app) and isinstance(pilot.app.screen, RecipesScreen)
+        rows.highlight("my-tests")
+        await until(pilot, lambda: "del remove" in footer(pilot.app), "the key")
+        for keys, left in ((("enter",), True), (("escape",), True), (("down", "enter"), False)):
+            await pilot.press("delete")
+            await until(pilot, lambda: isinstance(pilot.app.screen, RemoveScreen), "the question")
+            await pilot.press(*keys)
+            await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
+            assert file.exists() is left
+        await shows(pilot, "✓ Removed My tests.")
+        assert "my-tests" not in keys_of(pilot.app, "#recipes")
+
+
+async def test_a_recipe_that_was_chosen_and_removed_gives_way_to_the_usual_one() -> None:
+    mine("My tests")
+    async with app("workloads", AllRecipes(), recipe=recipes.find("my-tests")).run_test(size=SIZE) as pilot:
+        rows = await the_picker(pilot)
+        assert rows.key == "my-tests"
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RemoveScreen), "the question")
+        await pilot.press("down", "enter")
+        await shows(pilot, "✓ Removed My tests.")
+        await pilot.press("escape")
+        await at_step(pilot, "workloads")
+        await until(pilot, lambda: named(pilot) == "archive-disk", "the usual recipe")
+
+
+async def test_a_file_of_ones_own_that_is_no_recipe_is_told_where_it_would_be_listed(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    (directory / "mine.toml").write_text("schema = 7")
+    async with app("workloads", AllRecipes()).run_test(size=(200, 50)) as pilot:
+        await the_picker(pilot)
+        await shows(pilot, "mine.toml: 'schema' must be 1, not 7.")
