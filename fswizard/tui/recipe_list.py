@@ -11,7 +11,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.recipe import TITLES, Recipe
 from fswizard.model.units import binary_text
 from fswizard.report.writes import budget_figures
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import bullet, columns, cursor, cut, fit, heading, lines, radio, text, wrap
 from fswizard.tui.drives import largest_that_fits, too_large
@@ -32,40 +32,39 @@ class Offered:
     """Why it cannot be measured there, in a sentence; empty where it can."""
 
 
-def offered(wizard: Wizard, recipe: Recipe) -> Offered:
+def fitted(wizard: Wizard, recipe: Recipe) -> Offered:
     """A recipe, with an image as large as there is room for where its usual one does not fit."""
-    recipe, refused = _fitted(wizard, recipe)
-    try:
-        draft = wizard.backend.draft(with_recipe(wizard.choices, recipe))
-    except FswizardError as error:
-        return Offered(recipe, refused=refused or f"{error.message} {error.hint}".strip())
-    return Offered(recipe, *budget_figures(draft), refused)
-
-
-def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
-    """Weights and time belong to a recipe."""
-    if choices.recipe is not None and choices.recipe.name == recipe.name:
-        return choices
-    return replace(choices, recipe=recipe, weights={}, time_limit_s=None)
-
-
-def _fitted(wizard: Wizard, recipe: Recipe) -> tuple[Recipe, str]:
-    """With an image that fits, or why there is none."""
     choices, machine = wizard.choices, wizard.machine
     if choices.recipe is not None and choices.recipe.name == recipe.name:
         recipe = choices.recipe
     if choices.comparing:
-        return recipe, ""
+        return Offered(recipe)
     if choices.devices:
         room_bytes = choices.device_bytes
         short = room_bytes < recipe.image_bytes
         needs = f"It needs {binary_text(recipe.image_bytes)}, and there are {binary_text(room_bytes)}."
-        return recipe, needs if short else ""
+        return Offered(recipe, refused=needs if short else "")
     place = machine.named.get(choices.directory) or machine.places.get(choices.drive.name if choices.drive else "")
     if not isinstance(place, Place) or not (refused := too_large(recipe, place, choices.images)):
-        return recipe, ""
+        return Offered(recipe)
     largest = largest_that_fits(recipe, place, machine.image_sizes(recipe)) if choices.images == 1 else 0
-    return (replace(recipe, image_bytes=largest), "") if largest else (recipe, refused)
+    return Offered(replace(recipe, image_bytes=largest)) if largest else Offered(recipe, refused=refused)
+
+
+def with_figures(backend: Backend, choices: WizardChoices, item: Offered) -> Offered:
+    """The same with what it takes, or why that is too much; looks at earlier results, so it is for a thread."""
+    try:
+        time, writes = budget_figures(backend.draft(with_recipe(choices, item.recipe)))
+    except FswizardError as error:
+        return replace(item, refused=item.refused or f"{error.message} {error.hint}".strip())
+    return replace(item, time=time, writes=writes)
+
+
+def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
+    """Another recipe, without the weights and the time of the one before."""
+    if choices.recipe is not None and choices.recipe.name == recipe.name:
+        return choices
+    return replace(choices, recipe=recipe, weights={}, time_limit_s=None)
 
 
 def matches(recipe: Recipe, typed: str) -> bool:
@@ -89,7 +88,7 @@ def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
     recipe, style = item.recipe, "$faint" if item.refused else ""
     name = text((cut(recipe.title, _widths(width)[0]), style or "bold"))
     figures = (item.time, item.writes, binary_text(recipe.image_bytes))
-    cells = [name, *(text((figure or "–", style or "$muted")) for figure in figures)]
+    cells = [name, *(text((figure or "…", style or "$muted")) for figure in figures)]
     head = text(cursor(on), radio(chosen, enabled=not item.refused), " ")
     return fit(text(head, columns(cells, _widths(width), right=(1, 2, 3))), width)
 

@@ -16,7 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.recipe import YOURS, Recipe, grouped
 from fswizard.tui import recipe_list
 from fswizard.tui.drawing import cursor, fit, lines, text, wrap
-from fswizard.tui.recipe_list import Offered, offered
+from fswizard.tui.recipe_list import Offered, fitted, with_figures
 from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
 from fswizard.tui.widgets.canvas import Canvas
@@ -76,8 +76,14 @@ class RecipesScreen(Window[Recipe | None]):
     def _look(self) -> None:
         """Read the recipes again, and what each would take."""
         self.wizard.machine.forget_recipes()
-        self._offered = {r.name: offered(self.wizard, r) for r in self.wizard.machine.recipes}
+        self._offered = {recipe.name: fitted(self.wizard, recipe) for recipe in self.wizard.machine.recipes}
         self._broken = self.wizard.backend.broken_recipes()
+        self._fill()
+        backend, choices, items = self.wizard.backend, self.choices, tuple(self._offered.values())
+        self.ask(lambda: [with_figures(backend, choices, item) for item in items], self._figured)
+
+    def _figured(self, items: list[Offered]) -> None:
+        self._offered = {item.recipe.name: item for item in items}
         self._fill()
 
     @on(Input.Changed, "#search")

@@ -19,7 +19,7 @@ from fswizard.model.units import binary_text, duration_text, rounds_text, size_t
 from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cursor, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
-from fswizard.tui.recipe_list import offered, with_recipe
+from fswizard.tui.recipe_list import fitted, with_recipe
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.recipes import RecipesScreen
 from fswizard.tui.widgets.canvas import Canvas
@@ -85,7 +85,7 @@ class WorkloadsScreen(StepScreen):
         self._explain()
 
     def _estimate(self) -> None:
-        if refused := offered(self.wizard, self._recipe).refused:
+        if refused := fitted(self.wizard, self._recipe).refused:
             self._problem = UsageError(refused, "Choose another recipe, or go back and choose another place.")
             self.show_error(self._problem)
             return
@@ -148,7 +148,7 @@ class WorkloadsScreen(StepScreen):
     def _turn_recipe(self, direction: int) -> None:
         recipes = self.wizard.machine.recipes
         number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
-        self._take(offered(self.wizard, recipes[(number + direction) % len(recipes)]).recipe)
+        self._take(fitted(self.wizard, recipes[(number + direction) % len(recipes)]).recipe)
 
     def _take(self, recipe: Recipe | None) -> None:
         if recipe is not None:
