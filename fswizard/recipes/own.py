@@ -36,7 +36,7 @@ def short_name(title: str) -> str:
     """
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
     if not name:
-        raise UsageError(f"'{safe(title)}' is no name for a recipe.", "Give it one with letters from a to z or digits.")
+        raise UsageError(f"'{safe(title)}' can't be a recipe's name.", "Use letters from a to z, or digits.")
     return name
 
 

@@ -56,6 +56,7 @@ async def test_recipes_stand_in_groups_with_time_bytes_and_room() -> None:
         groups = ["Desktop", "Archive and backup", "Server", "Like KDiskMark", "From published comparisons"]
         assert [key for key in keys if key in groups] == groups
         line = next(line for line in screen_text(pilot.app).splitlines() if "(•) Archive disk " in line)
+        await until(pilot, lambda: "PgUp/PgDn scroll" in footer(pilot.app), "the keys that scroll its tests")
         assert all(unit in line for unit in ("(•)", " min ", " GB ", " 5 GiB"))
         await pilot.press("escape")
         await shows(pilot, "4 candidates · 6–14 min · writes 25–55 GB")
@@ -163,7 +164,10 @@ async def test_a_name_that_is_taken_or_none_is_told_in_the_window() -> None:
         await pilot.press("space", "up")
         box = pilot.app.screen.query_one("#recipe-name", Input)
         assert box.has_focus and box.value == "My tests"
-        for name, said in (("quick", "There is already a recipe called 'quick'"), ("?", "'?' is no name")):
+        for name, said in (
+            ("quick", "There is already a recipe called 'quick'"),
+            ("?", "'?' can't be a recipe's name"),
+        ):
             box.value = name
             await pilot.press("enter")
             await shows(pilot, said)

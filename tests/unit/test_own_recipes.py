@@ -85,9 +85,9 @@ def _with(job: TreeJob) -> Workload:
 @pytest.mark.parametrize(
     ("title", "said"),
     [
-        ("", "'' is no name"),
-        ("!?", "'!?' is no name"),
-        ("日本", "is no name"),
+        ("", "'' can't be a recipe's name"),
+        ("!?", "'!?' can't be a recipe's name"),
+        ("日本", "can't be a recipe's name"),
         ("quick", "There is already a recipe called 'quick'"),
         ("Quick!", "There is already a recipe called 'quick'"),
         ("n" * 41, "'name' must be a short name"),

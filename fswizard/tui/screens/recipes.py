@@ -68,6 +68,7 @@ class RecipesScreen(Window[Recipe | None]):
         self._list = self.query_one("#recipes", ChoiceList)
         self._list.can_focus = False  # what is typed goes to the search
         self._clicked = ""
+        self.watch(self.query_one(VerticalScroll), "show_vertical_scrollbar", self.refresh_bindings, init=False)
         self._look()
         if self.choices.recipe is not None:
             self._list.highlight(self.choices.recipe.name)
