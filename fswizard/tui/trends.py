@@ -26,7 +26,7 @@ def drawn(timeline: Timeline, chosen: int, width: int, height: int) -> Content:
 
     Where there is little room, only what changed with the chosen one.
     """
-    dates = [started[:10] for started in timeline.started]
+    dates = _dates(timeline)
     several = len(dates) > 1
     title = f"{dates[0]} to {dates[-1]}: {len(dates)} results, taller is better" if several else "The only one so far"
     rows = _rows(timeline.trends)
@@ -43,10 +43,16 @@ def _step(timeline: Timeline, number: int, chosen: int, width: int) -> Sequence[
     """What changed with a result, in lines; none for the first one."""
     if number == 0:
         return ()
-    step, since = timeline.steps[number], timeline.started[number - 1][:10]
+    step, since = timeline.steps[number], _dates(timeline)[number - 1]
     mark = text(("▸ ", "bold $primary") if number == chosen else "  ", (f"since {since}", "$muted"), " ")
     words = f"{summary(step)}." if step else "Measured in another way, so the two cannot be compared."
     return bullet(mark, (words, "" if number == chosen else "$muted"), width).split()
+
+
+def _dates(timeline: Timeline) -> Sequence[str]:
+    """With the time of day where two have the same date."""
+    dates = [started[:10] for started in timeline.started]
+    return dates if len(set(dates)) == len(dates) else [at.replace("T", " ")[:16] for at in timeline.started]
 
 
 def _rows(trends: Sequence[Trend]) -> dict[str, list[Trend]]:
