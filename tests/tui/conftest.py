@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from pytest_textual_snapshot import SVGImageExtension
 from syrupy.assertion import SnapshotAssertion
-from textual._context import active_app
 from textual.app import App
 
 from tests.fakes.desktop import at_the_desktop
-from tests.tui.driving import idle, screen_text
+from tests.tui.driving import handled, screen_text
 
 Compare = Callable[[App[object], str], str]
 """Says what differs from the picture of that name, in words; nothing where they are alike."""
@@ -21,10 +20,6 @@ Compare = Callable[[App[object], str], str]
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual sleeps until its process is idle; here the wizard's own queues say when it is."""
-
-    async def handled(*_: float) -> None:
-        await idle(active_app.get())
-
     for module in ("textual.app", "textual.pilot"):
         monkeypatch.setattr(f"{module}.wait_for_idle", handled)
 

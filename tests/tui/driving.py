@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from textual._context import active_app
 from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -62,6 +63,11 @@ async def idle(app: App[Any]) -> None:
         turns += 1
         await asyncio.sleep(0 if turns < 100 else LOOK_S)  # a handler may wait for a thread
         calm = 0 if turns < 1000 and _has_work(app) else calm + 1
+
+
+async def handled(*_: float) -> None:
+    """In place of Textual's `wait_for_idle`, which sleeps until its process is idle."""
+    await idle(active_app.get())
 
 
 def _has_work(app: App[Any]) -> bool:

@@ -11,9 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +22,7 @@ from fswizard.model.events import RunStarted, StepProgressed, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report import render
+from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
@@ -33,16 +31,12 @@ from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import FakeMachine, FakeSession, app
 from tests.recording import recorded
 from tests.tui.animation import animated
+from tests.tui.crisp import crisp
+from tests.tui.driving import handled, settled
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
 RUN, LATER = "quick", "quick-again"
 SIZE = (120, 36)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER_FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-sync", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-)  # fmt: skip
-VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 FRAMES, FRAME_S, LAST_FRAME_S = 14, 1.0, 5.0
 """Of the picture that moves; the last one is the recommendation."""
 SHARE_SHOWN = 0.85
@@ -59,7 +53,8 @@ def main() -> None:
             findings = conclude(found)
             path = results.results_directory() / f"{name}.jsonl"
             results.write_result(path, found, findings.judgement, findings.advice.card.verdict)
-        asyncio.run(_take_all())
+        with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
+            asyncio.run(_take_all())
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")
 
 
@@ -101,41 +96,37 @@ async def _animate() -> None:
         for number, event in enumerate(events):
             held.take(event)
             if number in shown:
-                await pilot.pause(0.5)
-                pictures.append(wizard.export_screenshot(title="fswizard"))
+                await settled(pilot)
+                pictures.append(_picture(wizard))
     wizard = finished()
     async with wizard.run_test(size=SIZE) as pilot:
-        await pilot.pause(0.8)
-        pictures.append(wizard.export_screenshot(title="fswizard"))
+        await settled(pilot)
+        pictures.append(_picture(wizard))
     seconds = [FRAME_S] * FRAMES + [LAST_FRAME_S]
-    (FOLDER / "animation.svg").write_text(animated([WEB_FONT.sub("", p) for p in pictures], seconds), "utf-8")
+    (FOLDER / "animation.svg").write_text(animated(pictures, seconds), "utf-8")
 
 
 async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
     with at_the_desktop():
         async with wizard.run_test(size=SIZE) as pilot:
-            await pilot.pause(0.5)
-            await pilot.press(*keys)
-            await pilot.pause(0.8)
-            svg = WEB_FONT.sub("", wizard.export_screenshot(title="fswizard"))
+            await settled(pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settled(pilot)
+            svg = _picture(wizard)
     picture = FOLDER / f"{name}.svg"
     picture.write_text(svg, "utf-8")
     draw(picture)
 
 
+def _picture(wizard: FswizardApp) -> str:
+    """What stands on the screen, without a font from elsewhere."""
+    return crisp(WEB_FONT.sub("", wizard.export_screenshot(title="fswizard")))
+
+
 def draw(picture: Path) -> None:
-    """The SVG as PNG; by a browser, as other programs get the spaces between words wrong."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        print(f"{picture}; for a PNG, install one of {', '.join(BROWSERS)}", file=sys.stderr)
-        return
-    drawn = picture.with_suffix(".png")
-    width, height = (round(float(part)) for part in VIEW_BOX.findall(picture.read_text("utf-8"))[0])
-    with tempfile.TemporaryDirectory() as profile:
-        flags = [*BROWSER_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-        argv = [browser, *flags, f"--screenshot={drawn}", picture.as_uri()]
-        subprocess.run(argv, check=True, capture_output=True, timeout=120)
-    print(drawn)
+    """The SVG as PNG."""
+    picture.with_suffix(".png").write_bytes(png(picture.read_text("utf-8")))
 
 
 def running() -> FswizardApp:

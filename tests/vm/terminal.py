@@ -125,7 +125,7 @@ def left(terminal: Terminal) -> None:
 
 
 def keep_picture(terminal: Terminal, name: str) -> None:
-    """As text, as SVG and, where there is a browser, as PNG in `FOLDER`, in place of those of an earlier run."""
+    """As text, as SVG and as PNG in `FOLDER`, in place of those of an earlier run."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / f"{name}.txt").write_text(terminal.text(), "utf-8")
     width, height = PICTURE_SIZE
