@@ -81,3 +81,32 @@ def packages_inside() -> set[str]:
 def test_the_copyright_of_the_zipapp_names_all_packages_inside() -> None:
     text = (PACKAGING / "debian-zipapp/copyright").read_text("utf-8")
     assert packages_inside() <= set(re.findall(r"[\w-]+", text))
+
+
+ROOT = PACKAGING.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_every_link_of_the_readme_leads_to_a_file() -> None:
+    paths = re.findall(r"\]\((?![a-z]+:|#)([^)\s]+)\)", README)
+    assert paths and [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_pictures_of_the_readme_show_elsewhere_once_a_repository_is_named() -> None:
+    """On an index of packages, nothing lies beside the README."""
+    absolute = runpy.run_path(str(PACKAGING / "metadata.py"))["absolute"]
+    text = "![A run](screenshots/run.png) [Using it](fswizard/USAGE.md) [site](https://example.org) [up](#top)"
+    assert absolute(text, "https://example.org/me/fswizard/", "1.2") == (
+        "![A run](https://example.org/me/fswizard/raw/v1.2/screenshots/run.png) "
+        "[Using it](https://example.org/me/fswizard/blob/v1.2/fswizard/USAGE.md) [site](https://example.org) [up](#top)"
+    )
+    assert not re.search(r"\]\((?![a-z]+:|#)", absolute(README, "https://example.org/f", "1"))
+
+
+@pytest.mark.parametrize("repository", ["", "https://example.org/f"])
+def test_packages_carry_the_readme(repository: str) -> None:
+    hook = runpy.run_path(str(PACKAGING / "metadata.py"))["CustomMetadataHook"](str(ROOT), {})
+    metadata = {"version": "1", "urls": {"Repository": repository} if repository else {}}
+    hook.update(metadata)
+    assert metadata["readme"]["content-type"] == "text/markdown"  # type: ignore[index]
+    assert (metadata["readme"]["text"] == README) == (not repository)  # type: ignore[index]
