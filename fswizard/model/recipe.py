@@ -205,6 +205,10 @@ class Workload:
     """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
 
 
+SHIPPED = "shipped with fswizard"
+"""Source of a recipe of the program's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """A set of workloads that stands for a way of using a disk."""
@@ -227,6 +231,11 @@ class Recipe:
     """Where the recipe comes from: a file's name."""
     mount_point: Annotated[str, _DIRECTORY] = "/mnt/data"
     """Where such a disk is usually mounted, for the fstab line of a recommendation."""
+
+    @property
+    def own(self) -> bool:
+        """The user's own: nobody else can run it by its name."""
+        return self.source not in ("", SHIPPED)
 
     def workload(self, name: str) -> Workload:
         return next(workload for workload in self.workloads if workload.name == name)

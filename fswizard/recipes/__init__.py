@@ -9,15 +9,12 @@ from pathlib import Path
 
 from fswizard.errors import FswizardError, UsageError
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
-from fswizard.model.recipe import TITLES, YOURS, Recipe
+from fswizard.model.recipe import SHIPPED, TITLES, YOURS, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.parsing import parse
 from fswizard.system.files import read_file
 
 __all__ = ["SHIPPED", "available", "broken", "find", "load", "own_directory", "parse", "shipped_directory"]
-
-SHIPPED = "shipped with fswizard"
-"""Source of a recipe of the program's own."""
 
 
 def available() -> tuple[Recipe, ...]:

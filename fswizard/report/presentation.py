@@ -326,7 +326,7 @@ def present(findings: Findings) -> Presentation:
         notes=tuple(_notes(findings)),
         measured=tuple(_measured_commands(result)),
         repeat="" if result.environment.source else repeat_command(plan),
-        attempt="" if result.environment.source else attempt_command(plan),
+        attempt="" if result.environment.source or plan.recipe.own else attempt_command(plan),
     )
 
 

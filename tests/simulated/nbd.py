@@ -153,6 +153,8 @@ def _transmit(connection: socket.socket, model: Disk, content: dict[int, bytes])
 
 
 _PAGE = 4096
+_DIFFERENT = 1 << 14
+"""Most pages that are known by content: what is overwritten with other content again and again would fill memory."""
 
 
 def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, data: bytes) -> None:
@@ -163,6 +165,8 @@ def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, dat
         if len(part) < _PAGE:
             old = content.get(number, bytes(_PAGE))
             part = old[:begin] + part + old[begin + len(part) :]
+        if len(same) >= _DIFFERENT:
+            same.clear()
         content[number] = same.setdefault(part, part)
         offset += _PAGE - begin
 

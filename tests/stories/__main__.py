@@ -30,7 +30,7 @@ RECIPES = Path(__file__).parent.relative_to(CHECKOUT)
 INSIDE = "/root/told.jsonl"
 LONGEST_S = 3600.0
 TELL_S = 15.0
-SHINGLED = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=320 << 20, rpm=5980, firmware="AR13")
+SHINGLED = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=200 << 20, rpm=5980, firmware="AR13")
 SSD = sata("SSD", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True).as_slow_as(bytes_per_s=200 << 20, requests_per_s=2000)
 STICK = simulated_stick("STICK", size_bytes=GIB).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
 

@@ -155,6 +155,15 @@ def post_lines(findings: Findings, name: str) -> list[str]:
 LONG_CARD = Card("Use XFS", "It is faster.", "Choose Btrfs if you want more.", "Btrfs writes twice as much.")
 
 
+@pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode", "svg"])
+@pytest.mark.parametrize(("source", "named"), [("shipped with fswizard", True), ("mine.toml", False)])
+def test_only_a_recipe_that_others_have_comes_with_a_command_to_try_it(name: str, source: str, named: bool) -> None:
+    findings = make_findings()
+    found = with_result(findings, plan={"recipe": replace(findings.result.plan.recipe, source=source)})
+    told = re.split(r"<details>|Full report:", render(found, name))[0]
+    assert ("fswizard run" in told) == named
+
+
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
 @pytest.mark.parametrize("workloads", [1, 3, 40])
 def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_try_it(
