@@ -22,21 +22,21 @@ class DemoApp(FswizardApp):
     def __init__(
         self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
     ) -> None:
-        machine = DemoMachine(story or next(iter(stories().values())), speed=REAL if real_time else TENFOLD)
+        self._story = story or next(iter(stories().values()))
+        machine = DemoMachine(self._story, speed=REAL if real_time else TENFOLD)
         super().__init__(machine, choices=machine.choices, **arguments)
-        self._story = story
+        self._asks = story is None
         self._straight = straight
 
     def on_mount(self) -> None:
-        if self._story is None:
+        if self._asks:
             self.call_after_refresh(self.action_gallery)
         elif self._straight:
             self.call_after_refresh(self._run)
 
     def action_gallery(self) -> None:
         """Choose another story."""
-        shown = self._story.name if self._story else ""
-        self.push_screen(GalleryScreen(tuple(stories().values()), shown), self._show)
+        self.push_screen(GalleryScreen(tuple(stories().values()), self._story.name), self._show)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "gallery":

@@ -44,7 +44,7 @@ class DemoMachine(Backend):
         self.story = story
         self.speed = speed
         self.pace = "in real time" if speed == 1 else f"{speed:.0f}× faster"
-        self.demo = f"Demo, recorded on {story.disk}, {self.pace}. Nothing on this machine is touched."
+        self.demo = f"Demo on {story.disk}, {self.pace}. Nothing here is touched."
         self._replays: dict[Path, Replay] = {}
 
     @property

@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from fswizard import recipes, results
 from fswizard.advice import conclude
+from fswizard.demo.app import DemoApp
 from fswizard.model.events import RunStarted, StepProgressed, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -73,6 +74,7 @@ class _Machine(FakeMachine):
 async def _take_all() -> None:
     for name in ("purpose", "drive", "filesystems", "workloads", "review"):
         await _take(name, app(name, _Machine(), recipe=recipes.find("archive-disk")))
+    await _take("demo", DemoApp())
     await _take("arrays", app("filesystems", images=4, member_bytes=5 << 30, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())

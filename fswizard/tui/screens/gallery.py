@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.tui.drawing import cursor, cut, lines, text
+from fswizard.tui.drawing import cursor, cut, fit, lines, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -53,8 +53,8 @@ class GalleryScreen(Window[Showing | None]):
         Binding("escape", "dismiss", "back"),
     ]
 
-    def __init__(self, stories: Sequence[Shown], shown: str = "") -> None:
-        """`shown` is the name of the one that is shown already; empty for none."""
+    def __init__(self, stories: Sequence[Shown], shown: str) -> None:
+        """`shown` is the name of the one that is shown already."""
         super().__init__()
         self._stories = stories
         self._shown = shown
@@ -67,7 +67,7 @@ class GalleryScreen(Window[Showing | None]):
     def on_mount(self) -> None:
         rows = self.query_one(ChoiceList)
         rows.rows = tuple(ListRow(story.name, partial(_row, story)) for story in self._stories)
-        rows.highlight(self._shown or self._stories[0].name)
+        rows.highlight(self._shown)
         rows.focus()
         self._say_pace()
 
@@ -88,10 +88,7 @@ class GalleryScreen(Window[Showing | None]):
         """Show the highlighted story."""
         self.dismiss(Showing(self.query_one(ChoiceList).key, straight, self._real_time))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "dismiss" or bool(self._shown)
-
 
 def _row(story: Shown, width: int, on: bool) -> Content:
     head = text(cursor(on, 2), (story.title, "bold"), (f"  {story.disk}", "$muted"))
-    return lines([head, text(cursor(on, 2), (cut(story.text, width - 2), "$muted"))])
+    return lines([fit(head, width), text(cursor(on, 2), (cut(story.text, width - 2), "$muted"))])
