@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from fswizard.model.filesystem import Filesystem
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
@@ -121,6 +121,18 @@ class DemoMachine(Backend):
     def recipes(self) -> tuple[Recipe, ...]:
         return (self._plan.recipe,)
 
+    def broken_recipes(self) -> tuple[FswizardError, ...]:
+        return ()
+
+    def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:
+        raise _refused("keeps no recipes")
+
+    def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
+        raise _refused("keeps no recipes")
+
+    def remove_recipe(self, recipe: Recipe) -> None:
+        raise _refused("keeps no recipes")
+
     def availability(self, filesystem: Filesystem) -> Availability:
         return _available(filesystem.name in {candidate.filesystem.name for candidate in self._plan.candidates})
 
@@ -174,6 +186,12 @@ class DemoMachine(Backend):
 
     def load(self, path: Path) -> Result:
         return self._replays[path].result
+
+    def write_note(self, path: Path, note: str) -> None:
+        raise _refused("keeps no notes")
+
+    def remove(self, path: Path) -> None:
+        raise _refused("keeps no results")
 
     def keep_theme(self, name: str) -> None:
         """It lasts as long as the demo."""

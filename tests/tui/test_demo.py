@@ -29,8 +29,9 @@ from tests.tui.driving import at_step, screen_text, shows, until
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
 ASKS_NOBODY = {
-    "catalogue", "compare", "conclude", "confirmed", "formats", "image_rights", "judge_model", "layouts", "needs",
-    "parse_candidate", "probed", "purpose", "render", "require_members", "rights_warning", "suggestions", "titles",
+    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "formats", "image_rights",
+    "judge_model", "layouts", "needs", "parse_candidate", "probed", "purpose", "render", "require_members",
+    "rights_warning", "suggestions", "timeline", "titles", "worth_asking",
 }  # fmt: skip
 """Questions that the program answers from its own tables and from what it is given."""
 SHORT = "undecided"
