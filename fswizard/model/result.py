@@ -91,6 +91,8 @@ class Environment:
     """Program to version, such as `mkfs.xfs` to `6.1.0`."""
     source: str = ""
     """Where the figures come from, when this program did not measure them; empty for its own runs."""
+    machine: str = ""
+    """Tells machines apart without a name: a keyed hash of its machine ID; empty where it has none."""
 
 
 @dataclass(frozen=True, slots=True)

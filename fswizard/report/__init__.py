@@ -56,6 +56,7 @@ FORMATS: Mapping[str, Format] = {
     "html": Format("Web page with charts", ".html", "fswizard.report.html"),
     "csv": Format("Every figure, as a table", ".csv", "fswizard.report.csv"),
     "json": Format("Everything, for programs", ".json", "fswizard.report.json"),
+    "result": Format("A result to share and pool", ".jsonl", "fswizard.report.result"),
 }
 
 

@@ -60,6 +60,7 @@ def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
 
     plan = dataclasses.replace(
         plan,
+        recipe=dataclasses.replace(plan.recipe, source=plan.recipe.source.rpartition("/")[2]),
         drive=plan.drive and _anonymous_drive(plan.drive),
         target=dataclasses.replace(
             plan.target,

@@ -4,18 +4,20 @@ The first line is a summary for listings, the second the plan and the environmen
 line for each thing worth keeping, and at last how the run ended.
 """
 
-from fswizard.results.format import Ending, Header
+from fswizard.model.result_file import Ending, Header
 from fswizard.results.history import (
     Entry,
     all_results,
     by_disk,
     find,
+    header,
     latest,
     new_path,
     remove,
     results_directory,
     write_note,
 )
+from fswizard.results.index import Index
 from fswizard.results.reading import load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
 from fswizard.system.files import state_directory
@@ -24,10 +26,12 @@ __all__ = [
     "Ending",
     "Entry",
     "Header",
+    "Index",
     "ResultWriter",
     "all_results",
     "by_disk",
     "find",
+    "header",
     "is_being_written",
     "latest",
     "load",

@@ -12,8 +12,8 @@ from pathlib import Path
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
 from fswizard.model.plan import Plan
+from fswizard.model.result_file import UNREADABLE, Ending, Header, parse_line
 from fswizard.model.text import safe
-from fswizard.results.format import UNREADABLE, Ending, Header, parse_line
 from fswizard.results.writing import is_being_written
 from fswizard.system import clock
 from fswizard.system.files import state_directory, without_waiting
@@ -179,6 +179,12 @@ def find(name: str) -> Path:
 
 def _file_name_part(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9+-]+", "-", text).strip("-")[:40]
+
+
+def header(path: Path) -> Header:
+    """The first line of a result; OSError or one of UNREADABLE where there is none."""
+    with path.open("rb") as file:
+        return from_json(Header, parse_line(file.readline(LONGEST_HEADER_BYTES)))
 
 
 def _entry(path: Path) -> Entry | None:

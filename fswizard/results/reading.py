@@ -14,8 +14,8 @@ from fswizard.model.codec import from_json
 from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
+from fswizard.model.result_file import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
 from fswizard.model.text import safe
-from fswizard.results.format import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
 from fswizard.system.files import read_file
 
 MAXIMUM_BYTES = 20_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from pathlib import Path
 from types import TracebackType
@@ -14,8 +13,8 @@ from fswizard.model import events
 from fswizard.model.codec import tagged
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Result
+from fswizard.model.result_file import UNREADABLE, Ending, Header, Resumption, encoded, lines, parse_line
 from fswizard.model.text import safe
-from fswizard.results.format import UNREADABLE, Ending, Header, Resumption, parse_line
 from fswizard.system.files import without_waiting
 
 LONGEST_LINE_BYTES = 16 << 20
@@ -74,24 +73,24 @@ class ResultWriter:
         """Keep what is worth keeping of `event`; it can be read from the file when this returns."""
         match event:
             case events.RunStarted(at_s=at_s, environment=environment) if self._resumed:
-                self._append(tagged(Resumption(at_s, environment.started)))
+                self.append(tagged(Resumption(at_s, environment.started)))
             case events.RunStarted(plan=plan, environment=environment):
-                self._append(tagged(Header.of(plan, environment.started)))
-                self._append(tagged(event))
+                self.append(tagged(Header.of(plan, environment)))
+                self.append(tagged(event))
             case events.SampleTaken(at_s=at_s, sample=sample):
-                self._append(tagged(sample) | {"at_s": at_s})
+                self.append(tagged(sample) | {"at_s": at_s})
             case events.SeriesRecorded(at_s=at_s, series=series):
-                self._append(tagged(series) | {"at_s": at_s})
+                self.append(tagged(series) | {"at_s": at_s})
             case events.StepFailed(at_s=at_s, failure=failure):
-                self._append(tagged(failure) | {"at_s": at_s})
+                self.append(tagged(failure) | {"at_s": at_s})
             case events.DoubtRaised(at_s=at_s, doubt=doubt):
-                self._append(tagged(doubt) | {"at_s": at_s})
+                self.append(tagged(doubt) | {"at_s": at_s})
             case events.RoundDiscarded() | events.RoundFinished():
-                self._append(tagged(event))
+                self.append(tagged(event))
             case events.RatioUpdated(judgement=judgement):
                 self._leaders, self._rounds = judgement.leaders, judgement.rounds
             case events.RunEnded(at_s=at_s, outcome=outcome, text=text, verdict=verdict):
-                self._append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds, verdict)))
+                self.append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds, verdict)))
 
     def close(self) -> None:
         """Make the file durable; further calls do nothing."""
@@ -108,10 +107,11 @@ class ResultWriter:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def append(self, line: dict[str, Any]) -> None:
+        """Keep a line as it is."""
         if self._before_s and "at_s" in line:
             line["at_s"] += self._before_s
-        data = json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+        data = encoded(line)
         start = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:
             while data:
@@ -158,17 +158,5 @@ def write_result(path: str | Path, result: Result, judgement: Judgement | None =
     `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
     """
     with ResultWriter(path) as writer:
-        writer.write(events.RunStarted(0.0, result.plan, result.environment))
-        for sample in result.samples:
-            writer.write(events.SampleTaken(sample.at_s, sample))
-        for series in result.throughput_series:
-            writer.write(events.SeriesRecorded(0.0, series))
-        for failure in result.failures:
-            writer.write(events.StepFailed(0.0, events.Step(0, "workload", failure.text), failure))
-        for doubt in result.doubts:
-            writer.write(events.DoubtRaised(0.0, doubt))
-        for number in result.discarded_rounds:
-            writer.write(events.RoundDiscarded(0.0, number, ""))
-        if judgement is not None:
-            writer.write(events.RatioUpdated(result.elapsed_s, judgement))
-        writer.write(events.RunEnded(result.elapsed_s, result.outcome, "", verdict))
+        for line in lines(result, judgement, verdict):
+            writer.append(line)

@@ -1,14 +1,19 @@
-"""The lines of a result file that are not objects of the model, and what every line has to keep to."""
+"""The lines of a result file: those that are no other objects of the model, and what every line has to keep to."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fswizard.model import events
+from fswizard.model.codec import tagged, to_json
+from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
-from fswizard.model.result import Outcome
+from fswizard.model.recipe import Recipe
+from fswizard.model.result import Environment, Outcome, Result
 from fswizard.model.text import harmless
 
 SCHEMA = 1
@@ -33,13 +38,20 @@ class Header:
     """Model name, empty where the disk could not be told."""
     serial: str = ""
     """Tells two disks of the same model apart; never leaves the machine unless asked for."""
+    version: str = ""
+    """Of the program that wrote it; empty in files of earlier versions, as is the next one."""
+    digest: str = ""
+    """Of the recipe: `recipe_digest`."""
 
     @classmethod
-    def of(cls, plan: Plan, started: str) -> Header:
+    def of(cls, plan: Plan, environment: Environment) -> Header:
         drive = plan.drive
         names = tuple(candidate.name for candidate in plan.candidates)
         model, serial = (drive.model, drive.serial) if drive else ("", "")
-        return cls(SCHEMA, started, plan.recipe.name, plan.target.kind, names, model, serial)
+        return cls(
+            SCHEMA, environment.started, plan.recipe.name, plan.target.kind, names, model, serial,
+            environment.version, recipe_digest(plan.recipe),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,34 @@ class Resumption:
     at_s: float
     started: str
     """UTC, ISO 8601."""
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """The same for recipes that measure the same work with the same weights, whatever they are called."""
+    done = [(w.name, w.engine, to_json(w.job), to_json(w.metric), w.weight) for w in recipe.workloads]
+    return hashlib.sha256(json.dumps(sorted(done), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def lines(result: Result, judgement: Judgement | None = None, verdict: str = "") -> Iterator[dict[str, Any]]:
+    """A whole result, such as one measured elsewhere, line by line.
+
+    `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
+    """
+    yield tagged(Header.of(result.plan, result.environment))
+    yield tagged(events.RunStarted(0.0, result.plan, result.environment))
+    for item in (*result.samples, *result.throughput_series, *result.failures, *result.doubts):
+        yield {"at_s": 0.0} | tagged(item)
+    for number in result.discarded_rounds:
+        yield tagged(events.RoundDiscarded(0.0, number, ""))
+    if result.survivors is not None:
+        yield tagged(events.RoundFinished(0.0, result.finished_rounds, result.survivors))
+    leaders, rounds = (judgement.leaders, judgement.rounds) if judgement else ((), 0)
+    yield tagged(Ending(result.elapsed_s, result.outcome, "", leaders, rounds, verdict))
+
+
+def encoded(line: dict[str, Any]) -> bytes:
+    """A line as it stands in the file."""
+    return json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def parse_line(line: bytes) -> dict[str, Any]:

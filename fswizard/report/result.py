@@ -1,0 +1,15 @@
+"""A result file like any other, to share: for reports, comparisons and pools elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fswizard.model.judgement import Findings
+from fswizard.model.result_file import encoded, lines
+
+
+def render(findings: Findings) -> str:
+    """Without the rates of each second, which are most of a file."""
+    result = replace(findings.result, throughput_series=())
+    verdict = findings.advice.card.verdict
+    return b"".join(map(encoded, lines(result, findings.judgement, verdict))).decode()
