@@ -27,7 +27,7 @@ EXIT_STATUS = {
     2: "Wrong usage.",
     3: "Refused as unsafe.",
     4: "Something needed is missing.",
-    5: "Ended early with a partial result.",
+    5: "Ended early with a partial result, or some files could not be read.",
     130: "Cancelled.",
 }
 

@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "run": "fswizard.cli.run.Run",
     "report": "fswizard.cli.report.Report",
     "history": "fswizard.cli.history.History",
+    "pool": "fswizard.cli.pool.PoolResults",
     "import": "fswizard.cli.report.Import",
     "published": "fswizard.cli.published.Published",
     "doctor": "fswizard.cli.doctor.Doctor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,15 @@ SmrKind = Literal["host-managed", "host-aware", "drive-managed", "cmr", "unknown
 Confidence = Literal["certain", "strong", "weak"]
 Bus = Literal["sata", "nvme", "usb", "sas", "scsi", "ide", "mmc", "virtio", "loop", "md", "dm", "zram", "other"]
 DriveKind = Literal["hdd", "ssd", "nvme", "flash-card", "virtual", "array", "unknown"]
+
+DRIVE_KINDS: Mapping[DriveKind, str] = {
+    "hdd": "hard disk",
+    "ssd": "SSD",
+    "nvme": "NVMe SSD",
+    "flash-card": "flash card",
+    "virtual": "virtual disk",
+    "array": "array",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ LATE_RATE = Metric("late_rate", "1", "higher")
 """Rate of writing in the last third of a job, as a share of that in its first third."""
 DIRECT_CACHED = Metric("direct_cached", "1", "lower")
 """Share of a direct write (O_DIRECT) that was in memory meanwhile; of a candidate, once in a run."""
+MOST_CACHED = 0.1
+"""Of a direct write that is direct; edges of blocks may go through the page cache."""
 UNPLUG_TIME = Metric("unplug_time", "s", "lower")
 """Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
 STEADINESS = Metric("steadiness", "1", "higher")

@@ -149,3 +149,7 @@ def times_text(factor: float) -> str:
 
 def rounds_text(rounds: int) -> str:
     return "1 round" if rounds == 1 else f"{rounds} rounds"
+
+
+def machines_text(machines: int) -> str:
+    return "1 machine" if machines == 1 else f"{machines} machines"

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from fswizard.model.judgement import SIGNS
+from fswizard.model.judgement import SIGNS, Card
 from fswizard.model.units import ratio_text
 from fswizard.report.figures import Axis, bar, solid
 from fswizard.report.presentation import Presentation, Table
@@ -141,12 +141,16 @@ def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
 
 def card(view: Presentation, *, width: int = WIDTH) -> list[str]:
     """The answer: verdict and confidence, why, when not, and how the run ended if it was cut short."""
-    card = view.card
+    return answer(view.card, view.below, width=width)
+
+
+def answer(card: Card, below: Sequence[str] = (), *, width: int = WIDTH) -> list[str]:
+    """A card, with its own lines or those that stand `below` it."""
     room = width - cells(card.certainty) - GAP
     beside = cells(card.verdict) <= room
     head = [pad(card.verdict, room) + " " * GAP + card.certainty] if beside else wrap(card.verdict, width)
-    below = (*([] if beside else [card.certainty]), *view.below)
-    return [*head, *(f"  {part}" for line in below for part in wrap(line, width - 2))]
+    lines = (*([] if beside else [card.certainty]), *(below or card.lines))
+    return [*head, *(f"  {part}" for line in lines for part in wrap(line, width - 2))]
 
 
 def figure_bars(view: Presentation, *, width: int = WIDTH) -> list[str]:

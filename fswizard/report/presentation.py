@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.model.drive import Drive
+from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.judgement import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
 from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED
@@ -41,14 +41,6 @@ OUTCOMES: Mapping[Outcome, str] = {
     "cancelled": "cancelled",
     "failed": "ended by a fault",
     "killed": "cut off before its end",
-}
-DRIVE_KINDS = {
-    "hdd": "hard disk",
-    "ssd": "SSD",
-    "nvme": "NVMe SSD",
-    "flash-card": "flash card",
-    "virtual": "virtual disk",
-    "array": "array",
 }
 WORST_STALL = "worst stall"
 _COMMANDS_ALONE = Card("Commands alone: nobody published figures with them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fswizard.engines import WorkloadContext, cached_share
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import DIRECT_CACHED
+from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
@@ -12,8 +12,6 @@ from fswizard.system import host
 
 BUFFERED_SINCE = (6, 15)
 """The version of Linux that has Btrfs write checksummed files through memory."""
-MOST_CACHED = 0.1
-"""Of a direct write; edges of blocks may go through the page cache."""
 
 
 def is_buffered(candidate: Candidate) -> bool:

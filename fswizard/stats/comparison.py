@@ -101,7 +101,7 @@ def _figure(result: Result, newest: Result, candidate: Candidate, workload: Work
     sizes = {
         (run.plan.target.kind, run.plan.target.size_bytes, len(run.plan.target.others)) for run in (result, newest)
     }
-    if one is None or work is None or len(sizes) > 1 or not _alike(work, workload) or _made(one) != _made(candidate):
+    if one is None or work is None or len(sizes) > 1 or not _alike(work, workload) or made(one) != made(candidate):
         return None
     return _medians(result).get((candidate.name, workload.name))
 
@@ -175,7 +175,7 @@ def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> It
     others = {candidate.name: candidate for candidate in second.plan.candidates}
     for candidate in first.plan.candidates:
         other = others.pop(candidate.name, None)
-        if other and _made(other) == _made(candidate):
+        if other and made(other) == made(candidate):
             yield candidate
         else:
             another = "it was formatted or mounted in another way in the second result"
@@ -183,7 +183,8 @@ def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> It
     left_out += [f"{candidate.title}: only the second result has it." for candidate in others.values()]
 
 
-def _made(candidate: Candidate) -> tuple[object, ...]:
+def made(candidate: Candidate) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """How it is formatted and mounted, whatever the devices."""
     devices = [f"DEVICE-{number}" for number in range(candidate.array.members if candidate.array else 1)]
     return candidate.making_commands(*devices, scratch=True), candidate.mount_command(devices[0], "MOUNT")
 

@@ -10,6 +10,7 @@ from itertools import combinations
 
 from fswizard.model.judgement import TIE, Ratio, Verdict
 from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.pool import Estimate
 from fswizard.stats.constants import CRITICAL, LAST_LOOK
 from fswizard.stats.sticky import stickiness
 from fswizard.stats.table import Table
@@ -70,8 +71,27 @@ def compare(
     did in the same rounds. So it stands still once one of the two has left the run. It is wider where noise sticks to
     candidates, which shows best in the `parts`, if any, that the table is the sum of.
     """
-    pools: dict[tuple[int, ...], tuple[tuple[float, float], float]] = {}
     ratios = []
+    for found in estimates(table, workload, pairs, parts):
+        if found.error is None:
+            ratios.append(Ratio(found.candidate, found.baseline, workload, math.exp(found.mean), rounds=found.rounds))
+            continue
+        half_width = critical(started_with, found.rounds) * found.error
+        low, high = math.exp(found.mean - half_width), math.exp(found.mean + half_width)
+        ratios.append(
+            Ratio(
+                found.candidate, found.baseline, workload, math.exp(found.mean), low, high, found.rounds,
+                verdict(low, high),
+            )
+        )  # fmt: skip
+    return tuple(ratios)
+
+
+def estimates(
+    table: Table, workload: str, pairs: Iterable[tuple[str, str]], parts: Collection[Table] = ()
+) -> Iterator[Estimate]:
+    """Of each pair that has a round in common, what `compare` makes intervals of."""
+    pools: dict[tuple[int, ...], tuple[tuple[float, float], float]] = {}
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
         shared = tuple(sorted(number for number in one if number in other))
@@ -79,16 +99,13 @@ def compare(
             continue
         if len(shared) < FIRST_LOOK:
             mean = math.fsum(one[number] - other[number] for number in shared) / len(shared)
-            ratios.append(Ratio(candidate, baseline, workload, math.exp(mean), rounds=len(shared)))
+            yield Estimate(candidate, baseline, workload, mean, None, len(shared))
             continue
         if shared not in pools:
             pools[shared] = _pooled(table, shared), stickiness(table, shared, parts).widening
         mean, deviation = min(_estimates(one, other, shared, *pools[shared]), key=lambda estimate: estimate[1])
-        half_width = critical(started_with, len(shared)) * deviation / math.sqrt(len(shared))
-        low, high = math.exp(mean - half_width), math.exp(mean + half_width)
-        ratio = Ratio(candidate, baseline, workload, math.exp(mean), low, high, len(shared), verdict(low, high))
-        ratios.append(ratio)
-    return tuple(ratios)
+        error = deviation / math.sqrt(len(shared))
+        yield Estimate(candidate, baseline, workload, mean, error, len(shared))
 
 
 def verdict(low: float, high: float) -> Verdict:

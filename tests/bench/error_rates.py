@@ -12,6 +12,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +77,7 @@ def many(
         play(truth, noise, min(CHUNK, runs - n), n, to_the_end=to_the_end, widened=widened)
         for n in range(0, runs, CHUNK)
     ]
-    fields = ("answer", "missed", "cells", "told", "half_width", "rounds", "doubted")
-    return Outcome(*(np.concatenate([getattr(chunk, field) for chunk in chunks]) for field in fields))
+    return Outcome(*(np.concatenate([getattr(chunk, field.name) for chunk in chunks]) for field in fields(Outcome)))
 
 
 def errors(candidates: int, noise: Noise, runs: int) -> tuple[float, float]:
@@ -97,7 +97,7 @@ def error_table(runs: int) -> str:
         word = "holds" if worst <= most else f"misses by {worst - most:.1%}"
         lines.append(f"| {name} | {' | '.join(f'{m:.1%} ({w:.1%})' for m, w in found)} | ≤ {most:.0%}: {word} |")
         print(lines[-1], flush=True)
-    return _percent("\n".join(lines))
+    return percent("\n".join(lines))
 
 
 def sticky_table(runs: int) -> str:
@@ -121,7 +121,7 @@ def sticky_table(runs: int) -> str:
                 cells.append(f"{' → '.join(missed)} ({' → '.join(won)}), {after.doubted.mean():.0%}")
             lines.append(f"| {candidates}, {workloads} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
-    return _percent("\n".join(lines))
+    return percent("\n".join(lines))
 
 
 def race_table(runs: int) -> str:
@@ -139,7 +139,7 @@ def race_table(runs: int) -> str:
         bound = f"≤ {most:g}: {word}" if most else ""
         lines.append(f"| {name} | {right:.1%} | {wrong:.1%} | {cells:.1f} | {before:.1f} | {bound} |")
         print(lines[-1], flush=True)
-    return _percent("\n".join(lines))
+    return percent("\n".join(lines))
 
 
 def bias(truth: tuple[float, ...], noise: Noise, runs: int) -> tuple[float, float, float]:
@@ -170,10 +170,10 @@ def bias_table(runs: int) -> str:
             name = f"{candidates}, one {ratio:.2f} × the others, {deviation:.0%} noise"
             lines.append(f"| {name} | {found:.0%} | {measured:+.1%} | {told:+.1%} | ± 1%: {word} |")
             print(lines[-1], flush=True)
-    return _percent("\n".join(lines))
+    return percent("\n".join(lines))
 
 
-def _percent(text: str) -> str:
+def percent(text: str) -> str:
     return re.sub(r"(\d)%", r"\1 %", text)
 
 

@@ -241,6 +241,8 @@ class Outcome:
     cells: npt.NDArray[np.intp]
     told: Floats
     """The difference between the two best, as estimated when they were last compared."""
+    difference: Floats
+    """The same with its sign: the one with the lower number over the other."""
     half_width: Floats
     """Of that difference."""
     rounds: npt.NDArray[np.intp]
@@ -274,7 +276,7 @@ def play(
     standing = Standing.begin(runs, candidates)
     going, missed = np.ones(runs, bool), np.zeros(runs, bool)
     cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
-    told, half_widths, compared = np.zeros(runs), np.zeros(runs), np.zeros(runs, np.intp)
+    signed, half_widths, compared = np.zeros(runs), np.zeros(runs), np.zeros(runs, np.intp)
     doubted = np.zeros(runs, bool)
     best, second = np.argsort(-levels)[:2]
     closest = int(np.flatnonzero((one == min(best, second)) & (other == max(best, second)))[0])
@@ -287,7 +289,7 @@ def play(
         constant = constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds)
         half_width = constant * errors
         lead = judged[:, closest]
-        told[lead], half_widths[lead] = np.abs(differences[lead, closest]), half_width[lead, closest]
+        signed[lead], half_widths[lead] = differences[lead, closest], half_width[lead, closest]
         compared[lead] = rounds
         missed |= (judged & (np.abs(differences - true) > half_width)).any(axis=1)
         tie = (np.abs(differences) + half_width <= math.log(TIE)) & together
@@ -302,4 +304,4 @@ def play(
         tied = going & (left > 1) & (tie | ~still).all(axis=1)
         answer[tied] = TIED
         going &= ~won if to_the_end else ~(won | tied)
-    return Outcome(answer, missed, cells, told, half_widths, compared, doubted)
+    return Outcome(answer, missed, cells, np.abs(signed), signed, half_widths, compared, doubted)

@@ -1,0 +1,98 @@
+"""The answer that several machines give together, at a glance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from fswizard.advice.card import LINE_WIDTH, VERDICT_WIDTH
+from fswizard.advice.words import fitting, listing
+from fswizard.model.judgement import Card, Ratio
+from fswizard.model.pool import Agreement, Group
+from fswizard.model.units import machines_text, speed_text
+
+FEW, MANY = 2, 5
+"""Machines that say hardly anything of others, and those from which on a verdict rests on more than a few."""
+ALIKE = 0.02
+"""Standard deviation from machine to machine, as a logarithm, that is not worth a sentence."""
+
+
+def pooled_card(group: Group) -> Card:
+    """The card of results that belong together."""
+    judgement, baseline = group.judgement, group.setting.baseline.name
+    if not judgement.leaders:
+        return Card("Nothing to compare: no two filesystems share figures")
+    first = baseline if baseline in judgement.leaders and not _alone(group) else judgement.leaders[0]
+    rival = (
+        baseline if first != baseline else next((r.candidate for r in judgement.overall if r.candidate != first), "")
+    )
+    pair = judgement.pair(first, rival)
+    if group.machines < 2 or pair is None:
+        return Card(
+            "Pool two machines or more: these results come from one",
+            "Days on one machine say nothing about another.",
+            confidence=0,
+        )
+    ratio = pair if pair.candidate == first else pair.turned()
+    about = next((a for a in group.agreements if a.candidate == (first if first != baseline else rival)), None)
+    why, otherwise, wear = (*(_lines(group, about) if about else ()), "", "", "")[:3]
+    return Card(_verdict(group, first, ratio), why, otherwise, wear, _sure(group, about))
+
+
+def _alone(group: Group) -> bool:
+    return len(group.judgement.leaders) == 1
+
+
+def _verdict(group: Group, first: str, ratio: Ratio) -> str:
+    baseline, titles = group.setting.baseline.name, group.titles
+    head = f"{'Keep' if first == baseline else 'Use'} {titles[first]}"
+    rival, on = titles[ratio.baseline], f" on {machines_text(ratio.rounds)}"
+    if not _alone(group):
+        if group.judgement.tied:
+            others = listing([titles[name] for name in group.judgement.leaders if name != first])
+            return fitting(VERDICT_WIDTH, f"{head}: {others} no faster{on}", f"{head}: no real difference{on}")
+        return f"{head}: no clear winner{on}"
+    speed = speed_text(ratio.ratio)
+    than = f"{speed} as {rival}" if speed.endswith("fast") else f"{speed} than {rival}"
+    return fitting(VERDICT_WIDTH, f"{head}: {than}{on}", f"{head}: {speed}{on}", f"{head}: the fastest{on}")
+
+
+def _lines(group: Group, about: Agreement) -> Iterator[str]:
+    title = group.titles[about.candidate]
+    yield agreement_text(title, group.titles[group.setting.baseline.name], about)
+    ratio = group.judgement.of(about.candidate)
+    if ratio is not None and about.between > ALIKE and about.machines > FEW:
+        low, high = (speed_text(ratio.ratio * math.exp(sign * about.between)) for sign in (-1, 1))
+        yield f"It varies: on two of three such machines between {low} and {high}."
+    elif about.machines > FEW:
+        yield "The machines hardly differ beyond what chance explains."
+    if about.failed:
+        yield f"It failed on {machines_text(about.failed)}, which no ratio shows."
+
+
+def agreement_text(title: str, baseline: str, about: Agreement) -> str:
+    """On how many machines it is ahead, and what disks the others have."""
+    if about.ahead == about.machines:
+        return f"{title} is ahead on {'both' if about.machines == 2 else f'all {about.machines}'} machines."
+    if not about.ahead:
+        return f"{baseline} is ahead on {'both' if about.machines == 2 else f'all {about.machines}'} machines."
+    mostly = about.ahead >= about.machines - about.ahead
+    ahead, count = (title, about.ahead) if mostly else (baseline, about.machines - about.ahead)
+    head = f"{ahead} is ahead on {count} of {about.machines} machines"
+    disks = Counter(disk.title for disk, _ in about.exceptions)
+    others = about.machines - count
+    if others == 1:
+        article = "an" if about.exceptions[0][0].title[0] in "SAEIOUaeiou" else "a"
+        return f"{head}; the other one has {article} {about.exceptions[0][0].title}."
+    told = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in disks.most_common()]
+    return fitting(LINE_WIDTH, f"{head}, but not on {listing(told)}.", f"{head}.")
+
+
+def _sure(group: Group, about: Agreement | None) -> int:
+    if about is None:
+        return 0
+    if not _alone(group) and not group.judgement.tied:
+        return 1
+    agree = max(about.ahead, about.machines - about.ahead) >= 0.9 * about.machines or group.judgement.tied
+    return 1 + (about.machines > FEW) + (about.machines >= MANY) + agree - (about.failed > 0)

@@ -1,0 +1,94 @@
+"""`fswizard pool`: results of several machines or days as one statement."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plumbum import cli
+
+from fswizard import results
+from fswizard.advice.pooled import pooled_card
+from fswizard.cli.command import Command
+from fswizard.cli.output import deliver
+from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.model.codec import to_json
+from fswizard.model.judgement import Card
+from fswizard.model.pool import Contribution, Pool
+from fswizard.model.result_file import recipe_digest
+from fswizard.model.text import safe
+from fswizard.report.pool import render
+from fswizard.stats.contribution import contribute
+from fswizard.stats.pooling import pool
+
+
+class PoolResults(Command):
+    """Make one statement of results from several machines or days: who is ahead, and where not.
+
+    RESULT is a result file, one from `fswizard report --format result`, or a directory with such files. What doesn't
+    belong together is kept apart and named.
+    """
+
+    PROGNAME = "fswizard pool"
+
+    json = cli.Flag("--json", help="print JSON")
+
+    def main(self, *result: str) -> int:
+        if not result:
+            raise UsageError("Name at least one result.", "`fswizard history` lists yours; a directory works, too.")
+        index = results.Index("pool", Contribution, read)
+        found: dict[str, Contribution] = {}
+        wrong: list[FswizardError] = []
+        for path, known in index.of(files(result)):
+            if isinstance(known, FswizardError):
+                wrong.append(known)
+            else:
+                found[str(path)] = known
+        if not found:
+            raise wrong[0] if wrong else UsageError("There are no results.", "Results are files that end in .jsonl.")
+        pooled = pool(found)
+        cards = [pooled_card(group) for group in pooled.groups]
+        if self.json:
+            print(json.dumps(document(pooled, cards, wrong), indent=2))
+        else:
+            deliver(render(pooled, cards), None)
+        for error in wrong:
+            print(f"Not read: {error.message}", file=sys.stderr)
+        return ExitCode.PARTIAL if wrong else ExitCode.OK
+
+
+def files(names: Sequence[str]) -> Iterator[Path]:
+    """Each file once, in order; those in directories by name, however deep.
+
+    UsageError where a name is neither a file nor a part of the name of a result in the history.
+    """
+    seen = set()
+    for name in names:
+        path = Path(name)
+        inside = sorted(path.rglob("*.jsonl")) if path.is_dir() else [results.find(name)]
+        for file in inside:
+            if (known := os.path.realpath(file)) not in seen:
+                seen.add(known)
+                yield file
+
+
+def read(path: Path) -> Contribution:
+    """What one file brings. UsageError where it is no result."""
+    result = results.load(path)
+    contribution = contribute(result)
+    header = results.header(path)
+    if header.digest and header.digest != recipe_digest(result.plan.recipe):
+        wrote = f"fswizard {header.version}" if header.version else "another version"
+        return replace(contribution, unfit=f"{wrote} measured its recipe in a way that this version doesn't know")
+    return contribution
+
+
+def document(pool: Pool, cards: Sequence[Card], wrong: Sequence[FswizardError]) -> dict[str, Any]:
+    groups = [to_json(group) | {"card": to_json(card)} for group, card in zip(pool.groups, cards)]
+    left_out = [to_json(item) for item in pool.left_out]
+    return {"schema": 1, "groups": groups, "left_out": left_out, "not_read": [safe(error.message) for error in wrong]}

@@ -1,0 +1,155 @@
+"""Results of several machines or days as one statement: what each one brings, and what they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fswizard.model.drive import DRIVE_KINDS, DriveKind
+from fswizard.model.judgement import Judgement, Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the rounds of one run say of a pair, before anything is made of it."""
+
+    candidate: str
+    baseline: str
+    workload: str
+    """Empty for all of them together."""
+    mean: float
+    """Logarithm of the ratio, above 0 is better."""
+    error: float | None
+    """Standard error of the mean; None under `FIRST_LOOK` rounds."""
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A candidate of one run, with what else must agree before its figures are pooled."""
+
+    name: str
+    title: str
+    made: str
+    """Digest of how it was formatted and mounted."""
+    direct: bool = True
+    """Direct I/O was direct, or nothing in the recipe relies on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What runs must have in common to be pooled."""
+
+    recipe: str
+    digest: str
+    """Of the recipe; see `model.result_file.recipe_digest`."""
+    target: Literal["image", "device", "directory"]
+    size_bytes: int
+    """Of each image; 0 for devices, which have the size that they have."""
+    members: int
+    memory_limit_bytes: int
+    baseline: Contestant
+
+
+@dataclass(frozen=True, slots=True)
+class DiskClass:
+    """What kind of disk it is, as far as filesystems care."""
+
+    kind: DriveKind = "unknown"
+    shingled: bool = False
+
+    @property
+    def title(self) -> str:
+        """`SMR hard disk`, `SSD`, `unknown disk`."""
+        return "SMR " * self.shingled + DRIVE_KINDS.get(self.kind, "unknown disk")
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """All that pooling needs of one result."""
+
+    setting: Setting
+    recipe_title: str
+    machine: str
+    """Tells machines apart; empty where the result does not."""
+    started: str
+    disk: DiskClass
+    model: str
+    """Of the disk; empty where it is not told."""
+    contestants: tuple[Contestant, ...]
+    workloads: Mapping[str, str] = field(default_factory=dict)
+    """Name to title."""
+    estimates: tuple[Estimate, ...] = ()
+    """Of all pairs over all workloads, and of each workload to the baseline."""
+    failed: tuple[str, ...] = ()
+    """Candidates without an overall score, as they failed work that counts."""
+    unfit: str = ""
+    """Why it cannot be pooled at all, to be read after its name; empty where it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The machines with disks of one class or model, by themselves."""
+
+    disk: DiskClass
+    model: str | None
+    """Empty where it is not told; None where this is a class of disks."""
+    ratio: Ratio
+    """Of the candidate told of to the other one; its `rounds` are machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How machines agree on a candidate."""
+
+    candidate: str
+    between: float
+    """Standard deviation of the logarithm of the ratio from machine to machine, apart from noise."""
+    ahead: int
+    """Machines on which it is ahead of the baseline, however little."""
+    machines: int
+    exceptions: tuple[tuple[DiskClass, str], ...] = ()
+    """Disks of the fewer machines: of those where it is behind if it is ahead on most, and the other way round."""
+    failed: int = 0
+    """Machines on which it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Results that belong together."""
+
+    setting: Setting
+    title: str
+    """Of the recipe."""
+    machines: int
+    results: int
+    titles: Mapping[str, str]
+    """Of candidates, by their names in `judgement`."""
+    workloads: Mapping[str, str]
+    judgement: Judgement
+    """Its rounds are machines."""
+    agreements: tuple[Agreement, ...]
+    by_class: tuple[Split, ...] = ()
+    by_model: tuple[Split, ...] = ()
+    """Of the candidate that is told first; the most frequent model first."""
+    unnamed: int = 0
+    """Results that do not tell their machine, which count as one together."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is in no group."""
+
+    name: str
+    reason: str
+    """A sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What some results say together."""
+
+    groups: tuple[Group, ...]
+    """The one with the most machines first."""
+    left_out: tuple[LeftOut, ...] = ()

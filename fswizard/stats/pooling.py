@@ -1,0 +1,220 @@
+"""Results of several machines as one statement, apart where they do not belong together. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.pool import Agreement, Contestant, Contribution, DiskClass, Estimate, Group, LeftOut, Pool, Split
+from fswizard.stats.discoveries import ERROR, controlled
+from fswizard.stats.random_effects import Mean, random_effects
+from fswizard.stats.ratios import POOL_WEIGHT, verdict
+
+STOPPED = 0.0075
+"""Standard error that no number of machines averages out: runs stop when luck makes a lead look clear, each a little
+too soon. Source: simulation."""
+_Pair = tuple[str, str, str]
+"""Candidate, baseline, workload; empty for all workloads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An estimate, and what it comes from."""
+
+    source: Contribution
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    mean: float
+    error: float
+    disks: tuple[tuple[DiskClass, str], ...]
+
+
+def pool(contributions: Mapping[str, Contribution]) -> Pool:
+    """All that belongs together, by the names of the results; those that cannot be pooled are left out with a reason.
+
+    Several results of one machine count as one, and the same run counts once.
+    """
+    left_out = [LeftOut(name, f"{c.unfit}.") for name, c in contributions.items() if c.unfit]
+    groups: dict[tuple[object, ...], dict[tuple[str, str, str], Contribution]] = {}
+    for found in contributions.values():
+        if not found.unfit:
+            setting = found.setting
+            group = groups.setdefault((replace(setting, recipe="", baseline=_untitled(setting.baseline)),), {})
+            group.setdefault((found.machine, found.started, found.model), found)
+    pooled = [_group(list(group.values())) for group in groups.values()]
+    return Pool(tuple(sorted(pooled, key=lambda group: (-group.machines, -group.results))), tuple(left_out))
+
+
+def _untitled(contestant: Contestant) -> Contestant:
+    return replace(contestant, title="")
+
+
+def _group(members: Sequence[Contribution]) -> Group:
+    names = _names(members)
+    setting = members[0].setting
+    baseline = names[_untitled(setting.baseline)]
+    entries = _entries(members, names, baseline)
+    measured = {name for candidate, other, workload in entries if not workload for name in (candidate, other)}
+    pairs = len(measured) * (len(measured) - 1) // 2
+    means = {pair: _mean(_machines(found)) for pair, found in entries.items()}
+    levels = {baseline: 0.0} | {c: means[c, b, w].mean for c, b, w in means if b == baseline and not w}
+    order = sorted(measured, key=lambda name: -levels.get(name, -math.inf))
+    overall = [_itself(baseline, members)] if baseline in measured else []
+    overall += [_ratio((n, baseline, ""), means, ERROR / pairs) for n in order if (n, baseline, "") in means]
+    couples = [_between(one, other, means, ERROR / pairs) for one, other in combinations(order, 2)]
+    judged = Judgement(pairs=tuple(filter(None, couples)), rounds=len({c.machine for c in members}))
+    leaders = judged.unbeaten(order)
+    others = max(1, len(measured) - 1)
+    parts = [_ratio(pair, means, ERROR / others) for pair in means if pair[2] and pair[1] == baseline]
+    judgement = replace(
+        judged,
+        overall=tuple(sorted(overall, key=lambda ratio: -ratio.ratio)),
+        by_workload=controlled(parts, lambda ratio: ratio.workload, ERROR),
+        leaders=leaders,
+        dropped=tuple(name for name in order if name not in leaders),
+        tied=judged.all_tie(leaders),
+    )
+    told = next((name for name in order if name != baseline and (name, baseline, "") in entries), "")
+    against = entries.get((told, baseline, ""), [])
+    return Group(
+        setting,
+        members[0].recipe_title,
+        judged.rounds,
+        len(members),
+        {name: _title(contestant, name) for contestant, name in _titled(members, names)},
+        {name: title for member in members for name, title in member.workloads.items()},
+        judgement,
+        tuple(_agreement(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
+        _splits(against, lambda source: (source.disk, None), means.get((told, baseline, ""))),
+        _splits(against, lambda source: (source.disk, source.model), means.get((told, baseline, ""))),
+        sum(not member.machine for member in members),
+    )
+
+
+def _names(members: Sequence[Contribution]) -> dict[Contestant, str]:
+    """What each contestant is called: what most have made the same way keeps its name, others get a longer one."""
+    counts = Counter(_untitled(contestant) for member in members for contestant in member.contestants)
+    names: dict[Contestant, str] = {}
+    usual: dict[str, Contestant] = {}
+    baseline = _untitled(members[0].setting.baseline)
+    for contestant, _ in [(baseline, 0), *counts.most_common()]:
+        first = usual.setdefault(contestant.name, contestant)
+        if contestant == first:
+            names[contestant] = contestant.name
+        else:
+            other = "formatted or mounted differently" if contestant.made != first.made else "direct I/O differs"
+            names[contestant] = f"{contestant.name} ({other})"
+    return names
+
+
+def _titled(members: Sequence[Contribution], names: Mapping[Contestant, str]) -> Iterator[tuple[Contestant, str]]:
+    for member in members:
+        for contestant in member.contestants:
+            yield contestant, names[_untitled(contestant)]
+
+
+def _title(contestant: Contestant, name: str) -> str:
+    return contestant.title + name.removeprefix(contestant.name)
+
+
+def _entries(
+    members: Sequence[Contribution], names: Mapping[Contestant, str], baseline: str
+) -> dict[_Pair, list[_Entry]]:
+    """Estimates by what they compare: the baseline is always the second one, others stand in the order of names."""
+    found: dict[_Pair, list[_Entry]] = {}
+    for member in members:
+        known = {contestant.name: names[_untitled(contestant)] for contestant in member.contestants}
+        for estimate in member.estimates:
+            if estimate.error is None:
+                continue
+            one, other = known[estimate.candidate], known[estimate.baseline]
+            turned = one == baseline or (other != baseline and one > other)
+            pair = (other, one) if turned else (one, other)
+            entry = _Entry(member, replace(estimate, mean=-estimate.mean) if turned else estimate)
+            found.setdefault((*pair, estimate.workload), []).append(entry)
+    return found
+
+
+def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
+    """Each machine's mean, and its standard error from the noise within its runs.
+
+    A few rounds say little of a run's noise, and those that luck has stopped early show too little of it. So it is
+    steadied by that of all runs, as within a run by that of all pairs.
+    """
+    spreads = [(entry.estimate.rounds, _square(entry.estimate) * entry.estimate.rounds) for entry in entries]
+    common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, _ in spreads)
+    by_machine: dict[str, list[tuple[_Entry, float]]] = {}
+    for entry, (b, own) in zip(entries, spreads):
+        steadied = (POOL_WEIGHT * common + (b - 1) * own) / (POOL_WEIGHT + b - 1) / b
+        by_machine.setdefault(entry.source.machine, []).append((entry, steadied))
+    return [
+        _Machine(
+            math.fsum(entry.estimate.mean for entry, _ in results) / len(results),
+            math.sqrt(math.fsum(variance for _, variance in results)) / len(results),
+            tuple(dict.fromkeys((entry.source.disk, entry.source.model) for entry, _ in results)),
+        )
+        for results in by_machine.values()
+    ]
+
+
+def _square(estimate: Estimate) -> float:
+    return (estimate.error or 0.0) ** 2
+
+
+def _mean(machines: Iterable[_Machine]) -> Mean:
+    return random_effects([(machine.mean, machine.error) for machine in machines])
+
+
+def _ratio(pair: _Pair, means: Mapping[_Pair, Mean], chance: float) -> Ratio:
+    mean = means[pair]
+    ratio = Ratio(*pair, math.exp(mean.mean), rounds=mean.places)
+    if mean.places < 2:
+        return ratio
+    half = mean.half_width(chance) * math.hypot(1.0, STOPPED / mean.error)
+    low, high = math.exp(mean.mean - half), math.exp(mean.mean + half)
+    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
+
+
+def _between(one: str, other: str, means: Mapping[_Pair, Mean], chance: float) -> Ratio | None:
+    """The ratio of the one to the other; None where no machine has both."""
+    if (one, other, "") in means:
+        return _ratio((one, other, ""), means, chance)
+    return _ratio((other, one, ""), means, chance).turned() if (other, one, "") in means else None
+
+
+def _itself(name: str, members: Sequence[Contribution]) -> Ratio:
+    return Ratio(name, name, "", 1.0, 1.0, 1.0, len({member.machine for member in members}), "tie")
+
+
+def _agreement(
+    name: str, baseline: str, entries: Mapping[_Pair, Sequence[_Entry]], members: Sequence[Contribution]
+) -> Agreement:
+    machines = _machines(entries[name, baseline, ""])
+    ahead = [machine for machine in machines if machine.mean > 0]
+    behind = [machine for machine in machines if machine.mean <= 0]
+    fewer = min(ahead, behind, key=len)
+    failed = {member.machine for member in members if name in member.failed}
+    disks = tuple(disk for machine in fewer for disk in machine.disks)
+    return Agreement(name, _mean(machines).between, len(ahead), len(machines), disks, len(failed))
+
+
+def _splits(
+    entries: Sequence[_Entry], kind: Callable[[Contribution], tuple[DiskClass, str | None]], whole: Mean | None
+) -> tuple[Split, ...]:
+    """The same pair by kinds of disks, where there are several; those with most machines first."""
+    by_kind: dict[tuple[DiskClass, str | None], list[_Entry]] = {}
+    for entry in entries:
+        by_kind.setdefault(kind(entry.source), []).append(entry)
+    if whole is None or len(by_kind) < 2:
+        return ()
+    means = {("", "", str(n)): _mean(_machines(found)) for n, found in enumerate(by_kind.values())}
+    ratios = controlled([_ratio(pair, means, ERROR) for pair in means], lambda ratio: ratio.workload, ERROR)
+    splits = [Split(disk, model, ratio) for (disk, model), ratio in zip(by_kind, ratios)]
+    return tuple(sorted(splits, key=lambda split: -split.ratio.rounds))

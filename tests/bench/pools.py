@@ -1,0 +1,174 @@
+"""How often results pooled over machines err, on simulated machines whose truth is known; about ten minutes.
+
+    python -m tests.bench.pools [--runs N] [--write]
+    python -m tests.bench.pools --results N
+
+`--write` puts the table into fswizard/stats/README.md. `--results` times the pooling of as many result files, with and
+without an index of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from fswizard.model.judgement import TIE
+from fswizard.model.pool import Contribution, Estimate
+from fswizard.model.result import Result
+from fswizard.model.result_file import encoded, lines
+from fswizard.stats.contribution import contribute
+from fswizard.stats.pooling import pool
+from fswizard.stats.ratios import critical
+from tests.bench.error_rates import README, many, percent, replaced
+from tests.bench.many import Floats, Shape
+from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
+
+MACHINES = (3, 5, 10, 50)
+BANK = 10_000
+"""Machines that pools are drawn from."""
+MOST = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Machines that err and differ in one way."""
+
+    ratio: float
+    """The mean of all machines."""
+    between: float
+    """Standard deviation of the machines' truths, as logarithms."""
+    noise: float
+    unequal: float = 0.0
+    """Each machine has a noise of its own: the deviation of its logarithm."""
+    candidates: int = 2
+
+    def __str__(self) -> str:
+        apart = f"{self.ratio:.2f} × the other" if self.ratio != 1 else "the same"
+        others = f"{self.candidates} candidates, " * (self.candidates > 2)
+        unequal = ", differing between machines" * bool(self.unequal)
+        return f"{others}{apart}, machines differ by {self.between:.0%}, noise {self.noise:.0%}{unequal}"
+
+    def errors(self, rng: np.random.Generator, shape: Shape) -> Floats:
+        """Noise as `many` takes it, with what each machine's first candidate is better by."""
+        figures = rng.standard_normal(shape) * self.noise
+        figures *= np.exp(self.unequal * rng.standard_normal((shape[0], 1, 1)))
+        figures[:, :, 0] += math.log(self.ratio) + self.between * rng.standard_normal((shape[0], 1))
+        return figures
+
+
+CASES = (
+    *(Case(1.0, between, noise) for between in (0.0, 0.03, 0.1) for noise in (0.03, 0.08)),
+    *(Case(1.1, between, noise) for between in (0.0, 0.03, 0.1) for noise in (0.03, 0.08)),
+    Case(1.0, 0.03, 0.03, 0.7),
+    Case(1.0, 0.1, 0.08, 0.7),
+    Case(1.1, 0.03, 0.03, 0.7),
+    Case(1.1, 0.03, 0.08, 0.7),
+    Case(1.3, 0.1, 0.08, 0.7),
+    Case(1.0, 0.03, 0.08, candidates=5),
+    Case(1.1, 0.03, 0.03, 0.7, candidates=5),
+)
+
+
+@cache
+def bank(case: Case, machines: int = BANK) -> tuple[Contribution, ...]:
+    """What this many machines measured, each in a run that stopped where the program's runs stop."""
+    outcome = many((1.0,) * case.candidates, case.errors, machines)
+    pattern = contribute(make_result({"b": (1.0, 2.0), "a": (1.0, 2.0)}))
+    found = zip(outcome.difference.tolist(), outcome.half_width.tolist(), outcome.rounds.tolist())
+    return tuple(
+        replace(
+            pattern,
+            machine=str(number),
+            estimates=(Estimate("a", "b", "", mean, half / critical(case.candidates, rounds), rounds),),
+        )
+        for number, (mean, half, rounds) in enumerate(found)
+    )
+
+
+def errors(case: Case, machines: int, pools: int, *, of: int = BANK) -> tuple[float, float]:
+    """Share of pools whose interval misses the mean of all machines, and with a false verdict."""
+    truth, rng, missed, false = math.log(case.ratio), random.Random(f"{case}/{machines}"), 0, 0
+    for _ in range(pools):
+        drawn = rng.sample(bank(case, of), machines)
+        ratio = pool({one.machine: one for one in drawn}).groups[0].judgement.of("a")
+        assert ratio is not None and ratio.low is not None and ratio.high is not None
+        missed += not math.log(ratio.low) <= truth <= math.log(ratio.high)
+        right = {"faster": truth > 0, "slower": truth < 0, "tie": abs(truth) <= math.log(TIE)}
+        false += not right.get(ratio.verdict, True)
+    return missed / pools, false / pools
+
+
+def table(pools: int) -> str:
+    """Markdown."""
+    rows = [
+        f"| pooled, {pools:,} runs | {' | '.join(f'{count} machines' for count in MACHINES)} | |",
+        f"| --- | {' | '.join('--:' for _ in MACHINES)} | --- |",
+    ]
+    for case in CASES:
+        found = [errors(case, count, pools) for count in MACHINES]
+        worst = max(missed for missed, _ in found)
+        word = "holds" if worst <= MOST else f"misses by {worst - MOST:.1%}"
+        rows.append(f"| {case} | {' | '.join(f'{m:.1%} ({f:.1%})' for m, f in found)} | ≤ {MOST:.0%}: {word} |")
+        print(rows[-1], flush=True)
+        bank.cache_clear()
+    return percent("\n".join(rows))
+
+
+def machine(number: int, *, shingled: bool = False, candidates: Sequence[str] = ("ext4", "xfs", "btrfs")) -> Result:
+    """A result of six workloads and four rounds from a machine of its own."""
+    rng = random.Random(number)
+    workloads = [make_workload(f"w{n}") for n in range(6)]
+    samples = []
+    for workload in workloads:
+        gains = {name: rng.gauss(0.05 * n, 0.1) - 0.5 * (shingled and n > 0) for n, name in enumerate(candidates)}
+        figures = {name: [100 * math.exp(gain + rng.gauss(0, 0.03)) for _ in range(4)] for name, gain in gains.items()}
+        samples += make_samples(figures, workload.name)
+    drive = make_drive("drive-managed" if shingled else "cmr", model=f"MODEL-{number % 40}")
+    result = make_result(plan=make_plan(candidates, workloads, drive=drive), samples=tuple(samples))
+    return replace(result, environment=replace(result.environment, machine=f"{number:016x}"))
+
+
+def time_many(count: int) -> None:
+    """Print what `fswizard pool` takes of `count` results, with processor time and memory as the kernel counts them."""
+    with tempfile.TemporaryDirectory() as directory:
+        results = Path(directory) / "results"
+        results.mkdir()
+        for number in range(count):
+            text = b"".join(map(encoded, lines(machine(number, shingled=number % 6 == 5))))
+            (results / f"{number}.jsonl").write_bytes(text)
+        environment = os.environ | {"XDG_CACHE_HOME": directory}
+        for what in ("without an index", "with an index"):
+            began = time.monotonic()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "fswizard", "pool", str(results)], env=environment, stdout=subprocess.DEVNULL
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            took, used = time.monotonic() - began, usage.ru_utime + usage.ru_stime
+            print(f"{count:,} results {what}: {took:.1f} s, processor {used:.1f} s, {usage.ru_maxrss / 1024:.0f} MiB"
+                  f"{', failed' * bool(status)}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--results", type=int)
+    options = parser.parse_args()
+    if options.results:
+        time_many(options.results)
+    else:
+        made = table(options.runs)
+        if options.write:
+            README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")
