@@ -29,7 +29,7 @@ COPY_TREE = Workload(
     "copy-tree", "Copy a tree", "tree", TreeJob("copy", "small-files", 100, 1 << 20), DURATION, seconds=0.3,
     writes_bytes=2 << 20,
 )  # fmt: skip
-SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 128 << 20, 60.0, ("ext4", "ext2"))
+SHORT = Recipe("short", "Short", "For tests.", (RANDOM_WRITE, COPY_TREE), 128 << 20, 60.0, candidates=("ext4", "ext2"))
 """The image is as small as btrfs lets it be."""
 TINY = replace(SHORT, image_bytes=64 << 20)
 COPIES, WRITES = (replace(TINY, workloads=(workload,)) for workload in (COPY_TREE, RANDOM_WRITE))
