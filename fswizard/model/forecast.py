@@ -65,8 +65,9 @@ class Forecast:
 
     @property
     def offer(self) -> str:
-        """`Another 5 min: 83 % chance of a clear result`."""
-        return f"{self._more}: {self._chance} chance of a clear result"
+        """`Another 5 min: 83 % chance of a clear result`; empty where hardly any chance is left."""
+        likely = self.settled[self.rounds - 1] >= UNLIKELY
+        return f"{self._more}: {self._chance} chance of a clear result" if likely else ""
 
     @property
     def limit_s(self) -> float:

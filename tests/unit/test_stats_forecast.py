@@ -94,6 +94,7 @@ def test_it_is_said_in_a_sentence(made: Forecast, text: str) -> None:
 def test_what_resuming_would_bring_is_offered_in_a_few_words() -> None:
     made = Forecast((0.2, 0.83), (0.5, 0.9), (2, 4), trial_s=75)
     assert made.offer == "Another 5 min: 83 % chance of a clear result"
+    assert replace(made, settled=tuple(0.0 for _ in made.settled)).offer == "", "nobody is asked to wait for nothing"
 
 
 def test_the_time_for_likely_rounds_holds_them_though_nobody_drops_out_and_no_more() -> None:
