@@ -77,7 +77,7 @@ REASONS: Mapping[State, str] = {
     "none": "none, as sudo is not installed, nor pkexec in a desktop session",
 }
 """How the helper gets root's rights, and why so."""
-LOG_IN = "Log in directly as root (su is not enough), or have sudo installed and allowed for you."
+LOG_IN = "Log in directly as root (su is not enough), or have sudo installed and your account allowed to use it."
 
 
 def state(needed: Purpose = IMAGES) -> State:
