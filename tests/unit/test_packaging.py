@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import runpy
 import subprocess
@@ -13,6 +14,7 @@ from packaging.requirements import Requirement
 
 import fswizard
 from fswizard.cli import SUBCOMMANDS
+from fswizard.targets import helper_copy, privilege
 from tests.fakes.command_line import fswizard as run
 
 PACKAGING = Path(__file__).parents[2] / "packaging"
@@ -61,6 +63,20 @@ def test_the_program_prints_what_a_shell_reads(shell: str) -> None:
 def test_packages_have_the_version_of_the_program(file: str, line: str) -> None:
     expected = "^" + line.replace("VERSION", re.escape(fswizard.__version__))
     assert re.search(expected, (PACKAGING / file).read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_table_of_trials_is_whole_and_has_the_words_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = runpy.run_path(str(PACKAGING / "trials.py"))
+    assert (PACKAGING / "TRIALS.md").read_text("utf-8") == trials["table"](list(trials["rows_kept"]().values()))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    for name, state, copy in (
+        ("password", "sudo-asks", helper_copy.PACKAGE),
+        ("allowed", "sudo-asks", helper_copy.INSTALLED),
+        ("no root", "none", helper_copy.PACKAGE),
+    ):
+        monkeypatch.setattr(helper_copy, "path", lambda copy=copy: copy)
+        error = privilege.missing(state)
+        assert trials["REFUSALS"][name].words == f"fswizard: {error.message}\n  {error.hint}"
 
 
 def packages_inside() -> set[str]:
