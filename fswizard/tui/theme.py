@@ -16,6 +16,7 @@ _BY_USE = {
     "foreground": ("#dfe5ee", "#1c2430", "#ffffff", "ansi_default", "ansi_default"),
     "background": ("#10141b", "#fbfcfe", "#000000", "ansi_default", "ansi_default"),
     "panel": ("#1b222d", "#eef2f7", "#12161c", "ansi_default", "ansi_default"),
+    "ink": ("#10141b", "#fbfcfe", "#000000", "ansi_black", "ansi_bright_white"),
     "muted": ("#a6b2c4", "#47536a", "#e2e8f0", "ansi_white", "ansi_bright_black"),
     "faint": ("#8c99ad", "#566274", "#c6cfdb", "ansi_white", "ansi_bright_black"),
     "line": ("#323d4d", "#c8d1dd", "#7d8896", "ansi_bright_black", "ansi_white"),
@@ -27,13 +28,12 @@ _BY_USE = {
     "bad-bar": ("#552a33", "#f7cfd2", "#560010", "ansi_red", "ansi_white"),
     "even-bar": ("#2b3f5c", "#cddff6", "#002a55", "ansi_cyan", "ansi_white"),
 }
-"""Dark, light, high contrast, and the terminal's own on dark and on light ground."""
+"""Dark, light, high contrast, and the terminal's own on dark and on light ground. `ink` is for text on `primary`."""
 _BY_USE |= {
     f"fs-{name}": (hues[0], hues[1], hues[0], hues[2], hues[3]) for name, hues in (*HUES.items(), ("other", OTHERS))
 }
 _SAME_AS = {
     "surface": "background",
-    "ink": "background",
     "scrollbar": "line",
     "scrollbar-hover": "faint",
     "scrollbar-active": "primary",

@@ -16,6 +16,7 @@ from fswizard.cli.verdicts import verdict_lines
 from fswizard.filesystems import catalogue
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Ratio
+from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
 from fswizard.tui.candidates import explain_candidate, option_row, option_tokens
 from fswizard.tui.drawing import (
@@ -27,7 +28,6 @@ from fswizard.tui.drawing import (
     facts,
     fit,
     meter,
-    mid_sentence,
     side_by_side,
     smr_badge,
     text,

@@ -130,7 +130,7 @@ def test_all_text_can_be_read_on_every_ground_that_it_stands_on(theme: Theme) ->
     least = EASY if theme is HIGH_CONTRAST else READABLE
     wanted = {(text, ground): least for ground in GROUNDS for text in TEXT}
     wanted |= {(f"fs-{name}", ground): READABLE for name in (*HUES, "other") for ground in ("background", "panel")}
-    wanted |= dict.fromkeys(MARKS, GRAPHICAL)
+    wanted |= {("ink", "primary"): least, **dict.fromkeys(MARKS, GRAPHICAL)}
     found = {pair: contrast(*(colour(theme, name) for name in pair)) for pair in wanted}
     assert {pair: round(value, 2) for pair, value in found.items() if value < wanted[pair]} == {}
 
@@ -153,7 +153,7 @@ def test_the_wizard_has_no_colours_but_those_that_are_checked() -> None:
     used = set()
     for path in (*room.rglob("*.py"), *room.rglob("*.tcss")):
         used |= set(re.findall(r"\$([a-z][a-z-]*[a-z])", path.read_text("utf-8")))
-    assert used - {*TEXT, *GROUNDS, *DRAWN} <= {"fs"}
+    assert used - {*TEXT, *GROUNDS, *DRAWN} == {"fs", "ink"}
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, HIGH_CONTRAST], ids=lambda theme: theme.name)
