@@ -20,6 +20,7 @@ _BY_USE = {
     "muted": ("#a6b2c4", "#47536a", "#e2e8f0", "ansi_white", "ansi_bright_black"),
     "faint": ("#8c99ad", "#566274", "#c6cfdb", "ansi_white", "ansi_bright_black"),
     "line": ("#323d4d", "#c8d1dd", "#7d8896", "ansi_bright_black", "ansi_white"),
+    "past": ("#717c8e", "#8790a0", "#aab4c2", "ansi_bright_black", "ansi_bright_black"),
     "raised": ("#171d27", "#f3f6fa", "#000000", "ansi_default", "ansi_default"),
     "cursor": ("#1e2d45", "#d5e6fb", "#00284f", "ansi_blue", "ansi_cyan"),
     "cursor-blurred": ("#1b222d", "#e8edf4", "#12161c", "ansi_default", "ansi_default"),

@@ -132,6 +132,6 @@ def _bars(levels: Sequence[float | None], top: float, chosen: int, look: _Look) 
         space = top * 8 * look.tall / (8 * look.tall - 1)  # below the bars of the line above
         cells = graph([level] * look.bar, look.bar, look.tall, top=space) if level else none
         for row, part in zip(rows, cells):
-            row.append((part, look.style if number == chosen else "$muted"))
+            row.append((part, look.style if number == chosen else "$past"))
             row.append(" " * (look.bar > 1))
     return [text(*row) for row in rows]

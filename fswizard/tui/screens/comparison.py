@@ -157,7 +157,7 @@ def _bars(comparison: Comparison, width: int) -> Iterator[Content]:
     room = max(6, min(LONGEST_BAR, width - title - name - figure - word - 8))
     widths = (name, room, figure, word)
     before, after = NAMES[comparison.of]
-    yield text(heading("Figures, longer is better"), "   ", ("▀", "$muted"), f" {before}   ", "▄", f" {after}")
+    yield text(heading("Figures, longer is better"), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
     for work, changes in groups.items():
         drawn = [
             columns(
@@ -178,7 +178,7 @@ def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     before, after = (max(1, round(length * room)) for length in pair)
     both, ink = min(before, after), f"$fs-{kind(change)}"
     return text(
-        ("▀" * both, f"$muted on {ink}"), ("▀" * (before - both), "$muted"), ("▄" * (after - both), ink)
+        ("▀" * both, f"$past on {ink}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), ink)
     )  # fmt: skip
 
 
