@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.simulated.disks import archive_disk
 from tests.simulated.nbd import served
 from tests.stories.packing import pack, pack_drives
-from tests.vm.disks import GIB, MEMBERS, Disk, sata, simulated_stick
+from tests.vm.disks import GIB, MEMBERS, Disk, sata, usb
 from tests.vm.machine import CHECKOUT, Machine, booted
 from tests.vm.runs import ERASE, TARGET, link
 
@@ -31,8 +31,9 @@ INSIDE = "/root/told.jsonl"
 LONGEST_S = 3600.0
 TELL_S = 15.0
 SHINGLED = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=200 << 20, rpm=5980, firmware="AR13")
-SSD = sata("SSD", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True).as_slow_as(bytes_per_s=200 << 20, requests_per_s=2000)
-STICK = simulated_stick("STICK", size_bytes=GIB).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
+FLASH = sata("FLASH1", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True)
+SSD = FLASH.as_slow_as(bytes_per_s=80 << 20, requests_per_s=800)
+STICK = usb("STICK", size_bytes=GIB, stick=True).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Recorded:
 
 def _on(disk: Disk) -> tuple[str, ...]:
     """The whole disk is given up."""
-    name = f"/dev/disk/by-id/usb-USB_simulated_stick_{STICK.serial}-0:0" if disk is STICK else link(disk)
+    name = f"/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_{disk.serial}-0:0" if disk is STICK else link(disk)
     return ("--target", f"device:{name}", "--erase", disk.serial)
 
 
@@ -58,7 +59,7 @@ STORIES: Mapping[str, Recorded] = {
         ("--target", TARGET, *ERASE, "--candidates", "md:raid5+ext4; md:raid5,degraded+ext4", "--rounds", "2..2",
          "--seed", "1"),
     ),
-    "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "2..3", "--seed", "1")),
+    "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "3..5", "--seed", "1")),
     "usb-f2fs": Recorded("stick", (*_on(STICK), "--rounds", "2..2", "--seed", "1")),
     "xfs-deleting": Recorded("deleting", ("--rounds", "3..5", "--seed", "1"), inside=False),
     "undecided": Recorded(
@@ -84,7 +85,7 @@ def main() -> None:
     inside = {name: path for name, path in wanted.items() if STORIES[name].inside}
     if inside:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(Path(directory)) as machine:
-            print(machine.run("ls", "/dev/disk/by-id").output, flush=True)
+            machine.run("udevadm", "settle")
             for name, path in inside.items():
                 _record(machine, name, path)
     for name in STORIES:
@@ -104,7 +105,7 @@ def _machine(directory: Path) -> Iterator[Machine]:
     socket = str(directory / "nbd.sock")
     disks = (replace(SHINGLED, socket=socket), SSD, STICK, *MEMBERS)
     shingled = served(archive_disk(SHINGLED.size_bytes, 40 << 20), Path(socket))
-    with shingled, booted(directory, disks, counts_instructions=True) as machine:
+    with shingled, booted(directory, disks) as machine:
         yield machine
 
 

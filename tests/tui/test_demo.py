@@ -73,7 +73,7 @@ async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> 
             await at_step(pilot, step)
             assert story.disk in _banner(pilot), "every screen says what it was recorded on"
             if step == "drive":
-                await shows(pilot, story.plan.drive.name if story.plan.drive else "")
+                await until(pilot, lambda: pilot.app.machine.places, "the disks")  # type: ignore[attr-defined]
             if step == "review":
                 await shows(pilot, "starts the run")
             await pilot.press("enter")
@@ -195,13 +195,14 @@ def test_what_a_story_promises_is_what_its_result_says(name: str) -> None:
     story = find_story(name)
     judgement = judge(story.result)
     verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.overall}
+    slower = {ratio.candidate for ratio in judgement.by_workload if ratio.verdict == "slower"}
     failed = {failure.kind for failure in story.result.failures}
     assert conclude(story.result).advice.card.verdict
     assert {
         "ssd-tie": lambda: set(verdicts.values()) == {"tie"},
         "smr-nilfs2": lambda: failed == {"ENOSPC"} and "nilfs2" not in judgement.leaders,
         "xfs-deleting": lambda: verdicts["xfs"] == "faster",
-        "array-degraded": lambda: verdicts["md:raid5,degraded+ext4"] == "slower",
+        "array-degraded": lambda: slower == {"md:raid5,degraded+ext4"},
         "usb-f2fs": lambda: "f2fs" in judgement.leaders,
         "undecided": lambda: len(judgement.leaders) > 1,
     }[name]()

@@ -47,16 +47,9 @@ def sata(
     return _disk(serial, size_bytes, driver="ide-hd", bus=f"ide.{port}", discard_granularity=granularity, **identity)
 
 
-def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
-    """A disk behind a bridge that passes no ATA commands, called `QEMU HARDDISK`."""
-    return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial)
-
-
-def simulated_stick(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
-    """A stick, which has no turning parts and says so."""
-    bridge = {"driver": "usb-bot", "id": f"{serial}-bridge", "bus": "usb.0"}
-    names = {"vendor": "USB", "product": "simulated stick", "rotation_rate": 1}
-    return _disk(serial, size_bytes, bridge, driver="scsi-hd", bus=f"{serial}-bridge.0", serial=serial, **names)
+def usb(serial: str, *, size_bytes: int = 4 * GIB, stick: bool = False) -> Disk:
+    """A disk behind a bridge that passes no ATA commands, called `QEMU HARDDISK`; a stick says that it is removable."""
+    return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial, removable=stick)
 
 
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
