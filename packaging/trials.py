@@ -233,8 +233,8 @@ REFUSALS = {
     ),
     "no root": Refusal(
         "fswizard: Making and mounting filesystems needs root, and sudo is not installed.\n"
-        "  Log in directly as root (su is not enough), or have sudo installed and allowed for you. Comparing "
-        "directories on mounted filesystems needs no root: --target dir:PATH,PATH.",
+        "  Log in directly as root (su is not enough), or have sudo installed and your account allowed to use it. "
+        "Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.",
         "directories",
     ),
     "offline": Refusal(
