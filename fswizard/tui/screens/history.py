@@ -129,7 +129,7 @@ class HistoryScreen(Window[None]):
 
         def draw(width: int) -> Content:
             if entry not in self._shown or timeline is None:
-                return Content("")
+                return text(("Reading its figures …" if entry else "", "$muted"))
             height = self.query_one("#over-time").size.height
             return trends.drawn(timeline, self._shown.index(entry), width, height)
 
