@@ -116,7 +116,7 @@ def test_what_stands_side_by_side_is_whole_and_takes_few_lines(words: list[str],
 @pytest.mark.parametrize("name", catalogue())
 def test_what_a_filesystem_offers_is_not_cut(name: str, width: int) -> None:
     filesystem = catalogue()[name]
-    drawn = explain_candidate(Candidate(name, filesystem), None, "", width).plain
+    drawn = explain_candidate(Candidate(name, filesystem), None, width).plain
     assert "…" not in drawn.partition("Features")[2]
     assert max(map(cell_len, drawn.splitlines())) <= width
     flat = "".join(drawn.split())
