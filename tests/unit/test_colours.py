@@ -19,9 +19,15 @@ from fswizard.tui.theme import DARK, HIGH_CONTRAST, LIGHT, OWN, TERMINAL
 TEXT = ("foreground", "muted", "faint", "primary", "secondary", "accent", "success", "warning", "error")
 GROUNDS = ("background", "surface", "panel", "raised", "cursor", "cursor-blurred")
 """What text stands on."""
-MARKS = (("success", "good-bar"), ("error", "bad-bar"), ("primary", "even-bar"), ("foreground", "band"))
-"""Marks of bars, on the ground of bars."""
-DRAWN = ("line", "band", "good-bar", "bad-bar", "even-bar")
+MARKS = (
+    ("success", "good-bar"),
+    ("error", "bad-bar"),
+    ("primary", "even-bar"),
+    ("foreground", "band"),
+    ("past", "background"),
+)
+"""Marks of bars and bars, on their grounds."""
+DRAWN = ("line", "past", "band", "good-bar", "bad-bar", "even-bar")
 """No text has these: rules, rails, bars."""
 COMMON = ("ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs")
 READABLE, EASY = 4.5, 7.0
