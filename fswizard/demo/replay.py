@@ -11,6 +11,7 @@ from pathlib import Path
 from fswizard.demo.stories import Story
 from fswizard.errors import FswizardError
 from fswizard.model.events import (
+    ON_REQUEST,
     CommandFinished,
     CommandStarted,
     Event,
@@ -105,7 +106,7 @@ class Replay:
         """What the run tells without those that were skipped meanwhile."""
         for name in self._skipped - self._told_skipped:
             self._told_skipped.add(name)
-            yield StepSkipped(event.at_s, replace(self._step, candidate=name), "skipped on request")
+            yield StepSkipped(event.at_s, replace(self._step, candidate=name), ON_REQUEST)
         if self._is_left_out(event):
             return
         if isinstance(event, RunStarted):

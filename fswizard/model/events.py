@@ -112,6 +112,10 @@ class DoubtRaised(Event):
     doubt: Doubt
 
 
+ON_REQUEST = "skipped on request"
+"""Why a candidate is out of the run that the user skips; any other reason skips a step alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepSkipped(Event):
     step: Step

@@ -13,7 +13,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import Event, RunEnded, RunStarted, kept
+from fswizard.model.events import ON_REQUEST, Event, RunEnded, RunStarted, kept
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN
 from fswizard.model.plan import Plan, Trial
@@ -252,7 +252,7 @@ class Session:
                 with contextlib.suppress(asyncio.CancelledError):
                     await self._trial
                 raise
-            self._emitter.skipped("skipped on request")
+            self._emitter.skipped(ON_REQUEST)
             return False
         finally:
             self._trial = None

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from fswizard.errors import FswizardError
 from fswizard.model.events import (
+    ON_REQUEST,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -249,7 +250,7 @@ def _noted(state: RunState, event: Event) -> RunState:
             state = replace(state, failures=(*state.failures, failure))
         case StepSkipped(at_s, step, reason):
             note = LogNote(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
-            if step.candidate:
+            if step.candidate and reason == ON_REQUEST:
                 state = replace(state, skipped=(*state.skipped, step.candidate))
         case RoundDiscarded(at_s, number, reason):
             note = LogNote(at_s, "discarded", f"round {number} does not count: {reason}")

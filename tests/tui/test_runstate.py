@@ -8,6 +8,7 @@ from dataclasses import replace
 from fswizard.advice import conclude
 from fswizard.model.codec import tagged
 from fswizard.model.events import (
+    ON_REQUEST,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -127,7 +128,7 @@ def test_a_candidate_that_fails_is_marked_at_once_and_not_only_after_the_round()
 
 def test_dropped_and_skipped_candidates_are_told_apart() -> None:
     judgement = Judgement(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
-    skipped = StepSkipped(9.5, Step(3, "workload", "", 1, "ext4"), "on request")
+    skipped = StepSkipped(9.5, Step(3, "workload", "", 1, "ext4"), ON_REQUEST)
     state = after(RatioUpdated(9.0, judgement), RoundFinished(9.0, 3, ("ext4",)), skipped)
     assert state.out("xfs") == "dropped"
     assert state.out("ext4") == "skipped"
@@ -174,3 +175,10 @@ def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() 
     assert state.judgement == findings.judgement is not None
     report = render(findings, "text")
     assert all(candidate.name in report for candidate in state.plan.candidates)
+
+
+def test_who_is_tried_once_more_is_not_out_of_the_run() -> None:
+    state = after(*recorded("smr-nilfs2"))
+    assert any("once more" in entry.text for entry in state.log if isinstance(entry, LogNote))
+    assert state.out("f2fs") == ""
+    assert state.skipped == ()
