@@ -66,5 +66,6 @@ def _smaller(told: Iterable[Event], simulated: bool) -> Iterator[Event]:
 
 
 def _shown(drive: Drive, simulated: bool) -> Drive:
-    model = drive.model if not simulated or SIMULATED in drive.model else f"{SIMULATED} {drive.model}".strip()
+    named = drive.model.replace("QEMU QEMU HARDDISK", "USB stick")
+    model = named if not simulated or SIMULATED in drive.model else f"{SIMULATED} {named}".strip()
     return replace(drive, model=model, serial="", pending="")
