@@ -121,7 +121,7 @@ class DemoMachine(Backend):
     def recipes(self) -> tuple[Recipe, ...]:
         return (self._plan.recipe,)
 
-    def broken_recipes(self) -> tuple[FswizardError, ...]:
+    def broken_recipes(self) -> tuple[str, ...]:
         return ()
 
     def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:

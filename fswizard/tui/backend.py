@@ -189,11 +189,11 @@ class Backend:
 
         return recipes.available()
 
-    def broken_recipes(self) -> tuple[FswizardError, ...]:
-        """What is wrong with the recipes that cannot be used."""
+    def broken_recipes(self) -> tuple[str, ...]:
+        """What is wrong with the recipes of the user's own that cannot be used, each with the name of its file."""
         from fswizard import recipes
 
-        return recipes.broken()
+        return tuple(error.message.removeprefix(f"{safe(str(recipes.own_directory()))}/") for error in recipes.broken())
 
     def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:
         """Keep a new recipe with these workloads; FswizardError where it is none, or cannot be kept."""

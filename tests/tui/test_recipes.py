@@ -235,4 +235,4 @@ async def test_a_file_of_ones_own_that_is_no_recipe_is_told_where_it_would_be_li
     (directory / "mine.toml").write_text("schema = 7")
     async with app("workloads", AllRecipes()).run_test(size=(200, 50)) as pilot:
         await the_picker(pilot)
-        await shows(pilot, "mine.toml: 'schema' must be 1, not 7.")
+        await shows(pilot, "✗ mine.toml: 'schema' must be 1, not 7.")

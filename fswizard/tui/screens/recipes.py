@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from fswizard.errors import FswizardError
 from fswizard.model.recipe import YOURS, Recipe, grouped
 from fswizard.tui import recipe_list
-from fswizard.tui.drawing import cursor, fit, lines, text, wrap
+from fswizard.tui.drawing import bullet, cursor, fit, lines, text, wrap
 from fswizard.tui.recipe_list import Offered, fitted, with_figures
 from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
@@ -108,8 +108,8 @@ class RecipesScreen(Window[Recipe | None]):
     def _own_rows(self, headed: bool) -> list[ListRow]:
         """What cannot be used of one's own, and what makes another."""
         rows = [] if headed else [gap("before yours"), headline("yours", "Yours")]
-        for number, error in enumerate(self._broken):
-            rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {error.message}"), False))
+        for number, problem in enumerate(self._broken):
+            rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
         return rows + [ListRow(key, partial(_new_row, title)) for key, (title, _) in NEW.items()]
 
     @on(ChoiceList.Chosen, "#recipes")
@@ -214,4 +214,4 @@ def _new_row(words: str, width: int, on: bool) -> Content:
 
 
 def _remark(words: str, width: int, on: bool) -> Content:
-    return lines(wrap((f"     {words}", "$muted"), width))
+    return bullet("    ", (words, "$muted"), width)
