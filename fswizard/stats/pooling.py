@@ -14,9 +14,9 @@ from fswizard.stats.discoveries import ERROR, controlled
 from fswizard.stats.random_effects import Mean, random_effects
 from fswizard.stats.ratios import POOL_WEIGHT, verdict
 
-STOPPED = 0.0075
-"""Standard error that no number of machines averages out: runs stop when luck makes a lead look clear, each a little
-too soon. Source: simulation."""
+STOPPED, STOPPED_SHARE = 0.0075, 0.075
+"""Standard error that no number of machines averages out, at least and as a share of the lead: runs stop when luck
+makes a lead look clear, each a little too soon, and the sooner the larger it is. Source: simulation."""
 _Pair = tuple[str, str, str]
 """Candidate, baseline, workload; empty for all workloads."""
 
@@ -177,7 +177,8 @@ def _ratio(pair: _Pair, means: Mapping[_Pair, Mean], chance: float) -> Ratio:
     ratio = Ratio(*pair, math.exp(mean.mean), rounds=mean.places)
     if mean.places < 2:
         return ratio
-    half = mean.half_width(chance) * math.hypot(1.0, STOPPED / mean.error)
+    stopped = max(STOPPED, STOPPED_SHARE * abs(mean.mean))
+    half = mean.half_width(chance) * math.hypot(1.0, stopped / mean.error)
     low, high = math.exp(mean.mean - half), math.exp(mean.mean + half)
     return replace(ratio, low=low, high=high, verdict=verdict(low, high))
 
