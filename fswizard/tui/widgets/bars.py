@@ -16,8 +16,17 @@ from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
 
 RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
-LAST = {"f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}
-NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": "F1", "f2": "F2", "tab": "tab"}
+LAST = {"f3": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}
+NAMES = {
+    "enter": "⏎",
+    "escape": "esc",
+    "ctrl+q": "^q",
+    "ctrl+p": "^p",
+    "f1": "F1",
+    "f2": "F2",
+    "f3": "F3",
+    "tab": "tab",
+}
 
 
 class KeyBar(CachedStatic, can_focus=False):
