@@ -391,5 +391,5 @@ def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) 
     result = run.result
     assert (result.outcome, result.discarded_rounds) == ("finished", (1,))
     assert "stopped" in {doubt.code for doubt in result.doubts}
-    assert "round 1 is discarded: fswizard was held up during a round: it was stopped" in said
+    assert "round 1 is discarded: fswizard was stopped during a round" in said
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}

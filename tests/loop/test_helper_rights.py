@@ -65,7 +65,7 @@ async def test_a_program_that_was_covered_since_the_start_is_not_run(
 ) -> None:
     enter = ["nsenter", "--target", str(helper_pid(helper)), "--mount"]
     run(*enter, "mount", "--bind", str(stand_in), str(MKE2FS))
-    with pytest.raises(Refused, match="mke2fs was mounted after the helper started"):
+    with pytest.raises(Refused, match="mke2fs was mounted over it after the helper started"):
         await helper.mkfs(attached.handle, "ext4", ())
     run(*enter, "umount", str(MKE2FS))
     run(*enter, "mount", "--bind", str(MKE2FS.parent), str(MKE2FS.parent))

@@ -128,7 +128,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await at_step(pilot, "purpose")
         await pilot.press("down", "down", "enter")
         await at_step(pilot, "places")
-        await shows(pilot, "Place")
+        await shows(pilot, "Location ")
         rows = pilot.app.screen.query_one(LocationList)
         for place in places:
             await pilot.press("d", *place, "enter")

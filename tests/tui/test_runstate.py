@@ -25,6 +25,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Doubt, Failure
+from fswizard.model.units import ratio_text
 from fswizard.report import render
 from fswizard.tui.runstate import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState, advance
 from tests.builders import make_plan, make_workload
@@ -166,13 +167,19 @@ def test_every_recorded_event_is_read_back_as_it_was_told() -> None:
     assert [tagged(event) for event in recorded(RUN)] == [json.loads(line) for line in lines]
 
 
+def ratios_of(judgement: Judgement | None) -> list[tuple[str, ...]]:
+    """Its ratios as people read them."""
+    ratios = (*judgement.standing, *judgement.by_workload) if judgement else ()
+    return [(r.workload, r.candidate, r.verdict, ratio_text(r.ratio), r.interval()) for r in ratios]
+
+
 def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() -> None:
     state = after(*recorded(RUN))
     assert state.outcome in ("finished", "time-up")
     assert state.round >= state.plan.minimum_rounds
     assert [entry for entry in state.log if isinstance(entry, LogCommand) and entry.exit_code is None] == []
     findings = conclude(result())
-    assert state.judgement == findings.judgement is not None
+    assert ratios_of(state.judgement) == ratios_of(findings.judgement)
     report = render(findings, "text")
     assert all(candidate.name in report for candidate in state.plan.candidates)
 
