@@ -149,10 +149,11 @@ class Race:
         """Before the first event; `earlier` is the run that this one resumes."""
         race = cls(tuple(Lane(workload) for workload in plan.recipe.workloads))
         if earlier is not None:
+            own = {"", *(candidate.name for candidate in plan.candidates)}
             for sample in earlier.samples:
-                race = race.after(SampleTaken(0.0, sample))
+                race = race.after(SampleTaken(0.0, sample)) if sample.candidate in own else race
             for series in earlier.throughput_series:
-                race = race.after(SeriesRecorded(0.0, series))
+                race = race.after(SeriesRecorded(0.0, series)) if series.candidate in own else race
             race = replace(race, discarded=earlier.discarded_rounds)
         return race
 

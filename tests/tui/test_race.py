@@ -155,6 +155,12 @@ def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
     assert race.discarded == (1,)
 
 
+def test_who_is_no_longer_in_the_plan_is_not_raced() -> None:
+    earlier = make_result({"ext4": (100.0,), "xfs": (120.0,)})
+    plan = replace(earlier.plan, candidates=earlier.plan.candidates[:1])
+    assert Race.of(plan, earlier).trials == ((1, "ext4"),)
+
+
 def test_what_was_seen_live_is_finer_than_what_is_recorded_and_stays() -> None:
     series = SeriesRecorded(1.0, ThroughputSeries(1, "ext4", "write", "B/s", (2e6,)))
     state = state_after(begun(1, "ext4"), told(1, 1e6), told(1, 3e6), series)
