@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
+from fswizard.system import clock
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
@@ -80,7 +80,7 @@ class DemoMachine(Backend):
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         yield self._drives
         while not stopped():
-            time.sleep(LOOK_S)
+            clock.sleep(LOOK_S)
 
     def details(self, drive: Drive) -> Drive:
         return drive

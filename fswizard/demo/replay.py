@@ -31,6 +31,7 @@ from fswizard.model.events import (
 from fswizard.model.plan import Plan
 from fswizard.session import ended_text
 from fswizard.stats import judge
+from fswizard.system import timeouts
 
 TENFOLD, REAL = 10.0, 1.0
 OF_A_TRIAL = (
@@ -97,7 +98,7 @@ class Replay:
     async def _wait(self, seconds: float) -> None:
         """So long, or until it is stopped."""
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stopped.wait(), max(0.0, seconds))
+            await timeouts.within(max(0.0, seconds), self._stopped.wait())
 
     def _is_left_out(self, event: Event) -> bool:
         return self._step.candidate in self._told_skipped and isinstance(event, OF_A_TRIAL)

@@ -69,7 +69,7 @@ async def test_a_program_that_was_covered_since_the_start_is_not_run(
         await helper.mkfs(attached.handle, "ext4", ())
     run(*enter, "umount", str(MKE2FS))
     run(*enter, "mount", "--bind", str(MKE2FS.parent), str(MKE2FS.parent))
-    with pytest.raises(Refused, match="/usr/sbin was mounted after the helper started"):
+    with pytest.raises(Refused, match="/usr/sbin was mounted over it after the helper started"):
         await helper.mkfs(attached.handle, "ext4", ())
     run(*enter, "umount", str(MKE2FS.parent))
     await make(helper, attached)

@@ -299,7 +299,7 @@ async def test_the_review_says_what_earlier_noise_lets_a_run_settle(monkeypatch:
 async def test_without_root_the_review_offers_what_needs_none() -> None:
     machine = FakeMachine(privilege="none")
     async with app("review", machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "or log in as root")
+        await shows(pilot, "log in as root, or have sudo")
         await pilot.press("enter")
         await shows(pilot, "✗ ")
         assert "sudo is not installed" in screen_text(pilot.app)
