@@ -126,6 +126,8 @@ async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: s
             if look[0].isdigit():
                 await pilot.resize_terminal(*map(int, look.split()[0].split("x")))
             wizard.theme = (LOOKS | RACE)[look].name
+            for below in wizard.screen_stack:  # else it keeps what it had room for before
+                below.refresh(layout=True)
             await settled(pilot)
             differing += picture(wizard, look)
         if state == "probe-runs":  # its end would come while the window is taken down
