@@ -56,7 +56,7 @@ class Story:
 
     @property
     def beginning(self) -> Result:
-        """What is known of the run before anything was measured."""
+        """The state of the run before anything was measured."""
         return Result(self.started.environment, self.plan)
 
     @cached_property

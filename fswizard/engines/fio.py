@@ -34,7 +34,7 @@ RANDOM_OPERATIONS_PER_S = 20_000
 SMALL_BYTES = 4096
 """What a disk's latency is told of."""
 OPERATIONS_IN_A_ROW_PER_S = 50_000
-"""Of small blocks, so many by one program where the disk has nothing to seek: 46,000 on ext4, 37,000 on XFS."""
+"""How many small blocks one program writes in a row where the disk need not seek: 46,000 on ext4, 37,000 on XFS."""
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
 LEAST_BARE_S, MOST_BARE_S = 0.2, 60.0

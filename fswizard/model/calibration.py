@@ -14,7 +14,7 @@ from fswizard.model.recipe import Job
 from fswizard.model.result import Result, Sample
 
 BESIDE = ""
-"""Stands for what a trial does beside its workloads: mkfs, mounting, unmounting."""
+"""The name for everything in a trial but its workloads: mkfs, mounting, unmounting."""
 
 
 @dataclass(frozen=True, slots=True)

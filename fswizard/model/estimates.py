@@ -59,7 +59,7 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
 
 
 def on_disk_s(job: Job, seconds: float, slower: float) -> float:
-    """The duration of a job that takes so many seconds on an ordinary SSD on a disk that is so many times slower."""
+    """How long a job that takes `seconds` on an ordinary SSD takes on a disk that is `slower` times as slow."""
     given_s = min(seconds, job.seconds)
     return given_s + (seconds - given_s) * slower
 

@@ -155,7 +155,7 @@ class RunEnded(Event):
 
 
 def kept(result: Result, event: Event) -> Result:
-    """What is known of a run after `event`."""
+    """The state of a run after `event`."""
     changes: dict[str, Any] = {}
     match event:
         case SampleTaken(sample=sample):

@@ -147,7 +147,7 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
 
 
 def usual_minutes(trial_s: float) -> int:
-    """The time limit of a recipe whose workloads take so many seconds: twice three rounds of three candidates."""
+    """The time limit, in minutes, of a recipe whose trials take `trial_s`: twice three rounds of three candidates."""
     return max(3, math.ceil(2 * 9 * trial_s / 60))
 
 

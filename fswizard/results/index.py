@@ -1,4 +1,4 @@
-"""What is known of files, kept in SQLite, so that thousands of results are read once and not each time."""
+"""Facts about files, kept in SQLite, so that thousands of results are read only once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Index(Generic[T]):
         """Files that were read, as the index did not know them."""
 
     def of(self, paths: Iterable[Path]) -> Iterator[tuple[Path, T | FswizardError]]:
-        """Each file with what is known of it, or with the error that reading it raised."""
+        """Each file with its facts, or with the error that reading it raised."""
         with contextlib.ExitStack() as stack:
             connection = stack.enter_context(contextlib.closing(self._open()))
             for path in paths:

@@ -15,7 +15,7 @@ BUFFERED_SINCE = (6, 15)
 
 
 def is_buffered(candidate: Candidate) -> bool:
-    """Whether its direct writes go through memory by what is known of it: Btrfs with checksums does so."""
+    """Whether its direct writes are expected to go through memory, as those of Btrfs with checksums do."""
     unchecked = {"nodatasum", "nodatacow"} & set(candidate.mount_options)
     return candidate.filesystem.name == "btrfs" and not unchecked and host.this.kernel() >= BUFFERED_SINCE
 

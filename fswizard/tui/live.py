@@ -18,7 +18,7 @@ from fswizard.tui.widgets.graph import nice_top
 from fswizard.tui.widgets.lanes import Look, looks_of
 
 BEYOND = 1.6
-"""Intervals are shown up to so many times the best ratio: what is not known yet would leave no room for the rest."""
+"""Intervals are cut at this multiple of the best ratio: wide ones would leave no room for the rest."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MARKS = {
     "step": ("·", "$faint"),

@@ -111,7 +111,7 @@ class _Look:
 
 
 def _cells(count: int, bar: int) -> int:
-    """Of so many bars; wide ones have a gap behind them."""
+    """The width of this many bars; wide ones have a gap behind them."""
     return count * (bar + (bar > 1))
 
 
@@ -125,7 +125,7 @@ def _figure(trend: Trend, chosen: int) -> str:
 
 
 def _bars(levels: Sequence[float | None], top: float, chosen: int, look: _Look) -> list[Content]:
-    """Lines from the top down; a dot stands for a result without a figure."""
+    """Lines from the top down; a dot marks a result without a figure."""
     rows: list[list[Piece]] = [[] for _ in range(look.tall)]
     for number, level in enumerate(levels):
         none = [" " * look.bar] * (look.tall - 1) + ["·" * look.bar]

@@ -204,7 +204,7 @@ class HistoryScreen(Window[None]):
         self.refresh_bindings()
 
     def action_remove(self) -> None:
-        """Ask whether the highlighted result is to be deleted."""
+        """Ask before deleting the highlighted result."""
         if entry := self._highlighted:
             self.wizard.push_screen(RemoveScreen(entry), partial(self._remove, entry))
 

@@ -36,7 +36,7 @@ class Chips(Canvas, can_focus=True):
             self.key = key
 
     class Set(Chosen):
-        """One is to be set, or to be set no more."""
+        """Set or clear one."""
 
     def __init__(self, label: str, words: Mapping[str, str], **arguments: Any) -> None:
         """`words` by key."""

@@ -22,7 +22,7 @@ from fswizard.tui.widgets.braille import LINES, area
 HEADROOM = 1.25
 """Times the best figure: so high a lane is. What was faster for a while is cut off there."""
 ROUNDS_SHOWN = (2, 3, 4, 6, 8, 12)
-"""The time line has room for so many rounds; when one more begins it is drawn anew for the next of these."""
+"""Numbers of rounds that the time line makes room for; each time it is full, it grows to the next."""
 
 
 @dataclass(frozen=True, slots=True)
