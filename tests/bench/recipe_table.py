@@ -154,7 +154,7 @@ async def estimate(recipe: Recipe, directory: Path, *, twice: bool) -> dict[str,
         assert not result.discarded_rounds, "the machine stood still meanwhile: measure it again"
         record[f"planned{suffix}"] = (result.plan.expected_s, result.plan.writes_bytes)
         record[f"came{suffix}"] = (result.elapsed_s, result.written_bytes)
-        history = (Entry(own / "result.jsonl", Header.of(result.plan, result.environment.started), None),)
+        history = (Entry(own / "result.jsonl", Header.of(result.plan, result.environment), None),)
     return record
 
 
