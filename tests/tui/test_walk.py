@@ -16,6 +16,7 @@ from fswizard.results import Entry
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
+from fswizard.tui.runstate import LogCommand
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
@@ -704,3 +705,16 @@ async def test_the_disk_that_was_chosen_goes_into_the_plan() -> None:
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.drive.name == "nvme0n1"
         await shows(pilot, "★ ext4:noatime")
+
+
+async def test_the_log_offers_to_scroll_only_what_does_not_fit() -> None:
+    async with app("run").run_test(size=SIZE) as pilot:
+        monitor = wizard(pilot).running
+        assert monitor is not None
+        for output, offered in (("one line", False), ("line\n" * 100, True)):
+            entry = LogCommand(monitor.state.at_s, ("mkfs.ext4",), True, 0, 1.0, output)
+            monitor.state = replace(monitor.state, log=(entry,))
+            await pilot.press("l")
+            await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
+            await until(pilot, lambda: ("scroll output" in screen_text(wizard(pilot))) == offered, f"keys: {offered}")  # noqa: B023
+            await pilot.press("escape")

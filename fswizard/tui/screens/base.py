@@ -117,6 +117,18 @@ class WizardScreen(Screen[ScreenResultType]):
 
         self.run_worker(work, group=group, thread=True, exclusive=True, exit_on_error=exit_on_error)
 
+    def on_mount(self) -> None:
+        """Textual calls it after the `on_mount` of the class derived from this one."""
+        for area in self.query(VerticalScroll):
+            self.watch(area, "show_vertical_scrollbar", self._scrolling_changed, init=False)
+
+    def _scrolling_changed(self) -> None:
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that scroll are shown where there is something to scroll."""
+        return action not in ("line", "page") or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
+
     def action_line(self, direction: int) -> None:
         """Scroll by a line."""
         for area in self.query(VerticalScroll):
@@ -196,17 +208,6 @@ class StepScreen(Cached, WizardScreen[None]):
     def body(self) -> ComposeResult:
         """The widgets between the question and the keys."""
         yield from ()
-
-    def on_mount(self) -> None:
-        """Textual calls it after the `on_mount` of the class derived from this one."""
-        for area in self.query(VerticalScroll):
-            self.watch(area, "show_vertical_scrollbar", self._scrolling_changed, init=False)
-
-    def _scrolling_changed(self) -> None:
-        self.refresh_bindings()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action not in ("line", "page") or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
 
     def action_forward(self) -> None:
         self.wizard.go_on()

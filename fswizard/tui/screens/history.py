@@ -67,7 +67,6 @@ class HistoryScreen(Window[None]):
     def on_mount(self) -> None:
         self.query_one("#note").display = False
         self.query_one(ChoiceList).focus()
-        self.watch(self.query_one("#over-time"), "show_vertical_scrollbar", self.refresh_bindings, init=False)
         self._look()
 
     def _look(self) -> None:
@@ -139,15 +138,15 @@ class HistoryScreen(Window[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         there = self._highlighted is not None and not self._noting
-        if action == "page":
-            return any(area.max_scroll_y > 0 for area in self.query("#over-time"))
         if action == "mark":
             return there and len(self._entries) > 1
         if action == "compare":
             return there and len(self._marked) == 2
         if action == "compare_fill":
             return there and self._timeline is not None and self._timeline.filled
-        return there or action not in ("open", "note", "remove")
+        if action in ("open", "note", "remove"):
+            return there
+        return super().check_action(action, parameters)
 
     @on(ChoiceList.Clicked)
     def action_open(self) -> None:

@@ -131,8 +131,6 @@ class RecipesScreen(Window[Recipe | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "remove":
             return self.is_mounted and self._highlighted is not None and self._highlighted.recipe.group == YOURS
-        if action == "page":
-            return any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
         return super().check_action(action, parameters)
 
     def action_move(self, direction: int) -> None:
