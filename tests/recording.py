@@ -16,10 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.cli.run import Run, new_session
-from fswizard.demo.stories import parsed, stories
+from fswizard.demo.stories import stories
 from fswizard.model.codec import tagged
 from fswizard.model.events import Event, RunStarted
 from fswizard.recipes import find
+from fswizard.results.event_lines import event_in
 from fswizard.session import Session
 
 RUNS = Path(__file__).parent / "recorded" / "runs"
@@ -32,7 +33,7 @@ def recorded(name: str) -> Iterator[Event]:
 
 def events_in(path: Path) -> Iterator[Event]:
     with path.open(encoding="utf-8") as file:
-        yield from parsed(file)
+        yield from map(event_in, file)
 
 
 async def record(session: Session, path: Path) -> None:

@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "recipes": "fswizard.cli.recipes.Recipes",
     "plan": "fswizard.cli.run.Plan",
     "run": "fswizard.cli.run.Run",
+    "watch": "fswizard.cli.watch.Watch",
     "report": "fswizard.cli.report.Report",
     "history": "fswizard.cli.history.History",
     "pool": "fswizard.cli.pool.PoolResults",

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from typing import TextIO
 
+from fswizard.errors import ExitCode
 from fswizard.model.events import (
     DoubtRaised,
     Event,
@@ -26,6 +27,16 @@ from fswizard.model.units import duration_text, figure_text, speed_text
 
 OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
 """What is said of an overall ratio beside its figure."""
+
+
+EXIT_CODES: dict[Outcome, ExitCode] = {
+    "finished": ExitCode.OK,
+    "time-up": ExitCode.OK,
+    "budget-used": ExitCode.OK,
+    "stopped": ExitCode.PARTIAL,
+    "cancelled": ExitCode.CANCELLED,
+    "failed": ExitCode.RUN_FAILED,
+}
 
 
 class Narration:

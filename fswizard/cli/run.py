@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from plumbum import cli
@@ -17,12 +20,12 @@ from plumbum import cli
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli.command import Command, parse_weights
-from fswizard.cli.narration import Narration, turn_away_from
+from fswizard.cli.narration import EXIT_CODES, Narration, turn_away_from
 from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.importers.published import with_published
 from fswizard.model import plan as model
-from fswizard.model.events import RoundFinished
+from fswizard.model.events import RoundFinished, StepStarted
 from fswizard.model.outlook import Budget, expected
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Outcome
@@ -38,14 +41,6 @@ from fswizard.targets import how_to_confirm, parse_target, privilege, require_co
 
 DEFAULT_RECIPE = "quick"
 TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
-EXIT_CODES: dict[Outcome, ExitCode] = {
-    "finished": ExitCode.OK,
-    "time-up": ExitCode.OK,
-    "budget-used": ExitCode.OK,
-    "stopped": ExitCode.PARTIAL,
-    "cancelled": ExitCode.CANCELLED,
-    "failed": ExitCode.RUN_FAILED,
-}
 
 
 class Choosing(Command):
@@ -114,12 +109,13 @@ class Run(Choosing):
     resume = cli.SwitchAttr(
         "--resume", str, argname="RESULT", help="resume a run that ended before its answer was clear"
     )
+    detach = cli.Flag("--detach", help="leave the run alone once it measures: `fswizard watch` shows it")
 
     def main(self, recipe: str = "") -> int:
         session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
         if recipe and self.resume:
             raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
-        return measure(session)
+        return detached(session) if self.detach else measure(session)
 
     def _new(self, recipe: str) -> Session:
         return new_session(self.plan(find(recipe)), self.output)
@@ -146,13 +142,47 @@ def new_session(plan: model.Plan, path: str | None) -> Session:
     return Session(plan, Path(path) if path else results.new_path(plan))
 
 
-def measure(session: Session) -> int:
-    """Carry out a run and report it; the exit code."""
-    path = session.path
+def detached(session: Session) -> int:
+    """Carry out a run in a process of its own, which leaves this terminal as soon as it measures; the exit code.
+
+    Before that it is a run like any other: it asks, tells, and Ctrl-C ends it.
+    """
+    _authorise(session)
+    goes_on, leaves = os.pipe()
+    if os.fork() == 0:
+        os.close(goes_on)
+        return measure(session, partial(_leave_the_terminal, leaves))
+    os.close(leaves)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run gets it, too, and ends in good order
+    if not os.read(goes_on, 1):
+        return os.waitstatus_to_exitcode(os.wait()[1])
+    print(
+        f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {safe(str(session.path))}",
+        file=sys.stderr,
+    )
+    return ExitCode.OK
+
+
+def _leave_the_terminal(leaves: int) -> None:
+    """Whatever becomes of the terminal, or of the connection that it came by, no longer reaches this process."""
+    os.setsid()
+    turn_away_from((0, 1, 2))
+    os.write(leaves, b".")
+    os.close(leaves)
+
+
+def _authorise(session: Session) -> None:
     if session.plan.target.kind != "directory":
         way = privilege.authorise(privilege.purpose(session.plan))
         print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
-    outcome = asyncio.run(_carry_out(session))
+
+
+def measure(session: Session, measuring: Callable[[], object] | None = None) -> int:
+    """Carry out a run and report it; the exit code. `measuring` is called as soon as root's rights are had."""
+    path = session.path
+    if measuring is None:
+        _authorise(session)
+    outcome = asyncio.run(_carry_out(session, measuring))
     print(f"The result is in {safe(str(path))}.", file=sys.stderr)
     if not why_not(path):
         print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
@@ -166,7 +196,7 @@ def measure(session: Session) -> int:
     return EXIT_CODES[outcome]
 
 
-async def _carry_out(session: Session) -> Outcome:
+async def _carry_out(session: Session, measuring: Callable[[], object] | None) -> Outcome:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
     narration, budget = Narration(sys.stderr), Budget(session.plan, session.result)
     narration.say(budget_text(session.plan, budget.outlook))
@@ -186,6 +216,9 @@ async def _carry_out(session: Session) -> Outcome:
     async with aclosing(session.events()) as events:
         async for event in events:
             narration.tell(event)
+            if measuring and isinstance(event, StepStarted) and event.step.round:
+                measuring()
+                measuring = None
             if budget.corrects(event) and isinstance(event, RoundFinished) and event.round == 1:
                 narration.say(f"corrected after round 1: {budget_text(session.plan, budget.outlook)}")
     return narration.outcome

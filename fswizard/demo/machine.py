@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Entry,
         Leftover,
         Offer,
+        OngoingRun,
         ProbeProgress,
         ProbeResult,
         ProbeTarget,
@@ -173,6 +174,9 @@ class DemoMachine(Backend):
     # What is kept: nothing
 
     def history(self) -> tuple[Entry, ...]:
+        return ()
+
+    def ongoing(self) -> tuple[OngoingRun, ...]:
         return ()
 
     def resumable(self) -> tuple[Entry, ...]:

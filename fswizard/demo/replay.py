@@ -43,6 +43,9 @@ OF_A_TRIAL = (
 class Replay:
     """Tells what a recorded run told, at its pace times `speed`; it can be paused, shortened and stopped."""
 
+    outlives = False
+    trouble = ""
+
     def __init__(self, story: Story, plan: Plan, *, speed: float = TENFOLD) -> None:
         self.plan = plan
         self.path = Path(f"{story.name}.jsonl")
@@ -57,6 +60,10 @@ class Replay:
         self._step = Step(0, "prepare", "")
         self._skipped: set[str] = set()
         self._told_skipped: set[str] = set()
+
+    @property
+    def paused(self) -> bool:
+        return not self._going.is_set()
 
     def pause(self) -> None:
         self._going.clear()

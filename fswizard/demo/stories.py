@@ -5,20 +5,19 @@ from __future__ import annotations
 import difflib
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import fswizard.engines  # noqa: F401 - finds the kinds of jobs that plans consist of
 from fswizard.errors import UsageError
-from fswizard.model import events
-from fswizard.model.codec import from_json, tagged
+from fswizard.model.codec import from_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunStarted, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.results.event_lines import event_in
 
 HERE = Path(__file__).parent
 
@@ -42,7 +41,7 @@ class Story:
     def events(self) -> tuple[Event, ...]:
         """All that the run told."""
         with gzip.open(self.path, "rt", encoding="utf-8") as file:
-            return tuple(parsed(file))
+            return tuple(map(event_in, file))
 
     @property
     def started(self) -> RunStarted:
@@ -66,18 +65,6 @@ class Story:
         for event in self.events:
             result = kept(result, event)
         return result
-
-
-def parsed(lines: Iterable[str]) -> Iterator[Event]:
-    """Events, one a line."""
-    for line in lines:
-        data = json.loads(line)
-        yield from_json(getattr(events, data.pop("type")), data)
-
-
-def written(told: Iterable[Event]) -> str:
-    """Lines that `parsed` reads."""
-    return "".join(json.dumps(tagged(event), ensure_ascii=False) + "\n" for event in told)
 
 
 @cache

@@ -1,7 +1,9 @@
-"""A run: planned (`Choices`, `make_plan`, `estimated`), carried out (`Session`), resumed (`take_up`, `why_not`)."""
+"""A run: planned (`make_plan`), carried out (`Session`), followed (`FollowedRun`), resumed (`take_up`)."""
 
 from fswizard.session.doubts import left_out_text
 from fswizard.session.estimating import estimated
+from fswizard.session.following import FollowedRun
+from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
 from fswizard.session.planning import Choices, make_plan, within_budget
 from fswizard.session.precedent import calibrations, settles_text
 from fswizard.session.resuming import resumable, take_up, why_not
@@ -9,12 +11,16 @@ from fswizard.session.session import Session, ended_text
 
 __all__ = [
     "Choices",
+    "FollowedRun",
+    "OngoingRun",
     "Session",
     "calibrations",
     "ended_text",
     "estimated",
+    "find_ongoing",
     "left_out_text",
     "make_plan",
+    "ongoing",
     "resumable",
     "settles_text",
     "take_up",

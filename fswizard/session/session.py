@@ -22,9 +22,11 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
+from fswizard.session.broadcast import Broadcast
 from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, wait_until_quiet
+from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
@@ -45,6 +47,9 @@ WHY_STOPPED = {
 
 class Session:
     """One run of a plan. Iterate `events()`; leaving the loop undoes everything."""
+
+    outlives = False
+    trouble = ""
 
     def __init__(
         self, plan: Plan, path: Path, *, idle_wait_s: float | None = None, earlier: Result | None = None
@@ -73,6 +78,8 @@ class Session:
         self._going = asyncio.Event()
         self._going.set()
         self._skipped: set[str] = set()
+        orders = {"pause": self.pause, "resume": self.resume, "skip": self.skip, "stop": self.stop}
+        self._broadcast = Broadcast(orders, lambda: self.paused)
         self._trial: asyncio.Task[bool] | None = None
 
     @property
@@ -105,23 +112,29 @@ class Session:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
-        self._writer = ResultWriter(self.path, resumed_after_s=self._earlier.elapsed_s if self._earlier else None)
-        self._main = asyncio.create_task(self._run())
-        try:
+        async with AsyncExitStack() as undo:
+            listening = undo.enter_context(entered(self.plan, self.path))
+            self._writer = ResultWriter(self.path, resumed_after_s=self._earlier.elapsed_s if self._earlier else None)
+            undo.callback(self._writer.close)
+            await undo.enter_async_context(self._broadcast.on(listening))
+            self._main = asyncio.create_task(self._run())
+            undo.push_async_callback(self._end)
             while (event := await self._queue.get()) is not None:
                 yield event
             await self._main
-        finally:
-            self.stop("cancelled")
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._main
-            self._writer.close()
+
+    async def _end(self) -> None:
+        assert self._main is not None
+        self.stop("cancelled")
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._main
 
     def _emit(self, event: Event) -> None:
         """Keep what is worth keeping, on disk first, then pass the event on."""
         assert self._writer is not None
         self._writer.write(event)
         self._result = kept(self._result, event)
+        self._broadcast.tell(event)
         self._queue.put_nowait(event)
 
     async def _run(self) -> None:

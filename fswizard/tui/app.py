@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console
 from textual import events
@@ -27,6 +27,9 @@ from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, OWN, TERMINAL
 from fswizard.tui.wizard import Wizard
+
+if TYPE_CHECKING:
+    from fswizard.tui.backend import OngoingRun
 
 INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
@@ -54,6 +57,7 @@ class FswizardApp(Wizard):
         start: str = "purpose",
         running: RunMonitor | None = None,
         result: Result | None = None,
+        watching: OngoingRun | None = None,
         clock: Callable[[], float] = clock.monotonic,
         few_colours: bool = False,
     ) -> None:
@@ -72,9 +76,13 @@ class FswizardApp(Wizard):
         chosen = self.backend.theme()
         self.theme = chosen if chosen in [theme.name for theme in self.themes] else self.themes[0].name
         self._input_grace_until_s = clock()
+        self._watching = watching
 
     def on_mount(self) -> None:
-        self.visit(self.step)
+        if self._watching:
+            self.run_worker(self.follow(self._watching))
+        else:
+            self.visit(self.step)
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGTERM, self.leave_now)

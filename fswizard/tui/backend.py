@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
     from fswizard.results import Entry
+    from fswizard.session import OngoingRun
     from fswizard.targets import Leftover, Offer, Question
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
-    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "Place", "ProbePlan", "ProbeProgress",
-    "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
+    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "OngoingRun", "Place", "ProbePlan",
+    "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
 ]  # fmt: skip
 
 THEME = "theme"
@@ -71,6 +72,13 @@ class RunHandle(Protocol):
     plan: Plan
     path: Path
     error: FswizardError | None
+    outlives: bool
+    """It goes on when nobody follows it any more."""
+    trouble: str
+    """Why nothing is heard of it at the moment, in a sentence; empty while all is well."""
+
+    @property
+    def paused(self) -> bool: ...
 
     @property
     def result(self) -> Result:
@@ -387,6 +395,18 @@ class Backend:
         from fswizard.session import Session
 
         return Session(plan, results.new_path(plan))
+
+    def ongoing(self) -> tuple[OngoingRun, ...]:
+        """Runs that go on in other processes, newest first."""
+        from fswizard.session import ongoing
+
+        return ongoing()
+
+    async def follow(self, run: OngoingRun) -> RunHandle:
+        """One of them, to be watched; FswizardError where it is over."""
+        from fswizard.session import FollowedRun
+
+        return await FollowedRun.here(run)
 
     def resumable(self) -> tuple[Entry, ...]:
         """Runs that were ended early and can go on, newest first."""

@@ -273,7 +273,6 @@ class RunMonitor:
         self.state = RunState(plan, race=Race.of(plan, run.result))
         self.budget = Budget(plan, run.result)
         """What the run takes in all, corrected by each round."""
-        self.paused = False
         self.stopping = False
         self.problem: FswizardError | None = None
         """Why the run failed, where it did."""
@@ -285,8 +284,13 @@ class RunMonitor:
         """Time since the start, also while no event comes."""
         return self.state.at_s if self.state.ended else max(self.state.at_s, self._clock() - self._began_s)
 
+    @property
+    def paused(self) -> bool:
+        return self.run.paused
+
     def take(self, event: Event) -> None:
         """What an event changes."""
+        self._began_s = min(self._began_s, self._clock() - event.at_s)  # of a run that is watched, long ago
         self.state = advance(self.state, event)
         self.budget.corrects(event)
 
@@ -310,11 +314,10 @@ class RunMonitor:
 
     def toggle_pause(self) -> None:
         """Pause, or go on."""
-        self.paused = not self.paused
         if self.paused:
-            self.run.pause()
-        else:
             self.run.resume()
+        else:
+            self.run.pause()
 
     def skip(self) -> None:
         """Leave the candidate that is being measured out of the rest."""

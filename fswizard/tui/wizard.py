@@ -22,7 +22,7 @@ from fswizard.tui.runstate import RunMonitor
 from fswizard.tui.steps import WizardStep, steps_for
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Purpose
+    from fswizard.tui.backend import OngoingRun, Purpose
 
 
 class Wizard(App[int]):
@@ -141,10 +141,23 @@ class Wizard(App[int]):
             await self.authorise(self.backend.purpose(plan), f"making and mounting filesystems on {where}")
         if self.measuring:
             return
-        self.result = None
         self.resumed = self.taken_up is not None
         run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
-        self.running = RunMonitor(run, plan, self.clock)
+        self._show_run(run)
+
+    async def follow(self, run: OngoingRun) -> None:
+        """Show a run that goes on in another process; where it is over, the first screen."""
+        try:
+            handle = await self.backend.follow(run)
+        except FswizardError as error:
+            self.notify(f"{error.message} {error.hint_without_switches}".rstrip(), markup=False)
+            self.visit("purpose")
+        else:
+            self._show_run(handle)
+
+    def _show_run(self, run: RunHandle) -> None:
+        self.result = None
+        self.running = RunMonitor(run, run.plan, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
@@ -186,9 +199,9 @@ class Wizard(App[int]):
         return None
 
     def leave_now(self) -> None:
-        """Quit without a question, after a run has cleaned up."""
+        """Quit without a question, after a run has cleaned up that would not go on by itself."""
         self.leaving = True
-        if self.measuring and self.running is not None:
+        if self.measuring and self.running is not None and not self.running.run.outlives:
             self.running.stop()
             self.close_windows()
             self.visit("run")

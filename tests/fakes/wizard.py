@@ -47,7 +47,7 @@ from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Ending, Entry, Header
-from fswizard.session import doubts
+from fswizard.session import OngoingRun, doubts
 from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import decide, judge
@@ -142,6 +142,7 @@ class FakeMachine(Backend):
         self.warning = ""
         self.earlier = earlier
         self.left = list(leftovers)
+        self.elsewhere: tuple[OngoingRun, ...] = ()
         self.event_s = event_s
         self.fails = fails
         self.rounds = rounds
@@ -207,6 +208,14 @@ class FakeMachine(Backend):
         self.sessions.append(session)
         return session
 
+    def ongoing(self) -> tuple[OngoingRun, ...]:
+        return self.elsewhere
+
+    async def follow(self, run: OngoingRun) -> FakeSession:
+        session = self.open_session(plan_for(self, chosen()))
+        session.outlives = True
+        return session
+
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
 
@@ -267,6 +276,9 @@ def verdict() -> str:
 
 class FakeSession:
     """Tells the events of a script."""
+
+    outlives = False
+    trouble = ""
 
     def __init__(self, plan: Plan, rounds: int, event_s: float) -> None:
         self.plan = plan

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.errors import FswizardError, Missing, Refused, UsageError
 from fswizard.model.events import (
     Event,
     RoundDiscarded,
@@ -187,8 +187,11 @@ async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(
         await anext(events)
         with pytest.raises(UsageError, match="still in progress"):
             resuming.take_up(path)
-        with pytest.raises(UsageError, match="still in progress"):
+        with pytest.raises(Refused, match="is being measured already"):
             await watch(second)
+        unknown = replace(found, plan=replace(found.plan, drive=None))
+        with pytest.raises(UsageError, match="still in progress"):
+            await watch(session_of(unknown))
     assert results.load(path).outcome == "cancelled"
 
 

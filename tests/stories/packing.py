@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fswizard.demo.stories import HERE, parsed, written
+from fswizard.demo.stories import HERE
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Event, RunStarted, StepProgressed
+from fswizard.results.event_lines import event_in, line_of
 from tests.fakes.desktop import drives
 
 SIMULATED = "simulated"
@@ -25,7 +26,7 @@ HOME = re.compile(r"(?<![\w./-])/(?:root|home/\w+)(?=[/\"' ])")
 def pack(name: str, path: Path, *, simulated: bool) -> None:
     """Make what is shipped of a recording; a disk that is `simulated` says so by its name."""
     with path.open(encoding="utf-8") as file:
-        text = written(_smaller(parsed(file), simulated))
+        text = "".join(f"{line_of(event)}\n" for event in _smaller(map(event_in, file), simulated))
     _write(f"{name}.jsonl.gz", HOME.sub("/home/you", text))
 
 

@@ -50,12 +50,20 @@ class LeaveScreen(Window[None]):
         self._quitting = quitting
 
     def body(self) -> ComposeResult:
+        running = self.wizard.running
+        outlives = running is not None and running.run.outlives
+        alone = "The run goes on without this window, and `fswizard watch` shows it again. " if outlives else ""
         yield Static(
-            "Stopping takes a few seconds: everything that the run made is removed. The results so far are kept.",
+            f"{alone}Stopping takes a few seconds: everything that the run made is removed. "
+            "The results so far are kept.",
             markup=False,
         )
-        words = {"continue": "Keep measuring", "stop": "Stop and show the results so far"}
-        words |= {"quit": "Stop, clean up and quit"} if self._quitting else {}
+        words = {"continue": "Keep watching" if outlives else "Keep measuring"}
+        if outlives:
+            words |= {"quit": "Leave it running and quit"}
+        words |= {"stop": "Stop and show the results so far"}
+        if self._quitting and not outlives:
+            words |= {"quit": "Stop, clean up and quit"}
         yield ChoiceList([ListRow(key, partial(_row, text)) for key, text in words.items()])
 
     @on(ChoiceList.Clicked)

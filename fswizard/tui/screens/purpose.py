@@ -24,7 +24,7 @@ from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Backend, Entry, Leftover
+    from fswizard.tui.backend import Backend, Entry, Leftover, OngoingRun
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
@@ -71,6 +71,7 @@ class PurposeScreen(StepScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
+        self._ongoing: tuple[OngoingRun, ...] = ()
         self._entries: tuple[Entry, ...] = ()
         self._leftovers: tuple[Leftover, ...] = ()
         self._resumable: tuple[Entry, ...] = ()
@@ -86,7 +87,13 @@ class PurposeScreen(StepScreen):
         rows.focus()
         backend = self.wizard.backend
         self.ask(lambda: (backend.history(), backend.leftovers()), self._show_past, group="past", exit_on_error=False)
+        self.ask(backend.ongoing, self._show_ongoing, group="ongoing", exit_on_error=False)
         self.ask(partial(_unfinished, backend), self._show_resumable, group="resumable", exit_on_error=False)
+
+    def _show_ongoing(self, runs: tuple[OngoingRun, ...]) -> None:
+        own = self.wizard.running.run.path if self.wizard.running else None
+        self._ongoing = tuple(run for run in runs if Path(run.result) != own)
+        self._fill()
 
     def _show_resumable(self, unfinished: tuple[tuple[Entry, ...], Mapping[Path, str]]) -> None:
         self._resumable, self._refused = unfinished
@@ -106,6 +113,9 @@ class PurposeScreen(StepScreen):
             rows.append(ListRow(name, partial(_purpose, name)))
             if airy:
                 rows.append(gap(f"after-{name}"))
+        if self._ongoing:
+            rows.append(headline("ongoing", "In progress"))
+            rows += [ListRow(f"ongoing-{i}", partial(_ongoing, run)) for i, run in enumerate(self._ongoing)]
         if self._leftovers:
             rows.append(headline("left", "Left behind by a run that was killed"))
             rows += [ListRow(f"left-{i}", partial(_leftover, item)) for i, item in enumerate(self._leftovers)]
@@ -129,6 +139,8 @@ class PurposeScreen(StepScreen):
             entry = (self._entries if kind == "result" else self._resumable)[number]
             titles = self.wizard.backend.titles(entry.header.candidates)
             pairs = _about_entry(entry, titles, self._refused.get(entry.path, ""))
+        elif kind == "ongoing":
+            pairs = (("Enter", "shows this run live. You can pause or stop it there, and leave it alone again."),)
         else:
             pairs = (("Enter", "removes what the run left on the disk. Its results so far stay in the history."),)
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
@@ -159,6 +171,8 @@ class PurposeScreen(StepScreen):
         elif kind == "resume":
             path = self._resumable[number].path
             self.ask(lambda: backend.take_up(path), self.wizard.take_up)
+        elif kind == "ongoing":
+            self.wizard.run_worker(self.wizard.follow(self._ongoing[number]))
         elif kind == "left":
             leftover = self._leftovers[number]
             self.ask(lambda: backend.clean(leftover), partial(self._cleaned, leftover))
@@ -250,6 +264,10 @@ def _about_entry(entry: Entry, titles: Sequence[str], why_not: str) -> Facts:
         ("Result", entry.verdict),
         *([("Resume", why_not)] if why_not else []),
     )
+
+
+def _ongoing(run: OngoingRun, width: int, on: bool) -> Content:
+    return text(cursor(on, 2), ("▶ ", "$success"), cut(f"Watch {run.text}", width - 4))
 
 
 def _leftover(item: Leftover, width: int, on: bool) -> Content:

@@ -132,6 +132,8 @@ class RunScreen(StepScreen):
             notes.show(lambda width: live.notes(state, width, notes.size.height))
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
+        if running.run.trouble:
+            return text(("Connection lost ", "bold $warning"), running.run.trouble, " Trying again; the run goes on.")
         if running.stopping:
             words = running.state.step.title if running.state.step else ""
             return text(("Stopping: ", "bold $warning"), "removing everything the run made. ", (words, "$muted"))

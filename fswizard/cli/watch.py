@@ -1,0 +1,63 @@
+"""`fswizard watch`: shows a run that goes on in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import aclosing
+from functools import partial
+
+from plumbum import cli
+
+from fswizard import results
+from fswizard.advice import conclude
+from fswizard.cli.command import Command
+from fswizard.cli.narration import EXIT_CODES, Narration
+from fswizard.errors import ExitCode
+from fswizard.importers.published import with_published
+from fswizard.model.text import safe
+from fswizard.report import card_lines, render
+from fswizard.session import FollowedRun, OngoingRun, find_ongoing
+from fswizard.tui import run_wizard
+
+
+class Watch(Command):
+    """Show a run that is in progress, started with `run --detach` or in another terminal.
+
+    Of several the newest, unless you name one by a part of its result file's name. Quitting leaves the run alone.
+    """
+
+    plain = cli.Flag("--plain", help="print lines instead of the full screen, and then the report")
+
+    def main(self, run: str = "") -> int:
+        found = find_ongoing(run)
+        if self.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return follow(found)
+        from fswizard.tui.app import FswizardApp
+
+        return run_wizard(partial(FswizardApp, watching=found))
+
+
+def follow(run: OngoingRun) -> int:
+    """Tell of a run on standard error until it ends, then print its report; the exit code is the run's."""
+    narration = Narration(sys.stderr)
+    try:
+        followed = asyncio.run(_followed(run, narration))
+    except KeyboardInterrupt:
+        print("\nThe run goes on: `fswizard watch` shows it again.", file=sys.stderr)
+        return ExitCode.OK
+    print(f"The result is in {safe(run.result)}.", file=sys.stderr)
+    if followed.error is not None:
+        raise followed.error
+    findings = with_published(conclude(results.load(run.result)))
+    print(render(findings, "text"), flush=True)
+    print("\n".join(card_lines(findings)), file=sys.stderr)
+    return EXIT_CODES[narration.outcome]
+
+
+async def _followed(run: OngoingRun, narration: Narration) -> FollowedRun:
+    followed = await FollowedRun.here(run)
+    async with aclosing(followed.events()) as events:
+        async for event in events:
+            narration.tell(event)
+    return followed

@@ -1,0 +1,154 @@
+"""Runs that go on: one for each disk, with an entry under a lock while it lives and a socket where others follow it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from fswizard.errors import Refused, UsageError
+from fswizard.model.codec import from_json
+from fswizard.model.plan import Plan
+from fswizard.model.result_file import UNREADABLE
+from fswizard.model.text import safe
+from fswizard.system import clock
+from fswizard.system.files import state_directory
+
+LONGEST_ENTRY_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class OngoingRun:
+    """A run that goes on in another process."""
+
+    result: str
+    """Its result file."""
+    recipe: str
+    disk: str
+    """Kernel name, empty where it is not known."""
+    title: str
+    """Its model."""
+    started: str
+    """Date and time of day."""
+    pid: int
+    name: str = ""
+    """Of its entry and its socket."""
+
+    @property
+    def text(self) -> str:
+        """In the middle of a sentence."""
+        return f"{self.recipe} on {self.title or self.disk or 'a disk without a name'}, since {self.started[11:16]}"
+
+
+def ongoing() -> tuple[OngoingRun, ...]:
+    """Those of this user on this machine, newest first."""
+    found = (run for entry in _folder().glob("*.json") if (run := _alive(entry)))
+    return tuple(sorted(found, key=lambda run: run.started, reverse=True))
+
+
+def find_ongoing(name: str = "") -> OngoingRun:
+    """By a part of its result file's name, or else the newest; UsageError where none is meant."""
+    runs = ongoing()
+    matching = [run for run in runs if name in run.result]
+    if not runs:
+        raise UsageError("No run is in progress.", "`fswizard history` lists earlier results.")
+    if not matching:
+        others = "; ".join(f"{Path(run.result).stem} ({run.text})" for run in runs)
+        raise UsageError(f"No run {safe(name)!r} is in progress.", f"In progress: {safe(others)}.")
+    return matching[0]
+
+
+@contextmanager
+def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
+    """Enter a run into the list while it lives; gives the socket where it is followed.
+
+    Refused, naming the first, where a run on the same disk goes on; UsageError where the list cannot be written.
+    """
+    folder = _folder()
+    drive = plan.drive
+    disk = drive.name if drive else ""
+    with contextlib.ExitStack() as undo:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _alone(folder):
+                if first := next((run for run in ongoing() if disk and run.disk == disk), None):
+                    raise Refused(
+                        f"{disk} is being measured already: {safe(first.text)}. Two runs would disturb each other.",
+                        "`fswizard watch` shows that run; wait for its end, or stop it there.",
+                    )
+                now = f"{clock.utc().astimezone():%Y-%m-%dT%H:%M:%S}"
+                descriptor, new = tempfile.mkstemp(prefix="run-", dir=folder)
+                undo.callback(os.close, descriptor)
+                entry, listens = Path(f"{new}.json"), Path(f"{new}.socket")
+                undo.callback(listens.unlink, missing_ok=True)
+                undo.callback(entry.unlink, missing_ok=True)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                model = drive.model if drive else ""
+                run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, os.getpid())
+                os.write(descriptor, json.dumps(asdict(run)).encode())
+                listening = undo.enter_context(socket.socket(socket.AF_UNIX))
+                with _short(listens) as short:
+                    listening.bind(short)
+                listening.listen()
+                os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
+        except OSError as error:
+            hint = "Set XDG_STATE_HOME to a directory that you can write."
+            raise UsageError(f"{safe(str(folder))} cannot be written: {error.strerror}.", hint) from error
+        yield listening
+
+
+def connect(run: OngoingRun) -> socket.socket:
+    """To a run's socket; UsageError where it has ended meanwhile."""
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        with _short(_folder() / f"{run.name}.socket") as short:
+            line.connect(short)
+    except OSError as error:
+        line.close()
+        raise UsageError("That run has ended.", f"Its result: fswizard report {safe(Path(run.result).stem)}") from error
+    return line
+
+
+def _folder() -> Path:
+    return state_directory() / "running"
+
+
+def _alive(entry: Path) -> OngoingRun | None:
+    """The run of an entry; what a killed one has left is removed."""
+    try:
+        with entry.open("rb") as file:
+            data = file.read(LONGEST_ENTRY_BYTES)
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return replace(from_json(OngoingRun, json.loads(data)), name=entry.stem)
+            entry.unlink(missing_ok=True)
+            entry.with_suffix(".socket").unlink(missing_ok=True)
+    except (OSError, *UNREADABLE):
+        pass
+    return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While nobody else enters a run."""
+    with open(folder / "lock", "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _short(path: Path) -> Iterator[str]:
+    """A name for a socket's file that is short enough for the kernel, which takes 107 bytes."""
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)

@@ -1,0 +1,49 @@
+"""A run in another process, watched in the wizard: found on the first screen, left alone, or stopped."""
+
+from __future__ import annotations
+
+from fswizard.session import OngoingRun
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.fakes.wizard import FakeMachine, app
+from tests.tui.driving import at_step, shows, until, wizard
+
+ELSEWHERE = OngoingRun("/results/elsewhere.jsonl", "archive-disk", "sdb", "ST8000AS0002", "2026-03-01T14:22:00", 4711)
+
+
+def machine() -> FakeMachine:
+    made = FakeMachine(event_s=0.01)
+    made.elsewhere = (ELSEWHERE,)
+    return made
+
+
+async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
+    fake = machine()
+    async with app(machine=fake).run_test(size=(80, 30)) as pilot:
+        await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
+        wizard(pilot).screen.query_one("#purposes", ChoiceList).highlight("ongoing-0")
+        await shows(pilot, "shows this run live")
+        await pilot.press("enter")
+        await at_step(pilot, "run")
+        await pilot.press("ctrl+q")
+        await shows(pilot, "Leave it running and quit")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: pilot.app._exit, "the end")
+        assert not fake.sessions[0]._stopped.is_set()
+
+
+async def test_it_is_stopped_from_there_and_a_lost_connection_is_told() -> None:
+    fake = machine()
+    watching = FswizardApp(fake, watching=ELSEWHERE)
+    async with watching.run_test(size=(100, 30)) as pilot:
+        await at_step(pilot, "run")
+        session = fake.sessions[0]
+        await pilot.press("space")
+        await shows(pilot, "Paused")
+        session.trouble = "The network is away."
+        await shows(pilot, "Connection lost The network is away. Trying again; the run goes on.")
+        session.trouble = ""
+        await pilot.press("x")
+        await shows(pilot, "Keep watching")
+        await pilot.press("down", "down", "enter")
+        await until(pilot, session._stopped.is_set, "the stop")
