@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.errors import UsageError
+
+if TYPE_CHECKING:
+    from fswizard.tui.app import FswizardApp
 
 SUBCOMMANDS = {
     "drives": "fswizard.cli.drives.Drives",
@@ -23,6 +29,7 @@ SUBCOMMANDS = {
     "published": "fswizard.cli.published.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
+    "serve": "fswizard.cli.serve.Serve",
     "install-helper": "fswizard.cli.install_helper.InstallHelper",
 }
 
@@ -35,6 +42,7 @@ class Fswizard(Command):
     """
 
     PROGNAME = "fswizard"
+    on = cli.SwitchAttr("--on", str, argname="HOST", help="the disks of another machine, by ssh: HOST or USER@HOST")
     demo = cli.Flag("--demo", help="show recorded runs, without root, disks or fio: nothing here is touched")
     only_run = cli.Flag("--only-run", requires=["--demo"], help="start the demo with its run")
     real_time = cli.Flag("--real-time", requires=["--demo"], help="show the run as slowly as it was, not 10× faster")
@@ -61,10 +69,21 @@ class Fswizard(Command):
                 f"Did you mean `fswizard {near[0]}`?" if near else f"Available: {', '.join(SUBCOMMANDS)}.",
             )
         if self.nested_command:
+            if self.on:
+                command = " ".join(self.nested_command[1])
+                raise UsageError("--on stands behind the subcommand.", f"Write `{command} --on {self.on}`.")
             return 0
         from fswizard.tui import run_wizard
 
-        return run_wizard()
+        return run_wizard(self._elsewhere() if self.on else None)
+
+    def _elsewhere(self) -> Callable[..., FswizardApp]:
+        from fswizard.remote import Host, RemoteMachine
+        from fswizard.tui.app import FswizardApp
+
+        host = Host(self.on)
+        host.prepare()
+        return partial(FswizardApp, RemoteMachine(host))
 
     def _show(self, name: str = "", *more: str) -> int:
         from fswizard.demo import find_story

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
@@ -13,7 +13,7 @@ from fswizard.session import why_not
 from fswizard.targets import clean, leftovers, privilege
 
 
-class Clean(Command):
+class Clean(OnMachine):
     """Remove scratch images and directories left behind by killed runs. Runs in progress are left alone."""
 
     def main(self) -> int:

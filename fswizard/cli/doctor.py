@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from plumbum import cli
 
 from fswizard import engines, filesystems
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
@@ -108,7 +108,7 @@ def _line(item: Checked) -> str:
     )
 
 
-class Doctor(Command):
+class Doctor(OnMachine):
     """List what is missing, what needs it, and the command that installs it."""
 
     PROGNAME = "fswizard doctor"

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from plumbum import cli
 
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import inventory
 from fswizard.drives.smartctl import details_each
@@ -20,7 +20,7 @@ from fswizard.model.units import size_text
 _TIMEOUT_S = 10.0
 
 
-class Drives(Command):
+class Drives(OnMachine):
     """List the disks, what is on them, what uses them, and whether they are shingled."""
 
     PROGNAME = "fswizard drives"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plumbum import cli
 
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode
 from fswizard.targets import helper_copy
 
@@ -15,7 +15,7 @@ To allow scratch images, and nothing else, without a password, have root add thi
   USER ALL=(root) NOPASSWD: {helper_copy.installed_command("images")}"""
 
 
-class InstallHelper(Command):
+class InstallHelper(OnMachine):
     """Gives root a copy of the part that runs as root, which your account can't change.
 
     fswizard uses that copy from then on, and refuses one that is not its own. Run it again after each update.

@@ -14,14 +14,15 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.command import Command, parse_weights
+from fswizard.cli.command import OnMachine, parse_weights
 from fswizard.cli.narration import EXIT_CODES, Narration, turn_away_from
-from fswizard.errors import ExitCode, UsageError
+from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.importers.published import with_published
 from fswizard.model import plan as model
@@ -39,11 +40,14 @@ from fswizard.report.writes import budget_text, limits_text
 from fswizard.session import Choices, Session, left_out_text, make_plan, settles_text, take_up, why_not
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
+if TYPE_CHECKING:
+    from fswizard.remote import Host
+
 DEFAULT_RECIPE = "quick"
 TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
 
 
-class Choosing(Command):
+class Choosing(OnMachine):
     """Options of everything that measures, or says how it would."""
 
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
@@ -117,6 +121,17 @@ class Run(Choosing):
             raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
         return detached(session) if self.detach else measure(session)
 
+    def there(self, host: Host, words: list[str]) -> int:
+        """It goes on there whatever becomes of the connection; unless --detach was given, it is watched."""
+        code = host.attend(*words, *([] if self.detach else ["--detach"]))
+        if code or self.detach:
+            return code
+        try:
+            return host.attend("watch", "--plain")
+        except RunFailed as error:
+            hint = f"The run goes on there: `fswizard watch --on {host.name}` shows it."
+            raise RunFailed(error.message, hint) from error
+
     def _new(self, recipe: str) -> Session:
         return new_session(self.plan(find(recipe)), self.output)
 
@@ -156,10 +171,8 @@ def detached(session: Session) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run gets it, too, and ends in good order
     if not os.read(goes_on, 1):
         return os.waitstatus_to_exitcode(os.wait()[1])
-    print(
-        f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {safe(str(session.path))}",
-        file=sys.stderr,
-    )
+    words = f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {session.path}"
+    Narration(sys.stderr).say(words)
     return ExitCode.OK
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from plumbum import cli
 
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
 from fswizard.cli.verdicts import TITLES, evidence_document, evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
@@ -46,7 +46,7 @@ class Judged:
     about: Reported
 
 
-class Smr(Command):
+class Smr(OnMachine):
     """Tell whether disks are shingled, with the evidence.
 
     WHAT is a model name, a file with the output of smartctl (text, JSON or YAML), a device, or - for standard input.

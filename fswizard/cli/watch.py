@@ -6,12 +6,13 @@ import asyncio
 import sys
 from contextlib import aclosing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.command import Command
+from fswizard.cli.command import OnMachine
 from fswizard.cli.narration import EXIT_CODES, Narration
 from fswizard.errors import ExitCode
 from fswizard.importers.published import with_published
@@ -20,8 +21,11 @@ from fswizard.report import card_lines, render
 from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
 
+if TYPE_CHECKING:
+    from fswizard.remote import Host
 
-class Watch(Command):
+
+class Watch(OnMachine):
     """Show a run that is in progress, started with `run --detach` or in another terminal.
 
     Of several the newest, unless you name one by a part of its result file's name. Quitting leaves the run alone.
@@ -36,6 +40,18 @@ class Watch(Command):
         from fswizard.tui.app import FswizardApp
 
         return run_wizard(partial(FswizardApp, watching=found))
+
+    def there(self, host: Host, words: list[str]) -> int:
+        """The full screen is drawn here."""
+        if "--plain" in words or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return host.attend(*words, *([] if "--plain" in words else ["--plain"]))
+        from fswizard.remote import RemoteMachine
+        from fswizard.session import chosen
+        from fswizard.tui.app import FswizardApp
+
+        machine = RemoteMachine(host)
+        found = chosen(machine.ongoing(), next(iter(words[1:]), ""))
+        return run_wizard(partial(FswizardApp, machine, watching=found))
 
 
 def follow(run: OngoingRun) -> int:

@@ -45,7 +45,7 @@ class DemoMachine(Backend):
         self.story = story
         self.speed = speed
         self.pace = "in real time" if speed == 1 else f"{speed:.0f}× faster"
-        self.demo = f"Demo on {story.disk}, {self.pace}. Nothing here is touched."
+        self.banner = f"Demo on {story.disk}, {self.pace}. Nothing here is touched."
         self._replays: dict[Path, Replay] = {}
 
     @property

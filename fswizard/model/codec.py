@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
+from fswizard.errors import FswizardError
 from fswizard.model.recipe import Job
 
 T = TypeVar("T")
@@ -23,7 +25,9 @@ def to_json(value: Any) -> Any:
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
-    return value
+    if isinstance(value, FswizardError):
+        return [value.message, value.hint, value.details]
+    return str(value) if isinstance(value, Path) else value
 
 
 def tagged(value: Any) -> dict[str, Any]:
@@ -38,8 +42,12 @@ def from_json(kind: type[T], data: Any) -> T:
     """
     import msgspec
 
-    def one_of_several(_: type, job: Any) -> Any:
+    def one_of_several(kind: type, job: Any) -> Any:
         """A job is of the kind that its workload's engine names."""
+        if kind is Path:
+            return Path(job)
+        if issubclass(kind, FswizardError):
+            return kind(*from_json(tuple[str, str, str], job))
         engine = next(str(found.get("engine")) for found in _objects(data) if found.get("job") is job)
         if engine not in Job.kinds:
             raise ValueError(f"a workload of one of {', '.join(Job.kinds)} was expected")

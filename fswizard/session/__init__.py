@@ -3,7 +3,7 @@
 from fswizard.session.doubts import left_out_text
 from fswizard.session.estimating import estimated
 from fswizard.session.following import FollowedRun
-from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
+from fswizard.session.ongoing_runs import OngoingRun, chosen, connect, find_ongoing, ongoing
 from fswizard.session.planning import Choices, make_plan, within_budget
 from fswizard.session.precedent import calibrations, settles_text
 from fswizard.session.resuming import resumable, take_up, why_not
@@ -15,6 +15,8 @@ __all__ = [
     "OngoingRun",
     "Session",
     "calibrations",
+    "chosen",
+    "connect",
     "ended_text",
     "estimated",
     "find_ongoing",

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -55,7 +55,11 @@ def ongoing() -> tuple[OngoingRun, ...]:
 
 def find_ongoing(name: str = "") -> OngoingRun:
     """By a part of its result file's name, or else the newest; UsageError where none is meant."""
-    runs = ongoing()
+    return chosen(ongoing(), name)
+
+
+def chosen(runs: Sequence[OngoingRun], name: str) -> OngoingRun:
+    """As `find_ongoing`, of these."""
     matching = [run for run in runs if name in run.result]
     if not runs:
         raise UsageError("No run is in progress.", "`fswizard history` lists earlier results.")

@@ -39,8 +39,10 @@ def located(program: str) -> str:
     return path
 
 
-def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None) -> Finished:
-    """Run a short program to its end, in the C locale and without standard input.
+def query(
+    argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None, given: bytes | None = None
+) -> Finished:
+    """Run a short program to its end, in the C locale; its standard input holds what is `given`.
 
     Raises Missing where the program is absent and RunFailed where it does not answer in time.
     """
@@ -49,7 +51,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
     try:
         process = subprocess.Popen(
             [path, *argv[1:]],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
@@ -59,7 +61,8 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
         raise Missing(f"{argv[0]} cannot be started: {error.strerror}.") from error
     for seconds in turns:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            stdout, stderr = process.communicate(timeout=seconds)
+            rest, given = given, None  # what was given is given once
+            stdout, stderr = process.communicate(rest, timeout=seconds)
             return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)
     process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
     raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.")
@@ -68,6 +71,35 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
 def attend(argv: Sequence[str]) -> int:
     """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
     return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
+
+
+def attend_wholly(argv: Sequence[str]) -> int:
+    """As `attend`; its output goes where that of this program goes."""
+    return subprocess.run([located(argv[0]), *argv[1:]], check=False).returncode
+
+
+def open_line(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a program that is asked on its standard input and answers on its standard output."""
+    return subprocess.Popen(
+        [located(argv[0]), *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+async def talk(argv: Sequence[str], *, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Start a program that is talked to by its standard input and output; it ends with the first."""
+    ours, theirs = socket.socketpair()
+    try:
+        await asyncio.create_subprocess_exec(
+            located(argv[0]), *argv[1:], stdin=theirs.fileno(), stdout=theirs.fileno(),
+            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        return await asyncio.open_unix_connection(sock=ours, limit=limit)
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
 
 
 def ask_user(argv: Sequence[str]) -> Finished:

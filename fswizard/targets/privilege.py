@@ -54,10 +54,22 @@ ERASE_UNATTENDED = replace(
 PURPOSES = (IMAGES, PROBE, ERASE)
 
 
+CARRIED = "FSWIZARD_CARRIED"
+"""In the environment where this program was brought here by that of another machine."""
+
+
 def purpose(plan: Plan) -> Purpose:
-    """What the helper is started for to carry out `plan`."""
+    """What the helper is started for to carry out `plan`.
+
+    Missing where a disk would be erased by a helper that somebody brought from another machine.
+    """
     if plan.target.kind != "device":
         return IMAGES
+    if CARRIED in os.environ and helper_copy.path() == helper_copy.PACKAGE:
+        raise Missing(
+            "Erasing a disk of another machine needs the privileged helper installed there.",
+            "`fswizard install-helper --on HOST` installs it. A scratch image erases nothing.",
+        )
     if way() != "sudo":
         return ERASE
     if not sys.stdin.isatty():

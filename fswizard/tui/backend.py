@@ -74,8 +74,11 @@ class RunHandle(Protocol):
     error: FswizardError | None
     outlives: bool
     """It goes on when nobody follows it any more."""
-    trouble: str
-    """Why nothing is heard of it at the moment, in a sentence; empty while all is well."""
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is heard of it at the moment, in a sentence; empty while all is well."""
+        ...
 
     @property
     def paused(self) -> bool: ...
@@ -98,8 +101,8 @@ class Backend:
     Packages are imported when they are first needed, to keep the first picture quick.
     """
 
-    demo = ""
-    """What every screen says where a recorded run is shown; empty on a real machine."""
+    banner = ""
+    """What stands above every screen, as this is not simply the machine itself; empty for nothing."""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""

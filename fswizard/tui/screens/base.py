@@ -185,8 +185,8 @@ class StepScreen(Cached, WizardScreen[None]):
         self.add_class(*self._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or []))
         self.add_class(*self._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
         with CachedVertical(id="page"):
-            if demo := self.wizard.backend.demo:
-                yield CachedStatic(demo, id="demo", markup=False)
+            if banner := self.wizard.backend.banner:
+                yield CachedStatic(banner, id="demo", markup=False)
             yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
             with CachedVertical(id="heading"):
                 with Horizontal(id="title"):
