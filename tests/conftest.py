@@ -112,6 +112,7 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "sqlite3": ("works with sqlite3", _program("sqlite3", package="sqlite3")),
     "strace": ("watches system calls", _program("strace", package="strace")),
     "dpkg": ("unpacks packages", _program("dpkg", "dpkg-deb", package="dpkg")),
+    "sshd": ("goes to another machine by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),

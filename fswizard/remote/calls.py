@@ -20,6 +20,8 @@ CALLS = (
     "ongoing", "resumable", "why_not_resumed", "history", "load", "write_note", "remove", "leftovers", "watch", "probe",
 )  # fmt: skip
 """Methods of `Backend` that look at the machine."""
+STREAMS = ("watch", "probe")
+"""Those that tell something before they answer, until they are stopped."""
 CONTEXT = ("stopped", "progress")
 """Arguments that stay where they are: functions."""
 

@@ -26,6 +26,7 @@ from fswizard.model.result import Result
 from fswizard.remote import calls
 from fswizard.remote.host import Host
 from fswizard.session import FollowedRun, OngoingRun
+from fswizard.system import clock
 from fswizard.tui.backend import Backend, Place, RunHandle
 from fswizard.tui.choices import WizardChoices
 
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
         State,
     )
 
+LOOK_S = 0.2
+"""So often it is looked whether what is told is still wanted."""
+AGAIN_S = 2.0
+"""After a cut, the disks are looked for again so much later."""
 TRIES = 3
 """For a password."""
 
@@ -62,9 +67,13 @@ class RemoteMachine(Backend):
     # Disks and places
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        for item in self._line.news("watch", {}, stopped):
-            if item is not None:
-                yield from_json(tuple[Drive, ...], item)
+        while not stopped():
+            with contextlib.suppress(RunFailed):  # for now: the next look may reach it again
+                for item in self._line.news("watch", {}, stopped, []):
+                    if item is not None:
+                        yield from_json(tuple[Drive, ...], item)
+                return
+            clock.sleep(AGAIN_S)
 
     def details(self, drive: Drive) -> Drive:
         return cast(Drive, self._ask("details", drive))
@@ -258,7 +267,7 @@ class _Line:
         return answer[0]
 
     def news(
-        self, name: str, arguments: Mapping[str, Any], stopped: Callable[[], bool], answer: list[Any] | None = None
+        self, name: str, arguments: Mapping[str, Any], stopped: Callable[[], bool], answer: list[Any]
     ) -> Iterator[Any]:
         """What is told before the answer, and None now and then while nothing is; the answer goes into `answer`."""
         with self._lock:
@@ -266,28 +275,29 @@ class _Line:
             number = self._last_id
             said = self._waiting[number] = SimpleQueue()
             self._send({"id": number, "call": name, "arguments": arguments})
-        asked_to_stop = False
+        told_to_stop = False
         try:
             while True:
-                message = _next(said, 0.2 if answer is None or name == "probe" else None)
-                if stopped() and not asked_to_stop:
-                    asked_to_stop = True
-                    with self._lock:
-                        self._send({"stop": number})
-                    if answer is None:
-                        return
+                message = _next(said, LOOK_S if name in calls.STREAMS else None)
+                if stopped() and not told_to_stop:
+                    told_to_stop = True
+                    self._stop(number)
                 if message is None:
                     yield None
                 elif "error" in message:
                     raise calls.raised(message["error"])
                 elif "answer" in message:
-                    if answer is not None:
-                        answer.append(message["answer"])
+                    answer.append(message["answer"])
                     return
                 else:
                     yield message.get("news")
         finally:
-            self._waiting.pop(number, None)
+            if self._waiting.pop(number, None) and name in calls.STREAMS and not told_to_stop:
+                self._stop(number)
+
+    def _stop(self, number: int) -> None:
+        with self._lock:
+            self._send({"stop": number})
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._process is None or self._process.poll() is not None:

@@ -135,11 +135,11 @@ class FswizardApp(Wizard):
 
         self.push_screen(HistoryScreen())
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+    async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED):
-            self._run_is_over()
+            await self._run_is_over()
 
-    def _run_is_over(self) -> None:
+    async def _run_is_over(self) -> None:
         running = self.running
         if running is None:
             return
@@ -148,7 +148,8 @@ class FswizardApp(Wizard):
             return
         if running.state.judgement is not None:
             try:
-                self.result, self.result_path = self.backend.load(running.run.path), running.run.path
+                path = running.run.path
+                self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
             except FswizardError as error:
                 running.problem = running.problem or error
         from fswizard.tui.screens.dialogs import LeaveScreen

@@ -138,7 +138,8 @@ class Wizard(App[int]):
         """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
         if plan.target.kind != "directory":
             where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-            await self.authorise(self.backend.purpose(plan), f"making and mounting filesystems on {where}")
+            needed = await asyncio.to_thread(self.backend.purpose, plan)
+            await self.authorise(needed, f"making and mounting filesystems on {where}")
         if self.measuring:
             return
         self.resumed = self.taken_up is not None
