@@ -25,6 +25,7 @@ from tests.loop import fault_table
 pytest_terminal_summary = fault_table.pytest_terminal_summary
 """Here, as who runs tests in several processes prints what came of them without having looked into their directory."""
 
+ROOT = Path(__file__).parents[1]
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
 
@@ -86,6 +87,10 @@ def _filesystem(name: str) -> Callable[[], Lack | None]:
     return look
 
 
+def _zipapp() -> Lack | None:
+    return None if any((ROOT / "dist").glob("*.pyz")) else Lack("no zipapp was built", "make zipapp")
+
+
 def _nbd() -> Lack | None:
     if commands.find("nbdkit") is None or commands.find("nbdfuse") is None:
         return _package("nbdkit libnbd-bin fuse3")
@@ -115,6 +120,9 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "sshd": ("goes to another machine by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
+    "ansible": ("plays an Ansible role", _program("ansible-playbook", package="ansible-core")),
+    "sshd": ("logs in by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
+    "zipapp": ("copies the zipapp", _zipapp),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
     "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
