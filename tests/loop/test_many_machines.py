@@ -22,7 +22,7 @@ from fswizard.privileged import names
 from fswizard.system import commands
 from tests.loop import slow_network
 from tests.loop.devices import Bench, run
-from tests.loop.machine_state import wait_until
+from tests.loop.machine_state import descendants, wait_until
 from tests.loop.people import SYSTEM_PYTHON, USERS, User
 from tests.loop.tiny_run import fswizard
 from tests.recipe_texts import writing
@@ -219,8 +219,7 @@ def test_six_machines_of_which_one_dies_five_answers_and_one_clear_failure(
     dying.kill()
     said, _ = playing.communicate(timeout=LIMIT_S)
 
-    print(said)
-    assert recap(said) == {machine.name: machine is not dying for machine in machines}
+    assert recap(said) == {machine.name: machine is not dying for machine in machines}, said
     assert re.findall(r"^fatal: \[(\w+)\]", said, re.MULTILINE) == [dying.name]
     assert f"{unprivileged.name} lacks root's rights (" in said
     healthy = [machine for machine in machines if machine is not dying]
@@ -254,6 +253,34 @@ def test_six_machines_of_which_one_dies_five_answers_and_one_clear_failure(
     assert f"{dying.name} is skipped: none of its disks matches 'no such disk'." in skipping
     assert not (tmp_path / "nothing").exists()
     assert dying.files() == before[dying.name]
+
+
+def test_of_a_run_that_is_killed_the_figures_come_home_and_nothing_stays(network: Network, tmp_path: Path) -> None:
+    machine = network.add(1)
+    before = machine.files()
+    (tmp_path / "tiny.toml").write_text(RECIPE)
+    variables: dict[str, Any] = {"all": {
+        "fswizard_recipe": str(tmp_path / "tiny.toml"), "fswizard_arguments": ["--rounds", "12..12"],
+        "fswizard_place": "/var/tmp", "fswizard_poll_seconds": 1, "fswizard_results": str(tmp_path / "results"),
+    }}  # fmt: skip
+
+    playing = network.playbook("measure.yml", variables)
+    wait_until(lambda: any('"round": 1' in path.read_text() for path in machine.results), LIMIT_S, "it measures")
+    assert machine.process is not None
+    (killed,) = (each for each in descendants(machine.process.pid) if "--output" in each.cmdline() and _is_python(each))
+    killed.kill()
+    said, _ = playing.communicate(timeout=LIMIT_S)
+
+    assert recap(said) == {machine.name: False}, said
+    assert len(re.findall(r"^fatal: ", said, re.MULTILINE)) == 1
+    assert f"{machine.name}: the run ended with code -9" in said
+    result = results.load(tmp_path / "results" / f"{machine.name}.jsonl")
+    assert (result.outcome, {sample.round for sample in result.samples if sample.primary} >= {1}) == ("killed", True)
+    assert machine.files() == before
+
+
+def _is_python(process: psutil.Process) -> bool:
+    return process.name().startswith("python")
 
 
 def recap(said: str) -> dict[str, bool]:

@@ -18,7 +18,7 @@ ANSIBLE = Path(__file__).parents[2] / "packaging" / "ansible"
 ROLE = ANSIBLE / "roles" / "fswizard"
 
 STAND_IN = """
-import json, sys
+import json, sys, time
 from pathlib import Path
 words = sys.argv[1:]
 if words[0] == "doctor":
@@ -32,6 +32,8 @@ if words[0] == "drives":
     print(json.dumps([{**each, "partitions": []} for each in (disk, other)]))
 if words[0] == "run":
     Path(words[words.index("--output") + 1]).write_text(json.dumps(words))
+    if words[1] == "endless":
+        time.sleep(600)
     if words[1] == "broken":
         sys.exit("It measures ...\\nfswizard: The disk is full.\\n  Free some space.")
 """
@@ -82,19 +84,21 @@ def test_a_disk_is_erased_by_its_serial_number_alone_and_failures_are_sentences(
             "unlike": {"fswizard_erase": "SERIAL-1", "fswizard_disks": "B$"},
             "absent": {"fswizard_erase": "SERIAL-1", "fswizard_disks": "^Disk C"},
             "broken": {"fswizard_recipe": "broken"},
+            "endless": {"fswizard_recipe": "endless", "fswizard_give_up_minutes": 0.05},
         },
     )
     argv = {path.stem: json.loads(path.read_text()) for path in (tmp_path / "results").iterdir()}
-    assert set(argv) == {"image", "erased", "broken"}, said
+    assert set(argv) == {"image", "erased", "broken", "endless"}, said
     assert "--erase" not in argv["image"]
     assert argv["image"][:4] == ["run", "quick", "--target", "image:"]
     assert argv["image"][-6:] == ["--time", "30m", "--write-budget", "5G", "--rounds", "2..2"]
     assert argv["erased"][2:4] == ["--target", "device:/dev/disk/by-id/a"]
     assert argv["erased"][-2:] == ["--erase", "SERIAL-1"]
-    assert set(re.findall(r"^fatal: \[(\w+)\]", said, re.MULTILINE)) == {"prefix", "unlike", "broken"}
+    assert set(re.findall(r"^fatal: \[(\w+)\]", said, re.MULTILINE)) == {"prefix", "unlike", "broken", "endless"}
     assert "prefix has 0 disks with the serial number 'SERIAL', so nothing was erased." in said
     assert "unlike has 0 disks with the serial number 'SERIAL-1' that match 'B$', so nothing was erased." in said
     assert "absent is skipped: none of its disks matches '^Disk C'." in said
     assert "broken: fswizard: The disk is full." in said
+    assert "endless: the run was ended after 0.05 minutes" in said
     assert "image lacks fio (package fio-package)." in said
     assert not any((tmp_path / "parent").iterdir())
