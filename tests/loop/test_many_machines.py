@@ -170,7 +170,7 @@ class Network:
         env = {
             "ANSIBLE_HOME": str(self.directory / "ansible"),
             "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets,
-            "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=60s -o IdentitiesOnly=yes {known}",
+            "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=5s -o IdentitiesOnly=yes {known}",
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.directory / "key"),
             "ANSIBLE_TIMEOUT": "5",
             "ANSIBLE_NOCOLOR": "1",
@@ -265,7 +265,7 @@ def test_of_a_run_that_is_killed_the_figures_come_home_and_nothing_stays(network
     }}  # fmt: skip
 
     playing = network.playbook("measure.yml", variables)
-    wait_until(lambda: any('"round": 1' in path.read_text() for path in machine.results), LIMIT_S, "it measures")
+    wait_until(lambda: any('"round": 2' in path.read_text() for path in machine.results), LIMIT_S, "it measures")
     assert machine.process is not None
     (killed,) = (each for each in descendants(machine.process.pid) if "--output" in each.cmdline() and _is_python(each))
     killed.kill()
