@@ -121,7 +121,6 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
     "ansible": ("plays an Ansible role", _program("ansible-playbook", package="ansible-core")),
-    "sshd": ("logs in by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
     "zipapp": ("copies the zipapp", _zipapp),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ProbeTarget,
         Purpose,
         Question,
+        RunHandle,
         State,
     )
 
@@ -178,6 +179,9 @@ class DemoMachine(Backend):
 
     def ongoing(self) -> tuple[OngoingRun, ...]:
         return ()
+
+    async def follow(self, run: OngoingRun) -> RunHandle:
+        raise _refused("follows no run")
 
     def resumable(self) -> tuple[Entry, ...]:
         return ()
