@@ -41,8 +41,13 @@ def limits_text(plan: Plan) -> str:
 def _time_text(run: Outlook, elapsed_s: float) -> str:
     most = duration_text(run.most_s)
     if elapsed_s <= run.least_s:
-        return _range(duration_text(run.least_s), most)
+        return _range(_in_minutes(run.least_s) if most.endswith(" min") else duration_text(run.least_s), most)
     return f"up to {most}" if elapsed_s <= run.most_s else "longer than planned"
+
+
+def _in_minutes(seconds: float) -> str:
+    """A duration beside one in minutes: from one minute to two, the nearest half."""
+    return ("1 min" if seconds < 75 else "1½ min") if 60 <= seconds < 90 else duration_text(seconds)
 
 
 def _writes_text(run: Outlook) -> str:
@@ -51,7 +56,7 @@ def _writes_text(run: Outlook) -> str:
 
 
 def _range(low: str, high: str) -> str:
-    """`3–4 min`, `45 s to 3 min`, `3 min`."""
+    """`3–4 min`, `1½–4 min`, `45 s to 3 min`, `3 min`."""
     (number, _, unit), (_, _, other) = low.partition(" "), high.partition(" ")
     if low == high:
         return high

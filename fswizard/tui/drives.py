@@ -254,7 +254,7 @@ def disk_words(choices: WizardChoices, width: int) -> Content:
         return text((several_words(choices), "$muted"))
     assert drive is not None
     part = next((p.name for p in drive.partitions if choices.device and p.stable_name == choices.device), "")
-    words = text((part or drive.name, "bold"), (f" {cut(drive.model, 18 if width < 100 else width // 4)}", "$muted"))
+    words = text((part or drive.name, "bold"), (f" {cut(drive.model, width // 4)}", "$muted"))
     return words + text((f" ! image on {choices.elsewhere}", "$warning") if choices.elsewhere else "")
 
 
