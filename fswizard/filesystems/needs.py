@@ -12,7 +12,7 @@ NEEDS = (
     Need("compression", "compresses files automatically"),
     Need("snapshots", "keeps earlier states of all files"),
     Need("send-receive", "sends changes to another disk as a stream"),
-    Need("reflink", "makes instant, space-saving copies"),
+    Need("reflink", "copies files instantly; the copies share space"),
     Need("shrink", "can be made smaller"),
     Need("repair", "has a tool on Linux that repairs damage"),
     Need("grow", "can be made larger"),
@@ -20,7 +20,7 @@ NEEDS = (
     Need("case-insensitive", "can ignore upper and lower case in names"),
     Need("windows", "can be read and written by Windows"),
     Need("macos", "can be read and written by macOS"),
-    Need("zoned", "works on host-managed zoned disks"),
+    Need("zoned", "works on zoned disks, which take writes only in sequence"),
 )
 
 

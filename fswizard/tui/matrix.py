@@ -19,7 +19,7 @@ FEATURES = {
     "windows": "Windows",
     "repair": "repair",
     "macos": "macOS",
-    "reflink": "reflink",
+    "reflink": "instant copies",
     "grow": "grow",
     "quotas": "quotas",
     "send-receive": "send",

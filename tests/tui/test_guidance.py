@@ -12,6 +12,7 @@ from fswizard.errors import Refused
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
+from fswizard.tui.matrix import FEATURES
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
@@ -63,6 +64,16 @@ async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
         lines = screen_text(pilot.app).splitlines()
         for name in wizard(pilot).choices.candidates:
             assert any(name in line.split() and ("yes" in line or "metadata" in line) for line in lines), name
+
+
+async def test_each_feature_is_explained_in_its_own_words_when_it_is_reached() -> None:
+    async with app("filesystems").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await pilot.press("m")
+        titles = {need.name: need.title for need in wizard(pilot).backend.needs()}
+        for name, word in FEATURES.items():
+            await shows(pilot, f"{word}: {titles[name]}.")
+            await pilot.press("right")
 
 
 async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks() -> None:

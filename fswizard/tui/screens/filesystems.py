@@ -36,8 +36,9 @@ class FilesystemsScreen(BoxScreen):
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
         "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
-        "m jumps to what you must have; space sets it. Candidates that lack it turn grey and are skipped. In the "
-        "columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. ★ marks what suits this disk."
+        "m jumps to what you must have, left and right explain each feature, and space sets it. Candidates that lack "
+        "it turn grey and are skipped. In the columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. "
+        "★ marks what suits this disk."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "options", "options"),
@@ -181,7 +182,7 @@ class FilesystemsScreen(BoxScreen):
         title = next(need.title for need in self.wizard.backend.needs() if need.name == name)
         brief = not self.has_class("-tall")
         table = need_table(self.wizard.machine.candidates(self.choices), name, width, brief=brief)
-        return lines((text((name, "bold"), f": {title}."), *([] if brief else [Content("")]), table))
+        return lines((text((FEATURES[name], "bold"), f": {title}."), *([] if brief else [Content("")]), table))
 
     def _about_candidate(self, name: str, width: int) -> Content:
         brief = not self.has_class("-vast")
