@@ -294,7 +294,7 @@ class TreeJob(TreeEngine):
         return LaidOut(path, works)
 
     def _making(self, path: str, scratch: str) -> Work:
-        text = f"making a tree of {self.files:,} files, {size_text(self.total_bytes)}"
+        text = f"making {self._files}, {size_text(self.total_bytes)}"
         return self.making(self._shape(scratch), path, scratch, text)
 
     def _worker(self, what: str, directory: str, scratch: str, *more: str) -> tuple[str, ...]:

@@ -155,6 +155,12 @@ async def test_workloads_that_name_the_same_size_share_the_file(context: LocalCo
     assert context.remounts == 2
 
 
+@pytest.mark.parametrize(("shape", "files", "words"), [("video", 1, "1 video"), ("source", 4000, "4,000 source files")])
+def test_what_is_made_is_told_in_words_for_one_and_for_many(shape: Any, files: int, words: str) -> None:
+    made, *_ = TreeJob("copy", shape, files, 512 * MIB).commands()
+    assert made.text == f"making {words}, 537 MB, if it isn't there yet"
+
+
 async def test_deleting_makes_its_own_copy_when_nobody_copied_before(context: LocalContext) -> None:
     measured = await figures_of(replace(COPY, operation="delete"), context)
     assert measured["duration"] > 0
