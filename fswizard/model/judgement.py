@@ -228,7 +228,7 @@ class Reason:
 
 
 MOST_CONFIDENT = 4
-CERTAINTY = ("none", "low", "fair", "good", "high")
+CERTAINTY = ("", "low", "fair", "good", "high")
 """A word for each number of dots."""
 
 
@@ -255,8 +255,8 @@ class Card:
 
     @property
     def certainty(self) -> str:
-        """`confidence ●●●○ good`."""
-        return f"confidence {self.dots} {CERTAINTY[self.confidence]}"
+        """`confidence ●●●○ good`; empty where the verdict itself says that nothing is certain."""
+        return f"confidence {self.dots} {CERTAINTY[self.confidence]}" if self.confidence else ""
 
     @property
     def lines(self) -> tuple[str, ...]:

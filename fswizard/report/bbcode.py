@@ -18,7 +18,7 @@ def render(findings: Findings) -> str:
 
 def _post(view: Presentation) -> Iterator[str]:
     card = view.card
-    yield f"[b]{escape(card.verdict)}[/b], {escape(card.certainty)}"
+    yield ", ".join(filter(None, (f"[b]{escape(card.verdict)}[/b]", escape(card.certainty))))
     yield from map(escape, view.below)
     table = view.post_table
     if table.rows:

@@ -24,7 +24,7 @@ def render(findings: Findings) -> str:
 
 def _rows(findings: Findings) -> Iterator[tuple[object, ...]]:
     result, card = findings.result, findings.advice.card
-    for words in (card.verdict, card.certainty, *card.lines, *card.commands):
+    for words in filter(None, (card.verdict, card.certainty, *card.lines, *card.commands)):
         yield ("", "", "", "", "", "", "", "", "card", _no_formula(words))
     for s in result.samples:
         status = "discarded" if s.round in result.discarded_rounds else s.status

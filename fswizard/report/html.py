@@ -40,8 +40,8 @@ def _hues(dark: bool) -> str:
 
 def _parts(view: Presentation) -> Iterator[str]:
     card = view.card
-    yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(card.verdict)}</h1>'
-    yield f'<p class="over">{escape(card.certainty)}</p></header>'
+    certainty = f'<p class="over">{escape(card.certainty)}</p>' if card.certainty else ""
+    yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(card.verdict)}</h1>{certainty}</header>'
     yield "".join(f"<p>{escape(line)}</p>" for line in view.below)
     yield _section(SET_UP, _commands(card.commands))
     charts = "".join(map(_figures, view.rows))

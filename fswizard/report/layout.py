@@ -148,8 +148,8 @@ def answer(card: Card, below: Sequence[str] = (), *, width: int = WIDTH) -> list
     """A card, with its own lines or those that stand `below` it."""
     room = width - cells(card.certainty) - GAP
     beside = cells(card.verdict) <= room
-    head = [pad(card.verdict, room) + " " * GAP + card.certainty] if beside else wrap(card.verdict, width)
-    lines = (*([] if beside else [card.certainty]), *(below or card.lines))
+    head = [(pad(card.verdict, room) + " " * GAP + card.certainty).rstrip()] if beside else wrap(card.verdict, width)
+    lines = (*filter(None, [] if beside else [card.certainty]), *(below or card.lines))
     return [*head, *(f"  {part}" for line in lines for part in wrap(line, width - 2))]
 
 

@@ -31,8 +31,8 @@ def _joined(blocks: Iterable[str]) -> str:
 
 def _post(view: Presentation) -> Iterator[str]:
     card = view.card
-    verdict = f"**{escape(card.verdict.strip())}**, " if card.verdict.strip() else ""
-    yield verdict + escape(card.certainty)
+    verdict = f"**{escape(card.verdict.strip())}**" if card.verdict.strip() else ""
+    yield ", ".join(filter(None, (verdict, escape(card.certainty))))
     yield _list(view.below)
     yield _table(view.post_table)
     yield escape(view.in_short)

@@ -60,13 +60,14 @@ def headline(view: Presentation, width: int, more: str = "", why_not: str = "") 
     mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
     filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
     words = "confidence " if width >= 72 else ""
-    sure = text((words, "$muted"), filled, (f" {CERTAINTY[card.confidence]}", "$muted"))
+    sure = text((words, "$muted"), filled, (f" {CERTAINTY[card.confidence]}", "$muted")) if card.certainty else text()
     width = min(width, CARD_WIDTH)
     room = width - sure.cell_length - 2
     if cell_len(card.verdict) + 2 <= room:
         head = fit(text(mark, (card.verdict, "bold")), room) + Content("  ") + sure
     else:
-        head = lines((bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width), text("  ", sure)))
+        verdict = bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width)
+        head = lines((verdict, *[text("  ", sure)] * bool(card.certainty)))
     below = [bullet(" ", (line, ""), width) for line in card.lines]
     ended = [bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width)] if view.ended else []
     offer = [bullet(("g", "bold $primary"), (more, ""), width)] if more else []

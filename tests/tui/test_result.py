@@ -33,6 +33,13 @@ async def test_the_dots_and_their_word_stand_side_by_side_at_every_width() -> No
             assert "●●●● high" in screen_text(pilot.app), width
 
 
+def test_where_nothing_is_certain_no_confidence_is_told_and_no_line_is_empty() -> None:
+    view = present(conclude(replace(recorded_result(), samples=())))
+    assert view.card.confidence == 0
+    for width in WIDTHS:
+        assert not any(word in outcome.headline(view, width).plain for word in ("○", "confidence", "\n\n")), width
+
+
 def opened(result: Result, file: str) -> FswizardApp:
     """A result that was read from a file."""
     application = FswizardApp(FakeMachine(), start="result", result=result, clock=Clock())

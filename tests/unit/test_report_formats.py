@@ -152,7 +152,7 @@ def post_lines(findings: Findings, name: str) -> list[str]:
     return [line for line in lines if line and not re.fullmatch(r"[| :-]+", line)]
 
 
-LONG_CARD = Card("Use XFS", "It is faster.", "Choose Btrfs if you want more.", "Btrfs writes twice as much.")
+LONG_CARD = Card("Use XFS", "It is faster.", "Choose Btrfs if you want more.", "Btrfs writes twice as much.", 3)
 
 
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode", "svg"])
@@ -173,13 +173,22 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
     advice = replace(findings.advice, card=LONG_CARD)
     lines = post_lines(replace(findings, advice=advice), name)
     assert len(lines) <= 12
-    assert re.search(r"Use XFS.*, confidence ○○○○ none$", lines[0])
+    assert re.search(r"Use XFS.*, confidence ●●●○ good$", lines[0])
     assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "Stopped early."]
     assert re.search("xfs.*btrfs.*ext4", lines[5])
     assert ("4 of 40 tests, by difference" in lines[5]) == (workloads == 40)
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 4)
     assert any("ST8000AS0002-1NA17Z, 8.00 TB, hard disk; 3 rounds, 7 min" in line for line in lines)
     assert lines[-1].strip() == ("fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'")
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "reddit", "bbcode", "csv", "html", "svg"])
+def test_of_a_card_that_is_not_sure_of_anything_no_confidence_is_told(name: str) -> None:
+    findings = make_findings()
+    advice = replace(findings.advice, card=replace(LONG_CARD, confidence=0))
+    told = render(replace(findings, advice=advice), name)
+    assert "Use XFS" in told
+    assert not re.search(r"confidence|○○|Use XFS(</b>|\*\*|\[/b\])?,$", told, re.MULTILINE)
 
 
 def with_many_workloads(count: int) -> Findings:
