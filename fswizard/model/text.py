@@ -31,7 +31,7 @@ def safe_lines(text: str | bytes) -> str:
 
 def mid_sentence(title: str) -> str:
     """A title within a sentence: names such as SQLite keep their capitals."""
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+    return title[:1].lower() + title[1:] if title[1:2].islower() or title.startswith("A ") else title
 
 
 def harmless(value: Any, key: str = "") -> Any:

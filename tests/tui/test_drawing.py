@@ -53,8 +53,9 @@ STANDING = ratios(
 
 @pytest.mark.parametrize(
     ("title", "within"),
-    [("Saving in SQLite", "saving in SQLite"), ("SQLite commits", "SQLite commits"), ("rsync from", "rsync from")],
-)
+    [("Saving in SQLite", "saving in SQLite"), ("SQLite commits", "SQLite commits"), ("rsync from", "rsync from"),
+     ("A virtual machine works", "a virtual machine works")],
+)  # fmt: skip
 def test_a_title_within_a_sentence_keeps_the_capitals_of_names(title: str, within: str) -> None:
     assert mid_sentence(title) == within
 

@@ -66,10 +66,9 @@ class WorkloadsScreen(StepScreen):
     def _fill(self) -> None:
         recipe, time = self._recipe, f"up to {duration_text(self.choices.budget_s)}"
         cap = "no cap" if math.isinf(self._cap_bytes) else f"at most {size_text(self._cap_bytes)}"
+        many = len(self.wizard.machine.recipes)
         rows = [
-            ListRow(
-                "recipe", partial(_dial, "Recipe", recipe.title, f"r shows all {len(self.wizard.machine.recipes)}")
-            ),
+            ListRow("recipe", partial(_dial, "Recipe", recipe.title, f"r shows all {many}" if many > 1 else "")),
             ListRow("time", partial(_limit, "Time", TIME_BUDGETS_S, (self.choices.budget_s, time))),
             ListRow("writes", partial(_limit, "Writes", WRITE_BUDGETS_BYTES, (self._cap_bytes, cap))),
             gap("gap"),
@@ -101,7 +100,7 @@ class WorkloadsScreen(StepScreen):
         too_short = f"{duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}"
         short = f"\n! {too_short}: more time gives a clearer result"
         warning = (short if draft.expected_s > budget_s else "", "$warning")
-        self.say((f"{count} candidates", "bold"), f" · {budget_text(draft)}", warning)
+        self.say((f"{count} candidate{'s' * (count != 1)}", "bold"), f" · {budget_text(draft)}", warning)
 
     @property
     def _cap_bytes(self) -> float:
@@ -202,14 +201,12 @@ def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width
 
 def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width: int, on: bool) -> Content:
     style = "$faint" if weight == 0 else "bold" if on else ""
-    word = 12 if width >= 56 else 0
-    title = width - 2 - 12 - 5 - word - 2
+    title = width - 2 - 12 - 10
     return text(
         cursor(on, 2),
         fit((cut_among(workload.title, titles, title - 1), style), title),
         slider(WEIGHTS, weight, active=on),
-        fit((f"{weight:g}", "bold" if weight else "$faint"), 5, "right"),
-        fit((f"  {MEANING.get(weight, '')}", "$muted"), word) if word else "",
+        fit((f"  {MEANING.get(weight, f'×{weight:g}')}", "bold" if weight else "$faint"), 10),
     )
 
 
