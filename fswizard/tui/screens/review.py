@@ -145,8 +145,9 @@ class ReviewScreen(StepScreen):
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
         self.query_one("#plan", Canvas).show(
             lambda width: plan_words(
-                plan, rights, width, questions, chosen, settles=settles, warning=warning, earlier=earlier
-            )
+                plan, rights, width, questions, chosen,
+                settles=settles, warning=warning, earlier=earlier, gap=self.has_class("-tall"),
+            )  # fmt: skip
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
@@ -239,10 +240,11 @@ def plan_words(
     settles: str = "",
     warning: str = "",
     earlier: Result | None = None,
+    gap: bool = True,
 ) -> Content:
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
-    know before root is given, `earlier` the run that is resumed."""
+    know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
     root = plan.target.kind != "directory"
     titles = ", ".join(mid_sentence(workload.title) for workload in plan.recipe.workloads)
     measures = ("Measures", f"{plan.recipe.title}: {titles}")
@@ -261,10 +263,10 @@ def plan_words(
     pairs.append(("Root", f"{_root(plan, rights)} {warning}".strip() if root else "not needed"))
     if root and rights in NO_WAY:
         missing = [pairs.pop(), ("Instead", COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT)]
-        return facts([*missing, *pairs, measures], width, label=11)
+        return facts([*missing, *pairs, measures], width, label=11, gap=gap)
     if limit := memory_text(plan):
         pairs.append(("Memory", limit))
-    return facts([*pairs, measures], width, label=11)
+    return facts([*pairs, measures], width, label=11, gap=gap)
 
 
 def _compared(plan: Plan, earlier: Result | None) -> str:
