@@ -9,7 +9,6 @@ import os
 import platform
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -122,7 +121,7 @@ class Host:
             raise RunFailed(f"The connection to {self.name} ended.", "A run that is in progress there goes on.")
         return code
 
-    def open_line(self) -> subprocess.Popen[bytes]:
+    def open_line(self) -> commands.Line:
         """The program there, which answers what is written to it; nothing is asked on the terminal."""
         return commands.open_line(self.program("serve", asks=False))
 
@@ -140,7 +139,7 @@ class Host:
         if "IDENTIFICATION HAS CHANGED" in said:
             return Refused(
                 f"The key of {self.name} is not the one that ssh knows: it may be another machine.",
-                f"Find out why. If it was installed anew: ssh-keygen -R {self.name}",
+                f"Find out why. If it was reinstalled: ssh-keygen -R {self.name}",
                 said,
             )
         if done.exit_code == SSH_FAILED:

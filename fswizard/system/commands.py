@@ -78,8 +78,12 @@ def attend_wholly(argv: Sequence[str]) -> int:
     return subprocess.run([located(argv[0]), *argv[1:]], check=False).returncode
 
 
-def open_line(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a program that is asked on its standard input and answers on its standard output."""
+Line = subprocess.Popen[bytes]
+"""A program that is asked on its standard input and answers on its standard output."""
+
+
+def open_line(argv: Sequence[str]) -> Line:
+    """Start one; it hears nothing of the terminal."""
     return subprocess.Popen(
         [located(argv[0]), *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         start_new_session=True,

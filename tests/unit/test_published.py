@@ -131,7 +131,7 @@ def test_on_a_desktop_ssd_tiny_files_speak_against_btrfs_and_zfs_a_large_one_for
 
 def test_the_arrays_have_commands_and_no_figures() -> None:
     text = render(conclude(find("ssd-arrays")), "text")
-    assert text.startswith("Commands alone: nobody published figures with them ")
+    assert text.startswith("Commands alone: nobody published figures with them\n")
     assert "mdadm --create" in text
     assert "--rw=randwrite --bs=4k --size=10G" in text
 

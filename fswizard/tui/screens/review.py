@@ -145,8 +145,15 @@ class ReviewScreen(StepScreen):
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
         self.query_one("#plan", Canvas).show(
             lambda width: plan_words(
-                plan, rights, width, questions, chosen,
-                settles=settles, warning=warning, earlier=earlier, gap=self.has_class("-tall"),
+                plan,
+                rights,
+                width,
+                questions,
+                chosen,
+                settles=settles,
+                warning=warning,
+                earlier=earlier,
+                gap=self.has_class("-tall"),
             )  # fmt: skip
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
