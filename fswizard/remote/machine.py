@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
-from fswizard.errors import FswizardError, RunFailed
+from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
@@ -158,9 +158,11 @@ class RemoteMachine(Backend):
 
     async def follow(self, run: OngoingRun) -> FollowedRun:
         async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            if run.name not in [each.name for each in await asyncio.to_thread(self.ongoing)]:
+                raise UsageError("That run has ended.", "The history there has its result.")
             return await self.host.talk("serve", run.name)
 
-        return await FollowedRun.open(Path(run.result), connect)
+        return await FollowedRun.open(Path(run.result), connect, self.load)
 
     # What is kept there
 

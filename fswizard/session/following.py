@@ -13,12 +13,14 @@ from fswizard.model.codec import from_json
 from fswizard.model.events import Event, RunEnded, RunStarted, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.results import load
 from fswizard.results.event_lines import event_of
 from fswizard.session.ongoing_runs import OngoingRun, connect
 from fswizard.system import clock, timeouts
 
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Line]]
+Load = Callable[[Path], Result]
 LONGEST_LINE_BYTES = 16 << 20
 FIRST_LIMIT_S = 60.0
 """For the first word of a run; it may be far away."""
@@ -31,7 +33,9 @@ class FollowedRun:
 
     outlives = True
 
-    def __init__(self, path: Path, started: RunStarted, line: Line, connect: Connect, *, paused: bool) -> None:
+    def __init__(
+        self, path: Path, started: RunStarted, line: Line, connect: Connect, load: Load, *, paused: bool
+    ) -> None:
         self.plan: Plan = started.plan
         self.path = path
         self.error: FswizardError | None = None
@@ -40,12 +44,17 @@ class FollowedRun:
         self.trouble = ""
         self._started = started
         self._connect = connect
+        self._load = load
+        self._at_s = started.at_s
         self._reader, self._writer = line
         self._known = 1
 
     @classmethod
-    async def open(cls, path: Path, connect: Connect) -> FollowedRun:
-        """Begin to follow; FswizardError where it cannot be reached, or is over."""
+    async def open(cls, path: Path, connect: Connect, load: Load = load) -> FollowedRun:
+        """Begin to follow; FswizardError where it cannot be reached, or is over.
+
+        `connect` raises RunFailed where it is worth another try, and UsageError where the run is over.
+        """
         line = await connect()
         try:
             _write(line[1], {"after": 0})
@@ -56,7 +65,7 @@ class FollowedRun:
         except (ValueError, OSError, asyncio.TimeoutError) as error:
             line[1].close()
             raise RunFailed("That run tells nothing.", "It may be just ending: look at `fswizard history`.") from error
-        return cls(path, first, line, connect, paused=bool(paused))
+        return cls(path, first, line, connect, load, paused=bool(paused))
 
     @classmethod
     async def here(cls, run: OngoingRun) -> FollowedRun:
@@ -97,14 +106,25 @@ class FollowedRun:
                 except (OSError, ValueError):
                     pass
                 if not await self._connected_again():
-                    self.error = RunFailed(
-                        "The run ended while nobody could follow it.", "`fswizard history` has its result."
-                    )
+                    yield self._take(await self._end())
                     return
         finally:
             self._writer.close()
 
+    async def _end(self) -> RunEnded:
+        """Of a run that ended during a cut, from its result."""
+        words = "The run ended while it could not be followed"
+        try:
+            result = await asyncio.to_thread(self._load, self.path)
+        except FswizardError as error:
+            self.error = error
+            return RunEnded(self._at_s, "failed", f"{words}.")
+        if result.outcome == "killed":
+            self.error = RunFailed(f"{words}: it was killed.", "`fswizard clean` removes what it left.")
+        return RunEnded(max(self._at_s, result.elapsed_s), result.outcome, f"{words}.")
+
     def _take(self, event: Event) -> Event:
+        self._at_s = event.at_s
         self.result = kept(self.result, event)
         return event
 

@@ -110,23 +110,23 @@ async def test_a_cut_loses_nothing(tmp_path: Path) -> None:
     assert without_progress(heard) == without_progress(told)
 
 
-async def test_a_run_that_died_meanwhile_is_told(tmp_path: Path) -> None:
-    run = await begun(run_in(tmp_path))
-    gone = UsageError("That run has ended.")
+async def test_how_a_run_ended_during_a_cut_is_told_from_its_result(tmp_path: Path) -> None:
+    session = run_in(tmp_path)
+    run = await begun(session)
     first = [await asyncio.open_unix_connection(sock=connect(ongoing()[0]))]
+    cut = first[0][1]
 
     async def once() -> Line:
         if not first:
-            raise gone
+            raise UsageError("That run has ended.")
         return first.pop()
 
     follower = await FollowedRun.open(tmp_path / "result.jsonl", once)
-    follows = asyncio.create_task(followed(follower))
-    run.cancel()
-    await asyncio.wait([run])
-    heard = await follows
-    if not isinstance(heard[-1], RunEnded):
-        assert isinstance(follower.error, RunFailed)
+    cut.transport.abort()
+    session.stop()
+    await run
+    *_, last = await followed(follower)
+    assert isinstance(last, RunEnded) and last.outcome == "stopped" and follower.error is None
 
 
 async def test_the_second_run_on_a_disk_is_told_who_is_first(tmp_path: Path) -> None:

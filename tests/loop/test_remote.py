@@ -85,19 +85,22 @@ def test_every_question_is_answered_as_it_would_be_there(nas: OtherMachine, monk
     assert isinstance(there.offers(drives[0], None)[0].refused, Refused)
 
 
-async def test_a_run_there_outlives_its_connection_and_is_followed_again(nas: OtherMachine) -> None:
+async def test_a_run_there_outlives_its_connection_cut_at_each_kind_of_step(nas: OtherMachine) -> None:
     there = machine_there()
     run = there.open_session(short_plan(nas.directory, "ext4; ext2", COPIES, 2))
     heard: list[Event] = []
-    cuts = 0
+    cut: set[str] = set()
     async with aclosing(run.events()) as events:  # type: ignore[type-var]
         async for event in events:
             heard.append(event)
-            if isinstance(event, StepStarted) and event.step.round == 1 and not cuts:
-                cuts += 1
+            if isinstance(event, StepStarted) and event.step.stage not in cut:
+                cut.add(event.step.stage)
                 nas.cut()
-    assert cuts and isinstance(heard[-1], RunEnded), run.error
-    assert [event.round for event in heard if isinstance(event, RoundFinished)] == [1, 2]
+    assert len(cut) > 4 and isinstance(heard[-1], RunEnded), run.error
+    numbers = [event.step.number for event in heard if isinstance(event, StepStarted)]
+    assert numbers == sorted(set(numbers))
+    rounds = [event.round for event in heard if isinstance(event, RoundFinished)]
+    assert rounds in ([1], [1, 2])  # the last cut may last until the end, which is then told from the result
     result = there.load(run.path)
     assert result.finished_rounds == 2 and str(run.path).startswith(str(nas.state))
     assert [entry.path for entry in there.history()] == [run.path]

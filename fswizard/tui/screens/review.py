@@ -154,7 +154,7 @@ class ReviewScreen(StepScreen):
                 warning=warning,
                 earlier=earlier,
                 gap=self.has_class("-tall"),
-            )  # fmt: skip
+            )
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
