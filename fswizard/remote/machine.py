@@ -57,7 +57,7 @@ class RemoteMachine(Backend):
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.banner = f"On {host.name}"
+        self.banner = f"The disks of {host.name}, by ssh"
         self._line = _Line(host)
 
     def _ask(self, name: str, *arguments: Any, **named: Any) -> Any:
