@@ -23,6 +23,7 @@ from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
+from fswizard.model.text import harmless_lines
 from fswizard.remote import calls
 from fswizard.remote.host import Host
 from fswizard.session import FollowedRun, OngoingRun
@@ -312,7 +313,7 @@ class _Line:
     def _listen(self, process: Any) -> None:
         for line in process.stdout:
             with contextlib.suppress(ValueError, AttributeError):
-                message = json.loads(line)
+                message = harmless_lines(json.loads(line))
                 if said := self._waiting.get(message.get("id", 0)):
                     said.put(message)
         words = f"The connection to {self._host.name} ended."

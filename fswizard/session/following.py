@@ -13,6 +13,7 @@ from fswizard.model.codec import from_json
 from fswizard.model.events import Event, RunEnded, RunStarted, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.text import harmless_lines
 from fswizard.results import load
 from fswizard.results.event_lines import event_of
 from fswizard.session.ongoing_runs import OngoingRun, connect
@@ -156,7 +157,7 @@ def _write(writer: asyncio.StreamWriter, message: dict[str, object]) -> None:
 
 
 def _message(line: bytes) -> dict[str, object]:
-    message = json.loads(line)
+    message = harmless_lines(json.loads(line))
     if not isinstance(message, dict):
         raise ValueError("an object was expected")
     return message

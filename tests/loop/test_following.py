@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
-from fswizard.model.codec import to_json
+from fswizard.model.codec import tagged, to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RoundFinished, RunEnded, RunStarted, StepProgressed, StepStarted
 from fswizard.session.following import FollowedRun, Line
 from fswizard.session.ongoing_runs import connect, find_ongoing, ongoing
 from fswizard.system.files import state_directory
+from fswizard.system.host import environment
 from tests.loop.runs import COPIES, Session, short_session, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -158,6 +159,25 @@ async def test_nonsense_ends_the_talk_alone(tmp_path: Path, line: bytes) -> None
     last = await FollowedRun.here(ongoing()[0])
     last.stop()
     assert isinstance((await run)[-1], RunEnded)
+
+
+async def test_what_another_process_tells_is_made_harmless(tmp_path: Path) -> None:
+    """It may be on a machine that is not trusted."""
+    started = tagged(RunStarted(0.0, run_in(tmp_path).plan, environment(run_in(tmp_path).plan)))
+    ended = tagged(RunEnded(1.0, "stopped", "\x1b]0;owned\x07 line\nline \u202e"))
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for message in ({"paused": False}, {"number": 1, "event": started}, {"number": 2, "event": ended}):
+            writer.write(json.dumps(message).encode() + b"\n")
+        await writer.drain()
+
+    async with await asyncio.start_unix_server(talk, tmp_path / "socket"):
+
+        async def there() -> Line:
+            return await asyncio.open_unix_connection(tmp_path / "socket")
+
+        *_, last = await followed(await FollowedRun.open(tmp_path / "result.jsonl", there))
+    assert isinstance(last, RunEnded) and last.text == "\\x1b]0;owned\\x07 line\nline \\u202e"
 
 
 def test_what_a_killed_run_left_is_passed_over_and_removed() -> None:
