@@ -235,8 +235,12 @@ class _Answer:
 
     def _standing(self) -> str:
         """How each of the others does against what is kept, in as many sentences as find room."""
-        told = list(self._each())
-        rest = [f"{count} more {'is' if count == 1 else 'are'} behind." for count in range(1, len(told))]
+        told, behind = list(self._each()), sum(name not in self.open for name in self.others)
+        rest = [
+            f"{count} more {'is' if count == 1 else 'are'} "
+            f"{'behind' if count <= behind else 'undecided or behind' if behind else 'undecided'}."
+            for count in range(1, len(told))
+        ]
         forms = [" ".join(told), *(" ".join((*told[:-n], rest[n - 1])) for n in range(1, len(told)))]
         return fitting(LINE_WIDTH, *forms, told[0] if told else "")
 

@@ -42,8 +42,8 @@ def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
 
 def only_mount_options_differ(plan: Plan) -> bool:
     """All candidates of the run would be formatted the same way."""
-    formats = {_format(candidate) for candidate in plan.candidates}
-    return len(plan.candidates) > 1 and len(formats) == 1
+    first, *others = ((_format(candidate), candidate.array) for candidate in plan.candidates)
+    return bool(others) and all(other == first for other in others)
 
 
 def _format(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
