@@ -22,6 +22,8 @@ LARGEST, SMALLEST = 40.0, 20.0
 GAP = 0.6
 """Between two workloads, in pitches."""
 MOST_BARS = 6
+LONG_NAME = 22
+"""Characters of a name that find room in two columns."""
 REGULAR, BOLD, FIXED = 0.57, 0.64, 0.61
 """Width of a character in units of the font size, in wide fonts: nobody here knows the fonts of whoever looks."""
 
@@ -86,8 +88,15 @@ def _head(view: Presentation) -> tuple[list[str], float]:
 
 
 def _room_for(view: Presentation, top: float) -> int:
-    """How many workloads find room in two columns."""
-    return 2 * max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
+    """How many workloads find room."""
+    rows = max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
+    return rows * _columns(view.rows)
+
+
+def _columns(rows: Sequence[Row]) -> int:
+    """Two, unless names are too long to be told apart there."""
+    longest = max((cells(bar.title) for row in rows for bar in row.bars), default=0)
+    return 1 if longest > LONG_NAME else min(2, len(rows))
 
 
 def _most_bars(rows: Sequence[Row]) -> int:
@@ -98,14 +107,14 @@ def _charts(rows: Sequence[Row], top: float) -> Iterator[str]:
     """A chart for each workload, in one or two columns whose bars have the same scale."""
     if not rows:
         return
-    columns = min(2, len(rows))
+    columns = _columns(rows)
     deep, bars = -(-len(rows) // columns), _most_bars(rows)
     pitch = min(LARGEST, (FOOT - top) / (deep * (bars + 1 + GAP) - GAP))
     width = (INNER - GUTTER * (columns - 1)) / columns
     shown = [bar for row in rows for bar in row.bars[:MOST_BARS]]
     texts = zip(*((bar.title, bar.figure, bar.remark if bar.figure else "") for bar in shown))
     names, figures, remarks = (max(_width(text, _size(pitch)) for text in column) + GAP * pitch for column in texts)
-    places = (min(names, 0.36 * width), width - figures - remarks, width - remarks, width)
+    places = (min(names, (0.36 if columns > 1 else 0.5) * width), width - figures - remarks, width - remarks, width)
     for number, row in enumerate(rows):
         column, place = divmod(number, deep)
         left, y = MARGIN + column * (width + GUTTER), top + place * pitch * (bars + 1 + GAP)

@@ -19,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from fswizard.advice import conclude
+from fswizard.demo import find_story
 from fswizard.errors import UsageError
 from fswizard.model.judgement import Card, Findings
 from fswizard.report import FORMATS, format_of, render
@@ -189,6 +191,11 @@ def test_of_a_card_that_is_not_sure_of_anything_no_confidence_is_told(name: str)
     told = render(replace(findings, advice=advice), name)
     assert "Use XFS" in told
     assert not re.search(r"confidence|○○|Use XFS(</b>|\*\*|\[/b\])?,$", told, re.MULTILINE)
+
+
+def test_on_the_card_long_names_that_begin_alike_stand_whole() -> None:
+    told = render(conclude(find_story("array-degraded").result), "svg")
+    assert told.count(">ext4 on RAID 5 (md) with one disk missing</text>") == 3
 
 
 def with_many_workloads(count: int) -> Findings:
