@@ -12,6 +12,7 @@ from fswizard.model.layout import DEGRADED
 from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.text import mid_sentence
 from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
 
 FELT_S = 0.1
@@ -65,7 +66,7 @@ def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Rea
         if part is None or workload.weight <= 0:
             continue
         if part.verdict == "faster":
-            gains.append(f"{workload.title} ({speed_text(part.ratio)})")
+            gains.append(f"{mid_sentence(workload.title)} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
             price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
             text = f"{workload.title}: {speed_text(part.ratio)} than {baseline}. {price}"
@@ -159,7 +160,8 @@ def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
     survives = {name: plan.candidate(name).survives for name in choice.eligible}
     for name in choice.names:
         room = size_text(plan.target.room_bytes(plan.candidate(name).array))
-        lost = f"any {survives[name]} of the disks may fail" if survives[name] else "no disk may fail"
+        count = "one" if survives[name] == 1 else survives[name]
+        lost = f"any {count} of the disks may fail" if survives[name] else "no disk may fail"
         yield Reason("redundancy", f"{plan.candidate(name).title} has {room} in all, and {lost}.")
     least = min(survives[name] for name in choice.names)
     if more := [name for name, count in survives.items() if count > least and name not in choice.names]:

@@ -173,18 +173,17 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "place"
 
 
-@fault("environment", "two instances", "both run at once; `clean` while they do")
-def test_two_runs_at_once_and_clean_beside_them(place: Path) -> None:
+@fault("environment", "two instances", "the second, on the same disk, is refused; `clean` while the first runs")
+def test_a_second_run_on_the_disk_and_clean_beside_the_first(place: Path) -> None:
     arguments = ("--rounds", "1..1", "--candidates", "ext4")
-    files = [place.with_name(f"{name}.jsonl") for name in ("first", "second")]
-    runs = [started(place, file, *arguments, still_at=STAGES["formatting"]) for file in files]
+    first = started(place, place.with_name("first.jsonl"), *arguments, still_at=STAGES["formatting"])
+    second = started(place, place.with_name("second.jsonl"), *arguments)
+    assert "is being measured already" in second.end(3)
     assert clean() == 0
-    assert len(names_in(place)) == 2
-    for run in runs:
-        run.go_on()
-    for run in runs:
-        run.end(0)
-        assert run.result.outcome == "finished"
+    assert len(names_in(place)) == 1
+    first.go_on()
+    first.end(0)
+    assert first.result.outcome == "finished"
     assert names_in(place) == []
 
 

@@ -19,7 +19,7 @@ def machine() -> FakeMachine:
 
 async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
     fake = machine()
-    async with app(machine=fake).run_test(size=(80, 30)) as pilot:
+    async with app(machine=fake).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
         wizard(pilot).screen.query_one("#purposes", ChoiceList).highlight("ongoing-0")
         await shows(pilot, "shows this run live")

@@ -313,8 +313,8 @@ def test_when_all_are_unsafe_none_is_recommended() -> None:
 @pytest.mark.parametrize(
     ("write", "delete", "speed", "cost"),
     [
-        (WRITES, DELETES, "Faster than ext4 at Write (2× as fast).", "Delete: 40 % slower than ext4."),
-        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS at Write (3× as fast).",
+        (WRITES, DELETES, "Faster than ext4 at write (2× as fast).", "Delete: 40 % slower than ext4."),
+        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS at write (3× as fast).",
          "Delete: 2× slower than XFS."),
         ({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, QUICKER_DELETES, "",
          "Write: 25 % slower than ext4."),
@@ -412,7 +412,7 @@ def test_an_array_measured_with_a_disk_missing_too_comes_with_the_commands_that_
 def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
     result = over_four_disks({"ext4": (100.0,) * 3, "md:raid10+ext4": (300.0,) * 3, "md:raid6+ext4": (200.0,) * 3})
     assert texts(result, "redundancy") == [
-        "ext4 on RAID 10 (md) has 2.00 GB in all, and any 1 of the disks may fail.",
+        "ext4 on RAID 10 (md) has 2.00 GB in all, and any one of the disks may fail.",
         "More disks may fail with ext4 on RAID 6 (md) (2).",
     ]
     assert texts(over_four_disks({"ext4": (900.0,) * 3, "btrfs:raid1": (300.0,) * 3}), "redundancy") == [
