@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import re
 import shlex
+import stat
 import sys
 import tempfile
 import zipfile
@@ -63,9 +65,7 @@ class Host:
         if not re.fullmatch(r"[\w.@:%\[\]+~-]+", name) or name.startswith("-"):
             raise UsageError(f"{safe(name)!r} is not the name of a machine.", "Write --on HOST or --on USER@HOST.")
         self.name = name
-        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-        directory = runtime if os.path.isdir(runtime) else tempfile.mkdtemp(prefix="fswizard-")
-        self._options = (*OPTIONS, "-o", f"ControlPath={directory}/fswizard-%C")
+        self._options = (*OPTIONS, "-o", f"ControlPath={_directory()}/fswizard-%C")
 
     @cached_property
     def _digest(self) -> str:
@@ -150,6 +150,19 @@ class Host:
         if "No space left" in said:
             return RunFailed(f"{self.name} has no room for fswizard in its cache.", "Free some space there.")
         return RunFailed(f"fswizard cannot be started on {self.name}: {last.rstrip('.')}.", "", said)
+
+
+def _directory() -> str:
+    """For the sockets of connections: nobody else's, and with a name that is short enough for the kernel."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isdir(runtime):
+        return runtime
+    own = f"{tempfile.gettempdir()}/fswizard-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(own, 0o700)
+    status = os.lstat(own)
+    private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return own if private else tempfile.mkdtemp(prefix="fswizard-")
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import fswizard
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.events import RunStarted
@@ -64,7 +63,6 @@ class _Serving:
     async def serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._write, daemon=True).start()
-        self._say({"version": fswizard.__version__})
         answering: set[asyncio.Task[None]] = set()
         async for line in _lines():
             try:
