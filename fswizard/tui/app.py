@@ -30,6 +30,7 @@ from fswizard.tui.wizard import Wizard
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import OngoingRun
+    from fswizard.tui.screens.run import RunScreen
 
 INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
@@ -152,15 +153,23 @@ class FswizardApp(Wizard):
                 self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
             except FswizardError as error:
                 running.problem = running.problem or error
+        if not self.screen_stack:  # the program has ended meanwhile
+            return
         from fswizard.tui.screens.dialogs import LeaveScreen
         from fswizard.tui.screens.run import RunScreen
 
         before = self.screen
         if isinstance(before, LeaveScreen):  # there is nothing to leave any more
             self.pop_screen()
-        if isinstance(self.screen, RunScreen):
-            self.screen.run_is_over()
+        if isinstance(self.screen, RunScreen):  # which may not have all its widgets yet
+            self.screen.call_later(self._show_the_end, self.screen)
         if self.screen is not before:
+            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
+
+    def _show_the_end(self, screen: RunScreen) -> None:
+        if self.screen is screen:
+            screen.run_is_over()
+        if self.screen is not screen:
             self._input_grace_until_s = self.clock() + INPUT_GRACE_S
 
     def action_leave(self) -> None:
