@@ -87,4 +87,4 @@ class Broadcast:
 
     @staticmethod
     def _send(writer: asyncio.StreamWriter, message: Mapping[str, object]) -> None:
-        writer.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+        writer.write(json.dumps(message).encode() + b"\n")  # names of files may be no Unicode

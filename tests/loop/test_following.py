@@ -16,6 +16,7 @@ from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.model.codec import tagged, to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RoundFinished, RunEnded, RunStarted, StepProgressed, StepStarted
+from fswizard.session.broadcast import Broadcast
 from fswizard.session.following import FollowedRun, Line
 from fswizard.session.ongoing_runs import connect, find_ongoing, ongoing
 from fswizard.system.files import state_directory
@@ -159,6 +160,16 @@ async def test_nonsense_ends_the_talk_alone(tmp_path: Path, line: bytes) -> None
     last = await FollowedRun.here(ongoing()[0])
     last.stop()
     assert isinstance((await run)[-1], RunEnded)
+
+
+def test_a_name_that_is_no_unicode_is_told() -> None:
+    sent: list[bytes] = []
+
+    class Writer:
+        write = sent.append
+
+    Broadcast._send(Writer(), {"event": "\udcff"})  # type: ignore[arg-type]
+    assert json.loads(sent[0]) == {"event": "\udcff"}
 
 
 async def test_what_another_process_tells_is_made_harmless(tmp_path: Path) -> None:
