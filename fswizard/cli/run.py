@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -180,7 +180,8 @@ def _leave_the_terminal(leaves: int) -> None:
     """Whatever becomes of the terminal, or of the connection that it came by, no longer reaches this process."""
     os.setsid()
     turn_away_from((0, 1, 2))
-    os.write(leaves, b".")
+    with suppress(BrokenPipeError):  # who waited for it is gone
+        os.write(leaves, b".")
     os.close(leaves)
 
 
