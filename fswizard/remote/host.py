@@ -134,7 +134,7 @@ class Host:
 
     def _failed(self, done: Finished) -> FswizardError:
         """Why it could not be reached, or not be used."""
-        said = safe_lines(done.stderr).strip()
+        said = safe_lines(done.stderr.replace(b"\r", b"")).strip()
         last = said.splitlines()[-1] if said else "it said nothing"
         if "IDENTIFICATION HAS CHANGED" in said:
             return Refused(

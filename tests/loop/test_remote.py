@@ -146,7 +146,7 @@ def test_another_key_than_the_known_one_is_refused(nas: OtherMachine) -> None:
 
 def test_a_machine_that_is_not_reached_is_named_with_what_ssh_says(nas: OtherMachine) -> None:
     nas.configure("Port 1")
-    with pytest.raises(RunFailed, match=r"nas cannot be reached: .*Connection refused"):
+    with pytest.raises(RunFailed, match=r"nas cannot be reached: .*Connection refused\.$"):
         machine_there()
     nas.configure("User nobody")
     with pytest.raises(RunFailed, match=r"nas cannot be reached: .*Permission denied"):
