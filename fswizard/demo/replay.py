@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,7 +79,7 @@ class Replay:
         self._stopped.set()
         self._going.set()
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         at_s = 0.0
         for event in self._story.events:
             if isinstance(event, StepStarted):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from getpass import getpass
 from pathlib import Path
@@ -225,7 +225,7 @@ class _BegunThere:
 
         return self._before or Result(environment(self.plan), self.plan)
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         data = await asyncio.to_thread(self._machine._line.ask, self._call, self._data)
         run = from_json(OngoingRun, data)
         self.path = Path(run.result)

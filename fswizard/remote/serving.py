@@ -163,7 +163,7 @@ class _Serving:
 
 
 async def _to_its_end(run: RunHandle, started: asyncio.Future[None]) -> None:
-    async with aclosing(run.events()) as events:  # type: ignore[type-var]
+    async with aclosing(run.events()) as events:
         async for event in events:
             if isinstance(event, RunStarted) and not started.done():
                 started.set_result(None)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Literal
 
 from fswizard.errors import FswizardError
 from fswizard.model.events import (
@@ -298,7 +298,7 @@ class RunMonitor:
         """Follow the run to its end; cancelling this undoes everything first."""
         yielded_s = clock.monotonic()
         try:
-            async with aclosing(cast(Any, self.run.events())) as events:
+            async with aclosing(self.run.events()) as events:
                 async for event in events:
                     self.take(event)
                     if clock.monotonic() - yielded_s > YIELD_EVERY_S:

@@ -9,7 +9,7 @@ import math
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
@@ -310,7 +310,7 @@ class FakeSession:
         self._stopped.set()
         self._going.set()
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         at_s = 0.0
         self.result = Result(ENVIRONMENT, self.plan)  # a resumed one measures everything again
         try:

@@ -90,7 +90,7 @@ async def test_a_run_there_outlives_its_connection_cut_at_each_kind_of_step(nas:
     run = there.open_session(short_plan(nas.directory, "ext4; ext2", COPIES, 2))
     heard: list[Event] = []
     cut: set[str] = set()
-    async with aclosing(run.events()) as events:  # type: ignore[type-var]
+    async with aclosing(run.events()) as events:
         async for event in events:
             heard.append(event)
             if isinstance(event, StepStarted) and event.step.stage not in cut:
@@ -110,7 +110,7 @@ async def test_a_run_there_outlives_its_connection_cut_at_each_kind_of_step(nas:
 async def test_a_run_that_nobody_follows_any_more_is_found_and_stopped(nas: OtherMachine) -> None:
     there = machine_there()
     run = there.open_session(short_plan(nas.directory, "ext4; ext2", COPIES, 9))
-    async with aclosing(run.events()) as events:  # type: ignore[type-var]
+    async with aclosing(run.events()) as events:
         async for event in events:
             if isinstance(event, StepStarted) and event.step.round == 1:
                 break
