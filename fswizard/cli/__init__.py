@@ -71,7 +71,7 @@ class Fswizard(Command):
         if self.nested_command:
             if self.on:
                 command = " ".join(self.nested_command[1])
-                raise UsageError("--on stands behind the subcommand.", f"Write `{command} --on {self.on}`.")
+                raise UsageError("--on goes after the subcommand.", f"Write `{command} --on {self.on}`.")
             return 0
         from fswizard.tui import run_wizard
 

@@ -118,7 +118,7 @@ class Host:
         terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout))
         code = commands.attend_wholly(self.program(*words, terminal=terminal))
         if code == SSH_FAILED:
-            raise RunFailed(f"The connection to {self.name} ended.", "A run that is in progress there goes on.")
+            raise RunFailed(f"The connection to {self.name} was lost.", "A run in progress there keeps going.")
         return code
 
     def open_line(self) -> commands.Line:

@@ -316,8 +316,8 @@ class _Line:
                 message = harmless_lines(json.loads(line))
                 if said := self._waiting.get(message.get("id", 0)):
                     said.put(message)
-        words = f"The connection to {self._host.name} ended."
-        ended = calls.told(RunFailed(words, "A run that is in progress there goes on; try again."))
+        words = f"The connection to {self._host.name} was lost."
+        ended = calls.told(RunFailed(words, "A run in progress there keeps going; try again."))
         for said in tuple(self._waiting.values()):
             said.put({"error": ended})
 

@@ -65,7 +65,9 @@ class FollowedRun:
                 raise ValueError("a run begins with its plan")
         except (ValueError, OSError, asyncio.TimeoutError) as error:
             line[1].close()
-            raise RunFailed("That run tells nothing.", "It may be just ending: look at `fswizard history`.") from error
+            raise RunFailed(
+                "That run doesn't answer.", "It may have just ended: look at `fswizard history`."
+            ) from error
         return cls(path, first, line, connect, load, paused=bool(paused))
 
     @classmethod

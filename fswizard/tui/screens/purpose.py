@@ -140,7 +140,7 @@ class PurposeScreen(StepScreen):
             titles = self.wizard.backend.titles(entry.header.candidates)
             pairs = _about_entry(entry, titles, self._refused.get(entry.path, ""))
         elif kind == "ongoing":
-            pairs = (("Enter", "shows this run live. You can pause or stop it there, and leave it alone again."),)
+            pairs = (("Enter", "shows this run live. You can pause or stop it there, or just watch."),)
         else:
             pairs = (("Enter", "removes what the run left on the disk. Its results so far stay in the history."),)
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
