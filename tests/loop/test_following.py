@@ -9,6 +9,7 @@ import socket
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -163,13 +164,9 @@ async def test_nonsense_ends_the_talk_alone(tmp_path: Path, line: bytes) -> None
 
 
 def test_a_name_that_is_no_unicode_is_told() -> None:
-    sent: list[bytes] = []
-
-    class Writer:
-        write = sent.append
-
-    Broadcast._send(Writer(), {"event": "\udcff"})  # type: ignore[arg-type]
-    assert json.loads(sent[0]) == {"event": "\udcff"}
+    writer = Mock(asyncio.StreamWriter)
+    Broadcast._send(writer, {"event": "\udcff"})
+    assert json.loads(writer.write.call_args.args[0]) == {"event": "\udcff"}
 
 
 async def test_what_another_process_tells_is_made_harmless(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from fswizard.tui.backend import Backend
 from fswizard.tui.screens.gallery import GalleryScreen
 from tests.fakes.wizard import Clock
 from tests.stories.packing import SIMULATED, beside
-from tests.tui.driving import at_step, screen_text, shows, until
+from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
@@ -74,7 +74,7 @@ async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> 
             await at_step(pilot, step)
             assert story.disk in _banner(pilot), "every screen says what it was recorded on"
             if step == "drive":
-                await until(pilot, lambda: pilot.app.machine.places, "the disks")  # type: ignore[attr-defined]
+                await until(pilot, lambda: wizard(pilot).machine.places, "the disks")
             if step == "review":
                 await shows(pilot, "starts the run")
             await pilot.press("enter")
