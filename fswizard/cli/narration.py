@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TextIO
 
+from fswizard import results
+from fswizard.advice import conclude
 from fswizard.errors import ExitCode
+from fswizard.importers.published import with_published
 from fswizard.model.events import (
     DoubtRaised,
     Event,
@@ -24,6 +29,7 @@ from fswizard.model.judgement import Judgement
 from fswizard.model.result import Outcome
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
+from fswizard.report import card_lines, render
 
 OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
 """What is said of an overall ratio beside its figure."""
@@ -87,6 +93,13 @@ class Narration:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
             turn_away_from([self._stream.fileno()])
+
+
+def print_report(path: str | Path) -> None:
+    """The report on a result, and once more what its card says."""
+    findings = with_published(conclude(results.load(path)))
+    print(render(findings, "text"), flush=True)
+    print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
 
 
 def turn_away_from(descriptors: Iterable[int]) -> None:

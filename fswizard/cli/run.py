@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING
 from plumbum import cli
 
 from fswizard import results
-from fswizard.advice import conclude
 from fswizard.cli.command import OnMachine, parse_weights
-from fswizard.cli.narration import EXIT_CODES, Narration, turn_away_from
+from fswizard.cli.narration import EXIT_CODES, Narration, print_report, turn_away_from
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
-from fswizard.importers.published import with_published
 from fswizard.model import plan as model
 from fswizard.model.events import RoundFinished, StepStarted
 from fswizard.model.outlook import Budget, expected
@@ -33,7 +31,6 @@ from fswizard.model.result import Outcome
 from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
 from fswizard.recipes import find
-from fswizard.report import card_lines, render
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
@@ -202,9 +199,7 @@ def measure(session: Session, measuring: Callable[[], object] | None = None) -> 
         print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
     if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
         raise session.error
-    findings = with_published(conclude(results.load(path)))
-    print(render(findings, "text"), flush=True)
-    print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
+    print_report(path)
     if session.error is not None:
         raise session.error
     return EXIT_CODES[outcome]

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 
 from plumbum import cli
 
-from fswizard import results
-from fswizard.advice import conclude
 from fswizard.cli.command import OnMachine
-from fswizard.cli.narration import EXIT_CODES, Narration
+from fswizard.cli.narration import EXIT_CODES, Narration, print_report
 from fswizard.errors import ExitCode
-from fswizard.importers.published import with_published
 from fswizard.model.text import safe
-from fswizard.report import card_lines, render
 from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
 
@@ -65,9 +61,7 @@ def follow(run: OngoingRun) -> int:
     print(f"The result is in {safe(run.result)}.", file=sys.stderr)
     if followed.error is not None:
         raise followed.error
-    findings = with_published(conclude(results.load(run.result)))
-    print(render(findings, "text"), flush=True)
-    print("\n".join(card_lines(findings)), file=sys.stderr)
+    print_report(run.result)
     return EXIT_CODES[narration.outcome]
 
 
