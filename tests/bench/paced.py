@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import psutil
@@ -21,6 +21,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.events import Event, RunEnded, RunStarted
 from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
+from fswizard.model.result import Result
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
@@ -41,11 +42,15 @@ LOOKS = (10, 25, 50, 75, 100)
 class Run:
     """A run that tells of nothing but progress, through the same emitter and result file as a real one."""
 
-    error: FswizardError | None = None
+    outlives = False
+    trouble = ""
+    paused = False
 
     def __init__(self, plan: Plan, path: Path, events: int, pause_s: float) -> None:
         self.plan = plan
         self.path = path
+        self.error: FswizardError | None = None
+        self.result = Result(make_result().environment, plan)
         self.resident_bytes: list[int] = []
         """After each of LOOKS."""
         self._events = events
@@ -63,7 +68,7 @@ class Run:
         self._writer.write(event)
         self._told.append(event)
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         emitter, names = self._emitter, [candidate.name for candidate in self.plan.candidates]
         looks = {self._events * percent // 100 for percent in LOOKS}
         self._emit(RunStarted(0.0, self.plan, make_result().environment))

@@ -38,7 +38,7 @@ def measure(size: Size) -> Iterator[Line]:
             if what == "wizard":
                 screen.await_text("Nothing has happened yet")
                 screen.type("\r")
-            screen.await_text(" left")
+            screen.await_text(" MB/s")
             screen.read(warm_s)
             shares = []
             for _ in range(windows):
