@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
+from fswizard.stats.constants import LAST_LOOK
 from fswizard.stats.forecast import forecast, foresee
 from fswizard.stats.judge import Decision
-from fswizard.stats.ratios import LAST_LOOK
 from tests.bench.decisions import BANK, Comparison
 from tests.bench.recordings import FASTER, SAME, WORKLOADS, Recording, load
 from tests.bench.simulation import Scenario, Simulation, normal, plan_of

@@ -26,7 +26,7 @@ import numpy as np
 
 from fswizard.model.judgement import TIE
 from fswizard.model.pool import Contribution, Estimate
-from fswizard.model.result import Result
+from fswizard.model.result import Result, Sample
 from fswizard.model.result_file import encoded, lines
 from fswizard.stats.contribution import contribute
 from fswizard.stats.pooling import pool
@@ -130,7 +130,7 @@ def machine(number: int, *, shingled: bool = False, candidates: Sequence[str] = 
     """A result of six workloads and four rounds from a machine of its own."""
     rng = random.Random(number)
     workloads = [make_workload(f"w{n}") for n in range(6)]
-    samples = []
+    samples: list[Sample] = []
     for workload in workloads:
         gains = {name: rng.gauss(0.05 * n, 0.1) - 0.5 * (shingled and n > 0) for n, name in enumerate(candidates)}
         figures = {name: [100 * math.exp(gain + rng.gauss(0, 0.03)) for _ in range(4)] for name, gain in gains.items()}

@@ -92,8 +92,7 @@ class ShingledDisk(Disk):
 
 
 def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB, *, trimmed: bool = False) -> ShingledDisk:
-    times = {"write_mib_s": 0.021, "stall_s": stall_s, "clean_band_s": 0.6}
-    return ShingledDisk(cache_bytes=cache_bytes, trimmed=trimmed, **times)
+    return ShingledDisk(cache_bytes=cache_bytes, trimmed=trimmed, write_mib_s=0.021, stall_s=stall_s, clean_band_s=0.6)
 
 
 @dataclass

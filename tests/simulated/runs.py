@@ -14,8 +14,9 @@ from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import IOPS
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
-from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.planning import Choices, make_plan
 from fswizard.session.session import Session
+from fswizard.targets.choice import TargetChoice
 from tests.loop.runs import watch
 from tests.simulated.disks import Disk
 from tests.simulated.nbd import attached

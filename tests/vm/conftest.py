@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,9 @@ def _noted(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     told = [one for kind in terminalreporter.stats.values() for one in kind if isinstance(one, pytest.TestReport)]
-    properties = [named for report in told if report.when == "teardown" for named in report.user_properties]
+    properties: list[tuple[str, Any]] = [
+        named for report in told if report.when == "teardown" for named in report.user_properties
+    ]
     found = [table.Found(*value) for name, value in properties if name == FOUND]
     if shown := list(table.lines(found)):
         terminalreporter.section("in the test machine")

@@ -37,7 +37,7 @@ def lines(found: Iterable[Found]) -> Iterator[str]:
     cells: dict[str, dict[str, list[str]]] = {}
     for filesystem, column, text in found:
         cells.setdefault(filesystem, {}).setdefault(column, []).append(text)
-    rows = [("", *COLUMNS)]
+    rows: list[tuple[str, ...]] = [("", *COLUMNS)]
     rows += [(name, *("; ".join(row.get(column, ["-"])) for column in COLUMNS)) for name, row in cells.items()]
     if len(rows) > 1:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
