@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole, wholes
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
+from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
 TreeOperation = Literal[
@@ -57,6 +58,8 @@ USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
 """Operations that take their time for reading."""
+BY_WORKER = ("install", "start", "read")
+"""Operations whose program is ours: it tells how long they took, for its own start stands for no program's."""
 FOUND_BYTES = 16
 """What `find` writes for each file."""
 GIT_SETTINGS = (
@@ -215,6 +218,12 @@ class TreeJob(TreeEngine):
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         return self.total_bytes if self.writes else 0
+
+    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
+        if self.operation in BY_WORKER:
+            working, *others = finished
+            finished = (replace(working, wall_s=float(working.stdout)), *others)
+        return TreeEngine.figures(self, finished)
 
     def bring(self, context: WorkloadContext, seed: int) -> None:
         TreeEngine.bring(self, context, seed)

@@ -221,10 +221,12 @@ def test_transactions_make_the_calls_of_a_program_with_a_database(
     ours, theirs, scratch = places
     calls = traced(SqliteJob(journal, 20), ours, scratch)
     name = f"sqlite-{journal}-20"
-    statements = (scratch / f"{name}.sql").read_text().splitlines()
-    settings = f"PRAGMA journal_mode = {journal};\n"  # all else is left as SQLite has it
-    (scratch / "plain.sql").write_text(settings + "\n".join(s for s in statements if not s.startswith("PRAGMA")))
-    assert calls == by_hand(f"mkdir {name}", f"sqlite3 {name}/database < {scratch}/plain.sql", at=theirs)
+    (theirs / name).mkdir()
+    subprocess.run(["sqlite3", theirs / name / "database", f".read {scratch}/{name}-first.sql"], check=True)
+    statements = (scratch / f"{name}-then.sql").read_text().splitlines()
+    # All settings are left as SQLite has them.
+    (scratch / "plain.sql").write_text("\n".join(s for s in statements if not s.startswith("PRAGMA")))
+    assert calls == by_hand(f"sqlite3 {name}/database < {scratch}/plain.sql", at=theirs)
     assert kinds(calls)[-1] == "syncfs"
     one_more = traced(SqliteJob(journal, 21), ours, scratch)
     assert kinds(one_more).count("fdatasync") - kinds(calls).count("fdatasync") == syncs
