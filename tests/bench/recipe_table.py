@@ -1,12 +1,14 @@
 """What the workloads of each recipe really do on ext4, XFS and btrfs, at single and at double length.
 
-    python -m tests.bench.recipe_table measure [--rounds N] [--directory DIRECTORY] [RECIPE...]
+    python -m tests.bench.recipe_table measure [--rounds N] [--steady] [--directory DIRECTORY] [RECIPE...]
     python -m tests.bench.recipe_table estimates [--directory DIRECTORY] [--twice] [RECIPE...]
     python -m tests.bench.recipe_table report
 
 The first measures each recipe on an image with each workload twice: as it is, and at double length right after it. The
 second holds the plan of one round against what came; `--twice` does so again with a plan that knows the first run. Both
-want root, some tens of gigabytes, and a machine that is left alone. The third makes RECIPES.md of what is recorded.
+want root, some tens of gigabytes, and a machine that is left alone. `--steady` measures on a disk in memory whose pace
+is known, so that what other work does to a real one is left out; it wants nbdkit, nbdfuse and 16 GB of memory. The
+third makes RECIPES.md of what is recorded.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from fswizard import recipes
+from fswizard.drives.devices import find_device
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
@@ -41,18 +44,22 @@ from fswizard.results import Entry, Header
 from fswizard.session import Choices, make_plan
 from fswizard.stats.table import workload_tables
 from fswizard.targets import TargetChoice
+from tests.loop.failing_host import failing_disk
 from tests.loop.runs import result_of, session_in
 
 CANDIDATES = ("ext4", "xfs", "btrfs")
 RECORDED = Path(__file__).with_name("recorded") / "recipes.jsonl"
 ESTIMATES = Path(__file__).with_name("recorded") / "estimates.jsonl"
-IN_MACHINE = Path(__file__).with_name("recorded") / "recipes_in_machine.jsonl"
+STEADY = Path(__file__).with_name("recorded") / "recipes_on_steady_disk.jsonl"
 PAGE = Path(__file__).with_name("RECIPES.md")
 NOTE = Path(__file__).with_name("recipes_note.md")
 TWICE, AGAIN = "-twice", "_again"
 """Ends of names: of workloads at double length, and of what is recorded of a second run."""
 SMALLER = {"cache-overflow": 60, "fileserver": 4, "four-jobs": 3, "kdiskmark": 3, "randwrite-f2fs": 2}
 """Recipes that take over a quarter of an hour or write over 50 GB, and the part of them that is measured here."""
+STEADY_PACE = ("--filter=rate", "rate=1600M", "burstiness=0.1")
+"""200 MB/s, of which no more than a tenth of a second is saved up; about 17,000 requests a second."""
+STEADY_SIZE = "10G"
 SPARE = 1.3
 """Size of the image over that of what lies on it at the end."""
 
@@ -158,9 +165,13 @@ async def estimate(recipe: Recipe, directory: Path, *, twice: bool) -> dict[str,
     return record
 
 
-async def measure(recipe: Recipe, rounds: int, directory: Path) -> dict[str, Any]:
-    """What is recorded of a recipe."""
-    return record_of(recipe, await run(at_both_lengths(recipe), rounds, directory))
+async def measure(recipe: Recipe, rounds: int, directory: Path, *, steady: bool) -> dict[str, Any]:
+    """What is recorded of a recipe, on an image or on the `steady` disk."""
+    if not steady:
+        return record_of(recipe, await run(at_both_lengths(recipe), rounds, directory))
+    with failing_disk(directory, *STEADY_PACE, size=STEADY_SIZE) as disk:
+        target = TargetChoice("device", disk.path, serial=find_device(disk.path).identifiers[0])
+        return record_of(recipe, await run(at_both_lengths(recipe), rounds, directory, target))
 
 
 def record_of(recipe: Recipe, result: Result) -> dict[str, Any]:
@@ -245,7 +256,7 @@ def _section(recipe: Recipe, record: Mapping[str, Any]) -> str:
             took = "–" if row.seconds is None else f"{row.seconds:.2g} s"
             cells = (title, row.filesystem, *sizes, took, f"{row.once:.2f}", f"{row.twice:.2f}", change)
             lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join((*lines, "", *filter(None, [_in_machine(recipe)])))
+    return "\n".join((*lines, "", *filter(None, [_on_steady_disk(recipe)])))
 
 
 def _direct(shares: Mapping[str, float]) -> str:
@@ -254,27 +265,25 @@ def _direct(shares: Mapping[str, float]) -> str:
     return f" Of a write with O_DIRECT, in memory meanwhile: {said}." if said else ""
 
 
-def _in_machine(recipe: Recipe) -> str:
+def _on_steady_disk(recipe: Recipe) -> str:
     """How far ratios move there, in few columns; empty where none was measured."""
+    record = _latest(STEADY).get(recipe.name)
+    if record is None:
+        return ""
     lines = [
-        "In the test machine, whose time goes by instructions unless it waits for its disk:\n",
-        "| workload | filesystem | rounds | speed | twice as long | change |",
-        "| --- | --- | --: | --: | --: | --: |",
+        f"On a disk in memory of 200 MB/s, {record['rounds']} rounds, {record['date']}:\n",
+        "| workload | filesystem | speed | twice as long | change |",
+        "| --- | --- | --: | --: | --: |",
     ]
-    records = [record for record in _records(IN_MACHINE) if record["recipe"] == recipe.name]
-    latest = {name: (record["rounds"], rows) for record in records for name, rows in record["workloads"].items()}
     for workload in recipe.workloads:
-        rounds, rows = latest.get(workload.name, (0, ()))
-        for row in [Row(**values) for values in rows][1:]:
-            figures = f"{row.once:.2f} | {row.twice:.2f} | {_change(row)}"
-            lines.append(f"| {workload.title} | {row.filesystem} | {rounds} | {figures} |")
-    return "\n".join((*lines, "")) if records else ""
+        for row in [Row(**values) for values in record["workloads"].get(workload.name, ())][1:]:
+            lines.append(f"| {workload.title} | {row.filesystem} | {row.once:.2f} | {row.twice:.2f} | {_change(row)} |")
+    return "\n".join((*lines, ""))
 
 
 def _change(row: Row) -> str:
-    """With its standard error, where there are several rounds."""
-    change = f"{row.twice / row.once - 1:+.1%}"
-    return change if math.isnan(row.error) else f"{change} ± {row.error:.1%}"
+    """With its standard error."""
+    return f"{row.twice / row.once - 1:+.1%} ± {row.error:.1%}"
 
 
 def _estimates(latest: Mapping[str, Mapping[str, Any]]) -> str:
@@ -318,7 +327,7 @@ def _records(path: Path) -> Sequence[Mapping[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def main(what: str, names: Sequence[str], rounds: int, directory: str, *, twice: bool) -> None:
+def main(what: str, names: Sequence[str], rounds: int, directory: str, *, twice: bool, steady: bool) -> None:
     if what == "report":
         PAGE.write_text(page(), "utf-8")
         return
@@ -327,9 +336,11 @@ def main(what: str, names: Sequence[str], rounds: int, directory: str, *, twice:
             continue
         with tempfile.TemporaryDirectory(prefix="fswizard-recipes-", dir=directory) as name:
             own = Path(name)
-            how = measure(recipe, rounds, own) if what == "measure" else estimate(recipe, own, twice=twice)
+            measured = what == "measure"
+            how = measure(recipe, rounds, own, steady=steady) if measured else estimate(recipe, own, twice=twice)
             record = asyncio.run(how)
-        with (RECORDED if what == "measure" else ESTIMATES).open("a", encoding="utf-8") as file:
+        place = ESTIMATES if not measured else STEADY if steady else RECORDED
+        with place.open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(record)}\n")
         print(json.dumps(record), flush=True)
 
@@ -341,5 +352,7 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--directory", default="/var/tmp")
     parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--steady", action="store_true")
     arguments = parser.parse_intermixed_args()
-    main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory, twice=arguments.twice)
+    options = {"twice": arguments.twice, "steady": arguments.steady}
+    main(arguments.what, arguments.recipes, arguments.rounds, arguments.directory, **options)

@@ -55,7 +55,9 @@ def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator
     """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
     inject, socket = directory / "inject", directory / "socket"
     given = [setting.replace("INJECT", str(inject)) for setting in settings]
-    command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *given[:1], "memory", size, *given[1:]]
+    filters = [setting for setting in given if setting.startswith("--")]
+    command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *filters, "memory", size]
+    command += given[len(filters) :]
     with ExitStack() as undo:
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.callback(_end, server)
