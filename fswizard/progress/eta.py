@@ -34,7 +34,7 @@ class Eta:
         self._least_trials = plan.minimum_rounds * len(plan.candidates)
         """Trials that will be done at least, the current one included."""
         self._likely_trials: int | None = None
-        self._most_trials: int | None = None
+        self._most_trials = plan.maximum_rounds * len(plan.candidates)
         self._trial_began = 0.0
         self._in_trial = False
         self._in_workloads_s = 0.0
@@ -68,29 +68,23 @@ class Eta:
         self._least_trials = max(0, self._least_trials - 1)
         if self._likely_trials is not None:
             self._likely_trials = max(0, self._likely_trials - 1)
-        if self._most_trials is not None:
-            self._most_trials = max(0, self._most_trials - 1)
+        self._most_trials = max(0, self._most_trials - 1)
 
-    def trials_ahead(self, least: int, likely: int | None = None, most: int | None = None) -> None:
-        """Said at the start of a round: trials that are certain to come, those that the figures make likely, and those
-        that the write budget allows; None where the time alone sets a limit."""
-        self._most_trials = most
-        self._least_trials = least if most is None else min(least, most)
-        self._likely_trials = likely
+    def trials_ahead(self, least: int, likely: int | None, most: int) -> None:
+        """Said at the start of a round: trials that are certain to come, those that the figures make likely (None where
+        they tell nothing yet), and those that rounds and write budget allow."""
+        self._least_trials, self._likely_trials, self._most_trials = min(least, most), likely, most
 
     def outlook(self, now_s: float, step_fraction: float | None) -> tuple[float, float]:
         """Share of the run that is done, and the seconds that are left, as it looks now.
 
         A run goes on until all is settled or its time is up. Before there is a figure that says which, the guess
-        lies between the end of what is certain to come and the time limit, at their geometric mean.
+        lies between the end of what is certain to come and the limit of time or rounds, at their geometric mean.
         """
         least_s = self._seconds(self._least_trials, now_s)
         if step_fraction is not None and self._step_expected_s:
             least_s = max(least_s, (1 - step_fraction) * self._step_expected_s)
-        most_s = self._plan.time_limit_s - now_s
-        if self._most_trials is not None:
-            most_s = min(most_s, self._seconds(self._most_trials, now_s))
-        most_s = max(least_s, most_s)
+        most_s = max(least_s, min(self._plan.time_limit_s - now_s, self._seconds(self._most_trials, now_s)))
         left_s = math.sqrt((now_s + least_s) * (now_s + most_s)) - now_s
         if self._likely_trials is not None:
             left_s = min(most_s, max(least_s, self._seconds(self._likely_trials, now_s)))

@@ -195,8 +195,8 @@ class Session:
                 return "budget-used", "Another round would exceed the write budget."
             number += 1
             least = max(1, plan.minimum_rounds - done)
-            most = None if affordable is None else affordable * len(survivors)
-            self._eta.trials_ahead(least * len(survivors), likely, most)
+            most = plan.maximum_rounds - done if affordable is None else min(affordable, plan.maximum_rounds - done)
+            self._eta.trials_ahead(least * len(survivors), likely, most * len(survivors))
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)

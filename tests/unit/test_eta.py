@@ -45,14 +45,22 @@ def test_what_is_measured_corrects_what_was_expected() -> None:
     assert eta.outlook(40, None)[1] == 4 * 20
 
 
+def test_the_most_rounds_bound_the_outlook_as_a_time_limit_does() -> None:
+    eta = make_eta(10, minimum_rounds=2, maximum_rounds=2, time_limit_s=10_000)
+    assert eta.outlook(0.0, None) == (0.0, 40.0)
+    eta.trial_begins(0.0)
+    eta.trial_ends(10.0)
+    assert eta.outlook(10.0, None) == (0.25, 30.0)
+
+
 def test_a_write_budget_bounds_the_outlook() -> None:
     eta = make_eta(10, time_limit_s=1000)
-    eta.trials_ahead(6, 12, most=4)
+    eta.trials_ahead(6, 12, 4)
     assert eta.outlook(0.0, None)[1] == 40
     eta.trial_begins(0.0)
     eta.trial_ends(10.0)
     assert eta.outlook(10.0, None)[1] == 30
-    eta.trials_ahead(2, None, most=2)
+    eta.trials_ahead(2, None, 2)
     assert eta.outlook(10.0, None)[1] == 20, "without a guess, time does not count where writes end the run"
 
 
@@ -75,7 +83,7 @@ def test_time_left_shrinks_within_a_trial() -> None:
 
 def test_while_nobody_knows_how_many_rounds_it_takes_the_guess_lies_between_the_least_and_the_most() -> None:
     eta = make_eta(10, time_limit_s=180)
-    eta.trials_ahead(1)
+    eta.trials_ahead(1, None, 100)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == pytest.approx(math.sqrt((90 + 10) * 180) - 90)
 
@@ -83,7 +91,7 @@ def test_while_nobody_knows_how_many_rounds_it_takes_the_guess_lies_between_the_
 @pytest.mark.parametrize(("likely", "left_s"), [(2, 20), (9, 90), (60, 90)])
 def test_what_the_figures_make_likely_is_counted_to_within_the_time_limit(likely: int, left_s: float) -> None:
     eta = make_eta(10, time_limit_s=180)
-    eta.trials_ahead(1, likely)
+    eta.trials_ahead(1, likely, 100)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == left_s
 
@@ -113,7 +121,10 @@ def replayed() -> Iterator[tuple[float, float]]:
                 if trial.candidate:
                     eta.trial_ends(event.at_s)
                 if now.round > trial.round:
-                    eta.trials_ahead(max(1, plan.minimum_rounds - trial.round) * len(survivors), likely)
+                    least, most = (
+                        max(1, rounds - trial.round) for rounds in (plan.minimum_rounds, plan.maximum_rounds)
+                    )
+                    eta.trials_ahead(least * len(survivors), likely, most * len(survivors))
                 if now.candidate:
                     eta.trial_begins(event.at_s)
                 trial = now
