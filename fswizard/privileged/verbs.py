@@ -135,7 +135,7 @@ class Verbs:
 
     def _bare(self, handle: int, rw: str, io_engine: str, direct: bool, **numbers: int) -> Answer:
         volume = self._volume(handle, "bare")
-        command = grammar.fio_command(volume.device.path, rw, io_engine, numbers, direct=direct)
+        command = grammar.fio_command(volume.parts[0].path, rw, io_engine, numbers, direct=direct)
         work = volumes.bare(volume, command, numbers["size_bytes"], self._empty_directory)
         return self._work(volume, "bare", work, keep=(self._empty_directory,))
 

@@ -253,10 +253,13 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
 
 
 def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_directory: int) -> jobs.Work:
-    """Measure the device without a filesystem, as root without capabilities: it owns the device and needs no more."""
-    device = volume.device
-    if isinstance(device, Group) or volume.zoned:
-        raise Refusal("refused", f"{device.name} is not a single device that can be written anywhere")
+    """Measure the device without a filesystem, of several the first, as `command` names it.
+
+    As root without capabilities: it owns the device and needs no more.
+    """
+    device = volume.parts[0]
+    if volume.zoned:
+        raise Refusal("refused", f"{device.name} can't be written anywhere")
     if size_bytes > os.lseek(device.descriptor, 0, os.SEEK_END):
         raise Refusal("refused", f"{device.name} ends before that")
     argv = (*programs.drop_rights(identity.ROOT_ALONE), *programs.located(command))

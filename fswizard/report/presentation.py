@@ -107,23 +107,28 @@ class Row:
     """Candidate to its ratio against the baseline; the baseline is not among them."""
     share: Ratio | None = None
     """What the first choice reached of the bare device's figure; None where that was not measured."""
+    disks: int = 1
+    """On which candidates are made, of which one was measured bare."""
     bars: tuple[Bar, ...] = ()
     """Of each candidate with a figure, the best first; failed ones last."""
 
     @property
     def share_text(self) -> str:
-        """`51%`, or that it is at the disk's limit; empty where that was not measured."""
+        """`51%`, or that it is at the disk's limit, which several disks have not; empty where that was not measured."""
         if self.share is None:
             return ""
-        return "disk's limit" if self.share.ratio >= AT_LIMIT else share_text(self.share.ratio)
+        return "disk's limit" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
 
     @property
     def share_words(self) -> str:
         """With the interval, where there is one: `51% (48% to 55%)`, of which nobody passes the disk itself."""
-        if self.share is None or self.share.ratio >= AT_LIMIT or not self.share.low or not self.share.high:
+        if self.share is None or self._at_limit(self.share.ratio) or not self.share.low or not self.share.high:
             return self.share_text
         low, high = share_text(self.share.low), share_text(self.share.high)
-        return f"{self.share_text} ({f'{low} to {high}' if self.share.high < AT_LIMIT else f'at least {low}'})"
+        return f"{self.share_text} ({f'at least {low}' if self._at_limit(self.share.high) else f'{low} to {high}'})"
+
+    def _at_limit(self, share: float) -> bool:
+        return self.disks == 1 and share >= AT_LIMIT
 
     def figure(self, candidate: str) -> str:
         """Its median, or that it failed; a dash where there is nothing to say."""
@@ -238,6 +243,14 @@ class Presentation:
         return f"{self.first}/disk"
 
     @property
+    def share_explained(self) -> str:
+        """What stands in that column; empty where there is none."""
+        if not (shares := [row for row in self.rows if row.share]):
+            return ""
+        speed = "the speed of one of its disks" if shares[0].disks > 1 else "the disk's own speed"
+        return f"{self.share_title}: what {self.first} reached of {speed}, without a filesystem"
+
+    @property
     def by_workload(self) -> Table:
         """Ratios by workload, with the baseline's own figure and the share of the bare device."""
         compared = [name for name in self.candidates if any(name in row.ratios for row in self.rows)]
@@ -255,9 +268,8 @@ class Presentation:
     @property
     def explained(self) -> tuple[str, ...]:
         """What the signs and columns of `by_workload` mean."""
-        bare = f"{self.share_title}: what {self.first} reached of the disk's own speed, without a filesystem"
-        legend = any(row.ratios for row in self.rows)
-        return (*[LEGEND] * legend, *[bare] * any(row.share for row in self.rows))
+        legend = LEGEND if any(row.ratios for row in self.rows) else ""
+        return tuple(filter(None, (legend, self.share_explained)))
 
     @property
     def also_measured(self) -> Table:
@@ -514,7 +526,8 @@ def _rows(findings: Findings) -> Iterator[Row]:
         if figures or ratios:
             share = findings.share(workload.name)
             bars = tuple(_bars(findings, workload, ratios, samples))
-            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, bars)
+            disks = len(findings.result.plan.target.members)
+            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, disks, bars)
 
 
 def _samples(result: Result) -> Mapping[tuple[str, str], Sequence[Sample]]:

@@ -117,12 +117,12 @@ class ImageContext:
 
 
 class Bare:
-    """The device that candidates are made on, without one; root's fio alone touches it."""
+    """The device that candidates are made on, of several the first, without one; root's fio alone touches it."""
 
     def __init__(self, helper: Helper, attached: Attached) -> None:
         self._helper = helper
         self._handle = attached.handle
-        self.devices = attached.names
+        self.devices = attached.names[:1]
 
     async def start(self, sample: BareSample) -> Process:
         return await self._helper.bare(self._handle, sample)
@@ -149,8 +149,8 @@ class ScratchImages:
 
 
 def can_be_bare(target: Target) -> bool:
-    """Whether there is one device that can be measured without a filesystem: in any order, and nobody's already."""
-    return target.kind != "directory" and not target.others and not must_keep_to_zones(target)
+    """Whether there is a device that can be measured without a filesystem, in any order."""
+    return target.kind != "directory" and not must_keep_to_zones(target)
 
 
 def _changed(details: str) -> RunFailed:
@@ -254,7 +254,7 @@ class PreparedImage:
             await scratch_file.write_beside(self._scratch)
 
     async def bare(self) -> Bare | None:
-        """Of several devices no single one is the limit."""
+        """Of several devices it is the first: what an array reaches is told in disks."""
         if not can_be_bare(self._plan.target):
             return None
         self.touched = True

@@ -116,7 +116,7 @@ def stalls(view: Presentation, width: int) -> Content | None:
     """The longest single wait of each candidate, in a line."""
     worst = view.extras.get(WORST_STALL, {})
     titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
-    head = text(("Worst pause", "$muted"), " ")
+    head = text(("Worst stall", "$muted"), " ")
     told = (f"{titles.get(name, name)} {value}" for name, value in worst.items())
     rows = side_by_side(told, width - head.cell_length - 1, " · ")
     return bullet(head, "\n".join(rows), width) if rows else None
@@ -192,8 +192,7 @@ class _Table:
         return [columns(cells, self.widths, right=self.right, gap=1)] if worst else []
 
     def note(self) -> list[Content]:
-        device = f"{self.view.share_title}: how much of the disk's own speed {self.view.first} reaches"
-        words = device if self.share else ""
+        words = self.view.share_explained if self.share else ""
         if self.hidden:
             words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
         return [text((words, "$faint"))] if words else []

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from fswizard import results
+from fswizard import recipes, results
 from fswizard.advice import conclude
 from fswizard.errors import Refused
-from fswizard.filesystems import parse_candidate
+from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.filesystem import Candidate
 from fswizard.report import FORMATS, render
+from fswizard.report.presentation import present
+from fswizard.session import Choices, make_plan
+from fswizard.targets import TargetChoice
 from fswizard.targets.helper import Attached, Helper
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.orders import attach, made_and_mounted, said, umount
+from tests.loop.runs import session_in, watch
 from tests.loop.tiny_run import fswizard, killed
 from tests.recipe_texts import writing
 
@@ -95,6 +100,21 @@ def test_layouts_on_scratch_images_are_measured_whole(
     document = json.loads(render(findings, "json"))
     plan = document["plan"]
     assert (len(plan["target"]["members"]), plan["candidates"][0]["array"]["survives"]) == (members, 1)
+
+
+async def test_of_an_array_the_first_disk_is_measured_bare(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 4.0)
+    target = TargetChoice("image", str(tmp_path), MEMBER_BYTES, others=(str(tmp_path),))
+    plan = make_plan(Choices(recipes.load(recipe), parse_candidates("btrfs:raid1; ext4"), target=target, seed=1))
+    session = session_in(tmp_path, replace(plan, minimum_rounds=2, maximum_rounds=2))
+    await watch(session)
+    assert session.result.outcome == "finished", session.error
+    view = present(conclude(session.result))
+    (row,) = view.rows
+    assert row.disks == 2 and row.share is not None and row.share.low is not None
+    assert f"what {view.first} reached of the speed of one of its disks, without" in view.share_explained
 
 
 @pytest_asyncio.fixture

@@ -170,9 +170,18 @@ def test_the_bare_device_is_measured_before_a_filesystem_is_made_and_never_below
         refused(channel.ask("mount", handle=handle, filesystem="ext4", options=[]), "holds no filesystem")
 
 
-def test_several_devices_as_one_are_not_measured_bare(joined: tuple[Channel, int]) -> None:
-    channel, group = joined
-    refused(channel.ask("bare", handle=group, **BARE), "not a single device")
+@pytest.mark.fio
+def test_of_several_devices_the_first_is_measured_bare(tmp_path: Path) -> None:
+    with Channel() as channel:
+        handles = []
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            handles.append(channel.attach(make_image(tmp_path / name)))
+        group = channel.ask("join", handles=handles)["ok"]["handle"]
+        first, second = (device_of(tmp_path / name) for name in ("first", "second"))
+        before = first.read_bytes(), second.read_bytes()
+        assert channel.ask("bare", handle=group, **BARE)["ended"]["exit_code"] == 0
+        assert first.read_bytes() != before[0] and second.read_bytes() == before[1]
 
 
 @pytest.fixture

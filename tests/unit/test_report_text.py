@@ -92,6 +92,8 @@ def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None
     rows = [Row("", "", 1.0, {}, {}, share) for share in SHARES]
     assert [row.share_words for row in rows] == ["", "51%", "51% (48% to 55%)", "86% (at least 62%)", "disk's limit"]
     assert [row.share_text for row in rows] == ["", "51%", "51%", "86%", "disk's limit"]
+    several = Row("", "", 1.0, {}, {}, SHARES[-1], disks=2)
+    assert (several.share_text, several.share_words) == ("108%", "108% (102% to 110%)")
     assert "xfs/disk: what xfs reached of the disk's own speed, without a filesystem" in TEXT
 
 
