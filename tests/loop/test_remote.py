@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from fswizard import results
 from fswizard.errors import Missing, Refused, RunFailed, UsageError
 from fswizard.filesystems import catalogue
 from fswizard.model.events import Event, RoundFinished, RunEnded, StepStarted
@@ -205,6 +207,32 @@ def test_a_slow_line_is_only_slow(nas: OtherMachine) -> None:
         return list(await asyncio.gather(*(asyncio.to_thread(there.ongoing) for _ in range(8))))
 
     assert asyncio.run(at_once()) == [()] * 8
+
+
+AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
+"""What Python reads when it starts there."""
+
+
+def test_a_clock_three_days_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("nas", "place", "python"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "python" / "sitecustomize.py").write_text(AHEAD)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with other_machine(tmp_path / "nas", {"PYTHONPATH": str(tmp_path / "python")}) as machine:
+        monkeypatch.setenv("PATH", str(programs(machine)), prepend=os.pathsep)
+        target = f"image:4G@{tmp_path}/place"
+        words = ("run", "quick", "--candidates", "ext4", "--rounds", "1..1", "--target", target, "--detach")
+        begun = fswizard(*words, "--on", NAME)
+        assert begun.returncode == 0, begun.stderr
+        watched = fswizard("watch", "--on", NAME)
+        assert watched.returncode == 0, watched.stderr
+        (path,) = (machine.state / "results").glob("*.jsonl")
+        result = results.load(path)
+        in_three_days = f"{datetime.now(timezone.utc) + timedelta(days=3):%Y-%m-%d}"
+        assert result.outcome == "finished" and 0 < result.elapsed_s < 3600
+        assert result.environment.started[:10] == in_three_days, "by its own clock"
+        assert in_three_days in fswizard("history", "--on", NAME).stdout
+        assert fswizard("clean", "--on", NAME).stderr == "Nothing was left behind.\n"
 
 
 SLOW = """\

@@ -21,6 +21,8 @@ PACKAGES = (
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
     *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
 )
+NETWORK_PACKAGES = ("openssh-client", "openssh-server", "iproute2")
+"""For what goes to another machine, with `SUITE` alone."""
 NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
 """What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
 gives each user an instance of systemd."""
@@ -108,7 +110,8 @@ def _command(suite: str, zfs: bool) -> tuple[str, ...]:
 
 
 def _words(suite: str, zfs: bool) -> Iterable[str]:
-    packages = PACKAGES + (ZFS_PACKAGES if zfs else ()) + (NEWER_PACKAGES if suite == NEWER else ())
+    further = NEWER_PACKAGES if suite == NEWER else ZFS_PACKAGES if zfs else NETWORK_PACKAGES
+    packages = PACKAGES + further
     yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
     yield f"--components={'main,contrib' if zfs else 'main'}"
     yield from (f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)
