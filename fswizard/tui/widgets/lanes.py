@@ -68,7 +68,7 @@ def time_line(race: Race, plan: Plan, alive: int, width: int) -> tuple[Slot, ...
     trials = list(race.trials)
     now = max((number for number, _ in trials), default=1)
     least = max(plan.minimum_rounds, now)
-    shown = next((rounds for rounds in ROUNDS_SHOWN if rounds >= least), least)
+    shown = min(next((rounds for rounds in ROUNDS_SHOWN if rounds >= least), least), max(plan.maximum_rounds, least))
     for number in range(now, shown + 1):
         missing = alive - sum(round_ == number for round_, _ in trials)
         trials += [(number, "")] * max(0, missing)
