@@ -61,7 +61,8 @@ def _smaller(told: Iterable[Event], simulated: bool) -> Iterator[Event]:
                 yield replace(event, output=output[-LONGEST_OUTPUT:])
             case RunStarted(plan=plan):
                 drive, recipe = plan.drive and _shown(plan.drive, simulated), replace(plan.recipe, source="this demo")
-                yield replace(event, plan=replace(plan, drive=drive, recipe=recipe))
+                # Whoever watches loses nothing.
+                yield replace(event, plan=replace(plan, drive=drive, recipe=recipe, losses=()))
             case _:
                 yield event
 

@@ -12,6 +12,7 @@ import asyncio
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -19,7 +20,7 @@ from unittest.mock import patch
 from fswizard import recipes, results
 from fswizard.advice import conclude
 from fswizard.demo.app import DemoApp
-from fswizard.model.events import RunStarted, StepProgressed, kept
+from fswizard.model.events import Event, RunStarted, StepProgressed, kept
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report import render
@@ -133,14 +134,17 @@ def draw(picture: Path) -> None:
 
 def running() -> FswizardApp:
     """The wizard in the middle of the recorded run."""
-    events = list(recorded(RUN))
+    shown = monitor(_started().plan, tuple(recorded(RUN)))
+    return FswizardApp(FakeMachine(), start="run", running=shown, clock=lambda: 0.0)
+
+
+def monitor(plan: Plan, events: Sequence[Event]) -> RunMonitor:
+    """What is known of a run in the middle of it, while a workload is measured."""
     lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
-    shown = events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]
-    plan = _started().plan
-    running = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
-    for event in shown:
-        running.take(event)
-    return FswizardApp(FakeMachine(), start="run", running=running, clock=lambda: 0.0)
+    monitor = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
+    for event in events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]:
+        monitor.take(event)
+    return monitor
 
 
 def result(name: str = RUN) -> Result:

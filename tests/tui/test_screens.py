@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fswizard.demo import Story, stories
+from fswizard.demo.app import DemoApp
 from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import DARK, LIGHT
@@ -16,7 +19,7 @@ from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, AllRecipes, FakeMachine, app, probe_of
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
-from tests.tui.screenshots import finished, running
+from tests.tui.screenshots import finished, monitor, running
 
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
@@ -60,6 +63,15 @@ def pressing() -> FakeMachine:
 def small(state: State) -> State:
     """The same, at the two sizes that matter."""
     return replace(state, looks=("80x24", "120x36"))
+
+
+def telling(story: Story) -> DemoApp:
+    """In the middle of its run."""
+    return DemoApp(story, start="run", running=monitor(story.plan, story.events), clock=lambda: 0.0)
+
+
+def told(story: Story) -> DemoApp:
+    return DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
 
 
 LEFT = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
@@ -108,6 +120,8 @@ STATES: dict[str, State] = {
     ),
     "recorded-run": State(running, looks=tuple(RACE)),
     "recorded-result": small(State(finished)),
+    **{f"demo-{name}-run": small(State(partial(telling, story))) for name, story in stories().items()},
+    **{f"demo-{name}-result": small(State(partial(told, story))) for name, story in stories().items()},
 }  # fmt: skip
 
 
