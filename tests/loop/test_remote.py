@@ -102,7 +102,7 @@ async def test_a_run_there_outlives_its_connection_cut_at_each_kind_of_step(nas:
     numbers = [event.step.number for event in heard if isinstance(event, StepStarted)]
     assert numbers == sorted(set(numbers))
     rounds = [event.round for event in heard if isinstance(event, RoundFinished)]
-    assert rounds in ([1], [1, 2])  # the last cut may last until the end, which is then told from the result
+    assert rounds == [1, 2][: len(rounds)]  # a cut may last until the end, which is then told from the result
     result = there.load(run.path)
     assert result.finished_rounds == 2 and str(run.path).startswith(str(nas.state))
     assert [entry.path for entry in there.history()] == [run.path]
