@@ -12,7 +12,7 @@ from tests.bench.__main__ import PARTS
 from tests.bench.pairs import Pairs, spread
 from tests.bench.table import at_least, at_most, table
 
-LINES = {"fio_jobs": 6, "by_hand": 4, "generators": 8, "startup": 3, "running": 5, "large": 3, "decision_time": 6}
+LINES = {"fio_jobs": 6, "by_hand": 4, "generators": 6, "startup": 3, "running": 5, "large": 3, "decision_time": 6}
 SLOW = ("fio_jobs", "by_hand", "generators", "startup", "running")
 """Parts that start hundreds of programs or look at them for seconds."""
 NEEDS = {"fio_jobs": ("loop", "fio"), "by_hand": ("loop", "fio"), "generators": ("loop",)}
