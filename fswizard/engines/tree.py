@@ -59,7 +59,7 @@ USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
 """Operations that take their time for reading."""
 BY_WORKER = ("install", "start", "read")
-"""Operations whose program is ours: it tells how long they took, for its own start stands for no program's."""
+"""Operations that our own program carries out. It says how long they took, as the start of Python must not count."""
 FOUND_BYTES = 16
 """What `find` writes for each file."""
 GIT_SETTINGS = (

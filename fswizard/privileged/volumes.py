@@ -253,7 +253,7 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
 
 
 def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_directory: int) -> jobs.Work:
-    """Measure the device without a filesystem, of several the first, as `command` names it.
+    """Measure the device without a filesystem; the first, if there are several, which `command` names.
 
     As root without capabilities: it owns the device and needs no more.
     """

@@ -108,13 +108,13 @@ class Row:
     share: Ratio | None = None
     """What the first choice reached of the bare device's figure; None where that was not measured."""
     disks: int = 1
-    """On which candidates are made, of which one was measured bare."""
+    """The number of disks that candidates are made on; the first one was measured bare."""
     bars: tuple[Bar, ...] = ()
     """Of each candidate with a figure, the best first; failed ones last."""
 
     @property
     def share_text(self) -> str:
-        """`51%`, or that it is at the disk's limit, which several disks have not; empty where that was not measured."""
+        """`51%`, or on a single disk that it is at the disk's limit; empty where that was not measured."""
         if self.share is None:
             return ""
         return "disk's limit" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)

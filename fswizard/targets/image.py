@@ -117,7 +117,7 @@ class ImageContext:
 
 
 class Bare:
-    """The device that candidates are made on, of several the first, without one; root's fio alone touches it."""
+    """The device that candidates are made on, or the first of them, without one; root's fio alone touches it."""
 
     def __init__(self, helper: Helper, attached: Attached) -> None:
         self._helper = helper
@@ -254,7 +254,7 @@ class PreparedImage:
             await scratch_file.write_beside(self._scratch)
 
     async def bare(self) -> Bare | None:
-        """Of several devices it is the first: what an array reaches is told in disks."""
+        """The first of several devices: what an array reaches is compared with one of its disks."""
         if not can_be_bare(self._plan.target):
             return None
         self.touched = True

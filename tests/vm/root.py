@@ -22,7 +22,7 @@ PACKAGES = (
     *("nilfs-tools", "jfsutils", "exfatprogs", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
 )
 NETWORK_PACKAGES = ("openssh-client", "openssh-server", "iproute2")
-"""For what goes to another machine, with `SUITE` alone."""
+"""For tests that reach another machine; in the root of `SUITE` without ZFS."""
 NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
 """What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
 gives each user an instance of systemd."""

@@ -1,4 +1,4 @@
-"""Another machine by a line that is slow and loses packets, which not every kernel can have."""
+"""Another machine over a slow line that loses packets: this takes netem, which not every kernel has."""
 
 from __future__ import annotations
 
