@@ -97,6 +97,11 @@ def _nbd() -> Lack | None:
     return None if Path("/dev/fuse").exists() else Lack("the kernel offers no /dev/fuse", "modprobe fuse")
 
 
+def _udevd() -> Lack | None:
+    there = any(Path(place, "systemd-udevd").exists() for place in ("/lib/systemd", "/usr/lib/systemd"))
+    return None if there else _package("udev")
+
+
 def _package(names: str) -> Lack:
     return Lack(f"{names} not installed", " ".join(programs.install_command(names.split())))
 
@@ -124,6 +129,7 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "zipapp": ("copies the zipapp", _zipapp),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
+    "udevd": ("starts a udevd", _udevd),
     "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
 }
 

@@ -18,18 +18,21 @@ from collections.abc import Sequence
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from fswizard.privileged import identity, programs, rights, system_calls
+from fswizard.privileged import identity, inherited, programs, rights, system_calls
 from fswizard.privileged.protocol import Refusal
 
-NAMESPACES = ("--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child")
-PYTHON = ("-I", "-S", "-B", "-X", "utf8")
+TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
+OUTSIDE = "fswizard-helper"
+"""What the process outside of the namespaces is called."""
+CLEARING_LIMIT_S = 5.0
+"""For the kernel to clear the namespaces away, which is done in a moment."""
 
 
 def main(arguments: Sequence[str]) -> None:
     if os.geteuid() != 0:
         sys.exit("the privileged helper needs root")
-    os.umask(0o077)
-    os.chdir("/")
+    said = {name: os.environ[name] for name in identity.READ_VARIABLES if name in os.environ}
+    inherited.reset({**programs.ROOT_ENVIRONMENT, **said})
     right, *further = arguments or [""]
     if right == rights.CONFIRM:
         _confirm(further)
@@ -38,9 +41,8 @@ def main(arguments: Sequence[str]) -> None:
     elif right not in rights.VERBS or further:
         known = ", ".join(rights.VERBS)
         sys.exit(f"the privileged helper is started for one right ({known}), not for {' '.join(arguments)!r:.80}")
-    elif os.getpid() != 1:
-        _enter_namespaces(right)
     else:
+        _enter_namespaces()
         _serve(right)
 
 
@@ -48,8 +50,8 @@ def _confirm(numbers: Sequence[str]) -> None:
     """On standard output is why not, if so; the question itself is on the terminal."""
     from fswizard.privileged import consent
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # whoever waits for the answer would be stopped, too
-    signal.signal(signal.SIGTTIN, signal.SIG_DFL)  # sudo ignores it, and in the background reading would fail
     try:
         consent.confirm(numbers, identity.invoking_user(os.environ))
     except Refusal as refusal:
@@ -81,31 +83,52 @@ def _install(what: str) -> None:
     sys.exit(1)
 
 
-def _enter_namespaces(right: str) -> None:
-    """Become `unshare`, which starts this file again as the first process of a PID namespace."""
+def _enter_namespaces() -> None:
+    """Return in the first process of new namespaces; this one stays outside and ends when that one does.
+
+    It does not wait for the kernel to clear the namespaces away: a process in them may wait for ever for an answer
+    from a filesystem of the user's.
+    """
+    alive, held = os.pipe()
     try:
-        unshare = programs.find("unshare")
-    except Refusal as refusal:
-        sys.exit(refusal.text)
-    said = {name: os.environ[name] for name in identity.READ_VARIABLES if name in os.environ}
-    again = (sys.executable, *PYTHON, os.path.abspath(__file__), right)
-    os.execve(unshare, (unshare, *NAMESPACES, "--", *again), {**programs.ROOT_ENVIRONMENT, **said})
+        system_calls.unshare(system_calls.CLONE_NEWNS | system_calls.CLONE_NEWPID)
+        system_calls.mount("none", "/", "", system_calls.MS_REC | system_calls.MS_SLAVE)
+    except OSError as error:
+        sys.exit(f"unshare: {error.strerror}")
+    child = os.fork()
+    if child == 0:
+        system_calls.die_with_parent()
+        os.close(alive)
+        os.write(held, b".")  # fails where the parent ended before that; closed by the kernel at the end
+        return
+    for number in TERMINAL_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # the one inside decides
+    system_calls.set_name(OUTSIDE)
+    os.close(held)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    while os.read(alive, 1):
+        pass
+    programs.poll(lambda: os.waitpid(child, os.WNOHANG)[0], bool, CLEARING_LIMIT_S)
+    os._exit(0)
 
 
 def _serve(right: str) -> None:
     from fswizard.privileged import server
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
+    for number in TERMINAL_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # the terminal's signals are for the client, which decides
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    system_calls.keep_capabilities()
-    programs.mounted_at_start()
+    os.setsid()
     try:
+        limits = inherited.set_limits()
+        system_calls.keep_capabilities()
+        programs.mounted_at_start()
         user = identity.invoking_user(os.environ)
     except Refusal as refusal:
         server.refuse(refusal)
     else:
-        server.Server(user, right).serve()
+        server.Server(user, right, limits).serve()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ Commands = tuple[Command, ...]
 
 MOUNT_ROOT = "/run/fswizard"
 """Everything is mounted below it."""
+IMAGE, IMAGE_UNIT_BYTES = "IMAGE", 4 << 20
+"""What stands for the file of a scratch image, which has no name, and how many bytes of it are written at a time."""
 POOL_MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
 POOL_OPTIONS = ("failmode=continue",)
@@ -28,6 +30,16 @@ WITHOUT_CONFIGURATION = "--config=none"
 NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
 WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
+
+
+def make_image(size_bytes: int, length: str, image: str) -> Commands:
+    """Programs that do what the helper does itself, with the user's rights: take an image's room, and write all of it.
+
+    `length` is its size, as fallocate(1) reads it.
+    """
+    blocks = f"count={size_bytes // IMAGE_UNIT_BYTES}"
+    fill = ("dd", "if=/dev/zero", f"of={image}", "bs=4M", blocks, "oflag=direct")
+    return (("fallocate", "--length", length, image), fill)
 
 
 def wipe(path: str, *, zoned: bool = False) -> Commands:

@@ -1,7 +1,8 @@
 """Which arguments mkfs and mount may get: what is not listed is refused.
 
 Left out on purpose: whatever names a file, a directory or a second device (`-d`, `-J device=`, `logdev=`,
-`--rootdir`), and whatever can bring the machine down (`errors=panic`). From the manual pages of
+`--rootdir`), whatever makes the filesystem one that somebody expects (labels, UUIDs), and whatever can bring the
+machine down (`errors=panic`). From the manual pages of
 e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2,
 ntfs-3g 2022.10, jfsutils 1.1, udftools 2.3, bcachefs-tools 1.3, OpenZFS 2.3, and the kernel's
 Documentation/filesystems.
@@ -19,8 +20,6 @@ BARE = ""
 NUMBER = r"\d{1,12}"
 SIZE = r"\d{1,12}[bskmgtKMGT]?"
 SWITCH = r"(=[01])?"
-LABEL = r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,79}"
-UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 PROFILE = "single|dup"
 ZFS = "zfs"
 """Made and mounted in a way of its own: see `pools`."""
@@ -53,21 +52,18 @@ EXT_FLAGS = {
     "-J": rf"(size|fast_commit_size)={NUMBER}",
     "-m": r"\d{1,2}(\.\d{1,4})?",
     "-T": r"[a-z0-9]{1,20}",
-    "-L": LABEL,
-    "-U": rf"{UUID}|random|time|clear",
     **dict.fromkeys(("-b", "-C", "-g", "-G", "-i", "-I", "-N"), SIZE),
 }  # fmt: skip
 
 XFS_FLAGS = {
     **dict.fromkeys(("-q", "-f", "-K"), BARE),
     "-b": rf"size={SIZE}",
-    "-m": rf"(crc|finobt|inobtcount|rmapbt|reflink|bigtime|autofsck|metadir)=[01]|uuid={UUID}",
+    "-m": r"(crc|finobt|inobtcount|rmapbt|reflink|bigtime|autofsck|metadir)=[01]",
     "-d": rf"(agcount|agsize|cowextsize|extszinherit|sunit|su|swidth|sw|concurrency|size)={SIZE}|noalign",
     "-i": rf"(size|perblock|maxpct|attr)={SIZE}|(align|projid32bit|sparse|nrext64|exchange){SWITCH}",
     "-l": rf"(size|agnum|version|sunit|su|concurrency)={SIZE}|internal{SWITCH}|lazy-count=[01]",
     "-n": rf"size={SIZE}|version=(2|ci)|(ftype|parent)=[01]",
     "-s": rf"size={SIZE}",
-    "-L": LABEL,
 }
 
 BTRFS_FLAGS = {
@@ -79,14 +75,11 @@ BTRFS_FLAGS = {
         "squota", "zoned",
     )),
     **dict.fromkeys(("--csum", "--checksum"), "crc32c|xxhash|sha256|blake2"),
-    **dict.fromkeys(("-L", "--label"), LABEL),
-    **dict.fromkeys(("-U", "--uuid"), UUID),
 }  # fmt: skip
 
 F2FS_FLAGS = {
     **dict.fromkeys(("-f", "-i", "-m", "-q", "-r"), BARE),
     "-a": "[01]",
-    "-l": LABEL,
     "-o": r"\d{1,2}(\.\d{1,4})?",
     "-O": "encrypt|extra_attr|project_quota|inode_checksum|flexible_inline_xattr|quota|inode_crtime|lost_found|verity"
     "|sb_checksum|casefold|compression",
@@ -98,11 +91,10 @@ F2FS_FLAGS = {
 NILFS_FLAGS = {
     **dict.fromkeys(("-f", "-K", "-q", "-v"), BARE),
     "-O": "none|" + _features("block_count"),
-    "-L": LABEL,
     **dict.fromkeys(("-b", "-B", "-m"), NUMBER),
 }
 
-NTFS_FLAGS = {**dict.fromkeys(("-f", "-Q", "-F", "-q", "-I", "-C"), BARE), "-L": LABEL, "-c": NUMBER}
+NTFS_FLAGS = {**dict.fromkeys(("-f", "-Q", "-F", "-q", "-I", "-C"), BARE), "-c": NUMBER}
 
 UDF_FLAGS = dict.fromkeys(
     (
@@ -145,13 +137,13 @@ MKFS = {
     "btrfs": Mkfs("mkfs.btrfs", BTRFS_FLAGS),
     "f2fs": Mkfs("mkfs.f2fs", F2FS_FLAGS),
     "nilfs2": Mkfs("mkfs.nilfs2", NILFS_FLAGS),
-    "exfat": Mkfs("mkfs.exfat", {"-q": BARE, "-v": BARE, "-L": LABEL, "-c": SIZE, "-b": SIZE}),
+    "exfat": Mkfs("mkfs.exfat", {"-q": BARE, "-v": BARE, "-c": SIZE, "-b": SIZE}),
     "ntfs": Mkfs("mkfs.ntfs", NTFS_FLAGS),
     "ntfs-3g": Mkfs("mkfs.ntfs", NTFS_FLAGS),
     "udf": Mkfs("mkudffs", UDF_FLAGS),
     "bcachefs": Mkfs("mkfs.bcachefs", BCACHEFS_FLAGS),
     ZFS: Mkfs("zpool", ZFS_FLAGS),
-    "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-L": LABEL, "-s": NUMBER}),
+    "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-s": NUMBER}),
 }
 
 ZONED: Mapping[str, tuple[str, ...]] = {"btrfs": ("-O", "zoned"), "f2fs": ("-m",)}

@@ -51,8 +51,8 @@ HELD = (b"busy", b"exclusive access")
 class Group:
     """Until it is detached its members take no orders of their own.
 
-    While it is there they are locked as udev respects it, which else would assemble the array of members anew
-    whenever one of them was written to.
+    All of them are locked as udev respects it, which else would assemble the array of members anew whenever one of
+    them was written to.
     """
 
     members: tuple[Held, ...]
@@ -99,11 +99,6 @@ class Group:
         return self.members[0].descriptor
 
     @property
-    def locks(self) -> tuple[int, ...]:
-        """Descriptors by which the disks are locked."""
-        return tuple(member.lock if isinstance(member, ClaimedDevice) else member.descriptor for member in self.members)
-
-    @property
     def direct_io(self) -> bool:
         return all(member.direct_io for member in self.members)
 
@@ -126,9 +121,6 @@ class Group:
 
     def detach(self) -> None:
         """Let the members go, which take orders of their own again."""
-        for member in self.members:
-            if isinstance(member, LoopDevice):
-                fcntl.flock(member.descriptor, fcntl.LOCK_UN)
 
 
 def join(devices: Sequence[Held | Group]) -> Group:
@@ -144,20 +136,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
         raise Refusal("refused", "two of the devices are on one disk")
     if any(isinstance(member, ClaimedDevice) and member.zoned for member in members):
         raise Refusal("refused", "one of the devices has zones that must be written in order")
-    group = Group(tuple(members))
-    for member in members:
-        if isinstance(member, LoopDevice) and not programs.poll(partial(_locked, member), bool, LOCK_LIMIT_S):
-            group.detach()
-            raise Refusal("busy", f"{member.name} is locked by another program")
-    return group
-
-
-def _locked(member: LoopDevice) -> bool:
-    try:
-        fcntl.flock(member.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return Group(tuple(members))
 
 
 def unregister_btrfs(members: Sequence[Held]) -> None:

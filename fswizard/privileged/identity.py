@@ -1,15 +1,14 @@
-"""Whom the helper works for, and opening files with that user's rights instead of root's."""
+"""Whom the helper works for."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pwd
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.privileged import system_calls
 from fswizard.privileged.protocol import Refusal
 
 CALLER_VARIABLES = ("SUDO_UID", "PKEXEC_UID")
@@ -37,10 +36,6 @@ class User:
     def needs_no_consent(self) -> bool:
         """Root may erase anyway, and polkit asked before it let the user do so."""
         return self.uid == ROOT or self.by_polkit
-
-
-ROOT_ALONE = User(ROOT, 0, (0,), "/")
-"""For what measures as root and needs no right of root's but to own what it opens."""
 
 
 def invoking_user(environment: Mapping[str, str], proc: Path = Path("/proc")) -> User:
@@ -83,36 +78,3 @@ def _caller(proc: Path) -> tuple[int, str]:
         if login not in (ROOT, UNSET):
             return login, f"user {login} logged in to start it"
     return ROOT, "nobody but root started it"
-
-
-@contextlib.contextmanager
-def acting_as(user: User) -> Iterator[None]:
-    """Look at files with the user's rights, so that root is no key to what the user cannot reach."""
-    if user.uid == 0:
-        yield
-        return
-    groups, gid = os.getgroups(), os.getegid()
-    os.setgroups(user.groups)
-    os.setegid(user.gid)
-    os.seteuid(user.uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(gid)
-        os.setgroups(groups)
-        system_calls.die_with_parent()
-
-
-def open_directory(path: str, user: User) -> int:
-    """Descriptor of a directory that is the user's own; Refusal where it is anything else."""
-    with acting_as(user):
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            raise Refusal("refused", f"{path}: {error.strerror}") from error
-    owner = os.fstat(descriptor).st_uid
-    if owner != user.uid:
-        os.close(descriptor)
-        raise Refusal("refused", f"{path} belongs to user {owner}")
-    return descriptor

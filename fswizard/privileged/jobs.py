@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
+import json
 import os
 import resource
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from selectors import EVENT_READ, BaseSelector
 from typing import Any, NoReturn
 
-from fswizard.privileged import system_calls
+from fswizard.privileged import inherited, system_calls
 from fswizard.privileged.commands import Commands
+from fswizard.privileged.identity import User
+from fswizard.privileged.inherited import Limits
 from fswizard.privileged.protocol import Refusal
 
 CHUNK_BYTES = 65536
@@ -26,8 +28,15 @@ DRAINED_CHUNKS = 64
 MAXIMUM_JOBS = 64
 COULD_NOT_START = 126
 
+BEGIN_LIMIT_S = 10.0
+"""For what a user's job does before its work: a directory of the user's may lie where nothing answers."""
+KILL_LIMIT_S = 1.0
+"""For one that was killed before it had begun."""
+
 Body = Callable[[], int]
 """Runs in the child: replaces it by a program, or does the work and returns the exit code."""
+Begin = Callable[[], Body]
+"""What a user's job does first, which may take for ever: becomes a program, or gives the work that is left."""
 Ending = dict[str, Any]
 Send = Callable[[dict[str, Any]], None]
 
@@ -55,13 +64,21 @@ class Job:
     """Where a contained program's process ID, and how it ended, are told."""
     pipes: dict[int, str]
     finish: Callable[[Ending], None]
+    beginning: int = -1
+    """Of a user's job that has yet to begin, where its child says why it can't, or closes once it has."""
+    begins_by: float = 0.0
+    """By the monotonic clock."""
+    refusal: Mapping[str, str] | None = None
+    """Why it could not begin: code and text."""
     killed: bool = False
     ended: tuple[int, float] | None = None
     """Exit code and processor time of the child, once that is gone."""
 
 
 class Jobs:
-    def __init__(self, selector: BaseSelector, send: Send) -> None:
+    def __init__(self, selector: BaseSelector, send: Send, limits: Limits) -> None:
+        """`limits` are those of the user's jobs."""
+        self._limits = limits
         self._selector = selector
         self._send = send
         self._running: dict[int, Job] = {}
@@ -74,8 +91,41 @@ class Jobs:
     ) -> Job:  # fmt: skip
         """Start `body` in a child; a contained one gets a PID namespace, so that nothing of it outlives it.
 
-        Of the open descriptors it sees those in `keep` alone. `finish` may add to what is told of the end.
+        Of the open descriptors it sees those in `keep` alone. `finish` may add to what is said of the end.
         """
+        return self._start(body, contained, finish, keep)
+
+    def start_as_user(
+        self, begin: Begin, user: User, *, contained: bool, finish: Callable[[Ending], None] = lambda ending: None,
+        keep: Collection[int] = (), entrance: Collection[int] = (),
+    ) -> Job:  # fmt: skip
+        """The same with the rights and resource limits of `user`; root enters the cgroups of `entrance` before.
+
+        Where `begin` takes longer than `BEGIN_LIMIT_S`, the job is given up: killed, and not waited for.
+        """
+        said, saying = os.pipe()
+
+        def body() -> int:
+            for cgroup in entrance:
+                os.write(cgroup, b"0")
+            inherited.restore_limits(self._limits)
+            system_calls.become(user.uid, user.gid, user.groups)
+            return _begin(begin, saying)
+
+        try:
+            job = self._start(body, contained, finish, {saying, *keep, *entrance})
+        except BaseException:
+            os.close(said)
+            raise
+        finally:
+            os.close(saying)
+        job.beginning, job.begins_by = said, job.started + BEGIN_LIMIT_S
+        self._selector.register(said, EVENT_READ, lambda: self._begun(job))
+        return job
+
+    def _start(
+        self, body: Body, contained: bool, finish: Callable[[Ending], None], keep: Collection[int]
+    ) -> Job:  # fmt: skip
         if len(self._running) >= MAXIMUM_JOBS:
             raise Refusal("busy", f"{MAXIMUM_JOBS} jobs are running already")
         (out, child_out), (err, child_err), (report, child_report) = os.pipe(), os.pipe(), os.pipe()
@@ -99,11 +149,41 @@ class Jobs:
             self._selector.register(descriptor, EVENT_READ, lambda fd=descriptor: self._relay(job, fd))
         return job
 
+    def _begun(self, job: Job) -> None:
+        """It has begun, or it says why not."""
+        job.refusal = json.loads(os.read(job.beginning, CHUNK_BYTES) or b"null")
+        self._forget_beginning(job)
+
+    def _forget_beginning(self, job: Job) -> None:
+        self._selector.unregister(job.beginning)
+        os.close(job.beginning)
+        job.beginning = -1
+
+    def next_limit_s(self) -> float | None:
+        """Seconds until `give_up` has something to do; None where nothing has yet to begin."""
+        limits = [job.begins_by for job in self._running.values() if job.beginning >= 0]
+        return max(0.0, min(limits) - time.monotonic()) if limits else None
+
+    def give_up(self) -> None:
+        """End jobs that have not begun in time, also where the kernel keeps their process for as long as it likes."""
+        now = time.monotonic()
+        for job in [job for job in self._running.values() if job.beginning >= 0 and job.begins_by <= now]:
+            self._kill(job)
+            self._forget_beginning(job)
+            text = f"a file or directory of yours did not answer within {BEGIN_LIMIT_S:g} s"
+            job.refusal = {"code": "failed", "text": text}
+            del self._running[job.child]
+            self._end(job, COULD_NOT_START, now - job.started, 0.0, reported=False)
+
     def kill(self, number: int) -> None:
-        """End a job and what it started; its end is told as of any other."""
+        """End a job and what it started; its end is reported as that of any other."""
         job = next((job for job in self._running.values() if job.number == number), None)
         if job is None:
             return  # it ended meanwhile
+        job.begins_by = min(job.begins_by, time.monotonic() + KILL_LIMIT_S)
+        self._kill(job)
+
+    def _kill(self, job: Job) -> None:
         job.killed = True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(job.child, signal.SIGKILL)
@@ -129,7 +209,7 @@ class Jobs:
     def _fork(self, contained: bool) -> int:
         if not contained:
             return os.fork()
-        system_calls.unshare_pid()
+        system_calls.unshare(system_calls.CLONE_NEWPID)
         child = -1
         try:
             child = os.fork()
@@ -158,7 +238,10 @@ class Jobs:
         os.close(descriptor)
         del job.pipes[descriptor]
 
-    def _end(self, job: Job, exit_code: int, wall_s: float, cpu_s: float) -> None:
+    def _end(self, job: Job, exit_code: int, wall_s: float, cpu_s: float, *, reported: bool = True) -> None:
+        """Say how a job ended; not `reported`, it is not even known whether it has."""
+        if job.beginning >= 0:
+            self._begun(job)
         for descriptor in list(job.pipes):
             for _ in range(DRAINED_CHUNKS):
                 if not self._relay(job, descriptor):
@@ -166,12 +249,16 @@ class Jobs:
         for descriptor in list(job.pipes):
             self._close(job, descriptor)
         ending: Ending = {"exit_code": exit_code, "wall_s": wall_s, "cpu_s": cpu_s}
-        if told := _read_line(job.report):
-            code, wall, cpu = told.split()
+        if reported and (line := _read_line(job.report)):
+            code, wall, cpu = line.split()
             ending = {"exit_code": int(code), "wall_s": float(wall), "cpu_s": float(cpu)}
         os.close(job.report)
+        if job.refusal:
+            ending |= {"exit_code": COULD_NOT_START, "refused": job.refusal}
         try:
             job.finish(ending)
+        except Refusal as refusal:
+            ending |= {"exit_code": COULD_NOT_START, "refused": {"code": refusal.code, "text": refusal.text}}
         except OSError as error:
             ending |= {"exit_code": ending["exit_code"] or COULD_NOT_START, "error": f"{error.strerror or error}"}
         except Exception as error:  # an error is an answer, and does not end the helper
@@ -199,10 +286,9 @@ def _be_child(
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
-        _close_all_but({0, 1, 2, *keep, *([report] if contained else [])})
+        inherited.close_all_but({0, 1, 2, *keep, *([report] if contained else [])})
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
+        inherited.reset_signals()
         code = _contain(body, report, keep) if contained else body()
         sys.stdout.flush()
     except Refusal as refusal:
@@ -214,6 +300,21 @@ def _be_child(
         os.write(2, traceback.format_exc().encode())
     finally:
         os._exit(code)
+
+
+def _begin(begin: Begin, saying: int) -> int:
+    """Say by closing `saying` that it has begun, as the next program does by itself, or write there why not."""
+    try:
+        work = begin()
+    except Refusal as refusal:
+        os.write(saying, json.dumps({"code": refusal.code, "text": refusal.text}).encode())
+        return COULD_NOT_START
+    except OSError as error:
+        text = ": ".join(filter(None, (error.filename, error.strerror)))
+        os.write(saying, json.dumps({"code": "refused", "text": text}).encode())
+        return COULD_NOT_START
+    os.close(saying)
+    return work()
 
 
 def _contain(body: Body, report: int, keep: Collection[int]) -> int:
@@ -228,7 +329,7 @@ def _contain(body: Body, report: int, keep: Collection[int]) -> int:
         os.write(report, os.readlink("/proc/self").encode() + b"\n")
         os.close(report)
         return body()
-    _close_all_but({2, report})
+    inherited.close_all_but({2, report})
     while True:
         child, status = os.wait()
         if child == program:
@@ -244,10 +345,3 @@ def _read_line(report: int) -> str:
     while (byte := os.read(report, 1)) not in (b"", b"\n"):
         line += byte
     return line.decode()
-
-
-def _close_all_but(kept: Collection[int]) -> None:
-    ends = sorted({-1, *kept, os.sysconf("SC_OPEN_MAX")})
-    for before, after in itertools.pairwise(ends):
-        if after - before > 1:  # an empty range would be taken for an endless one
-            os.closerange(before + 1, after)

@@ -1,6 +1,7 @@
-"""A scratch image, made by the user and out of reach of everybody once handed over, and the loop device on it.
+"""The loop device on a scratch image, made by ioctl (linux/loop.h).
 
-Loop devices are made by ioctl (linux/loop.h).
+It is locked as udev respects it, from before there is anything on it until it is gone: so udev looks at nothing that
+lies on it, gives it no names, and shows it to no automounter.
 """
 
 from __future__ import annotations
@@ -14,16 +15,12 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.privileged import programs
-from fswizard.privileged.identity import User
+from fswizard.privileged import programs, system_calls
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.scratch_image import SECTOR_BYTES, Image
 
-MINIMUM_BYTES = 64 << 20
-READ_BYTES = 4 << 20
-SECTOR_BYTES = 512
-"""Unit of st_blocks."""
-RELEASE_LIMIT_S = 5.0
-"""Whoever handed it over closes it a moment later, and so do programs that index new files."""
+LOCK_LIMIT_S = 5.0
+"""udev holds a shared lock on a device for a moment, while it looks at what was made or written."""
 LOOP_SET_FD = 0x4C00
 LOOP_CLR_FD = 0x4C01
 LOOP_SET_STATUS64 = 0x4C04
@@ -40,101 +37,11 @@ WANTED = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, AUTOCLEAR | DIRECT_IO, b"fswizard", b
 CONFIG = struct.Struct(f"=2I{INFO.size}s64x")
 SAFE_BLOCK_BYTES = 4096
 """Direct I/O works with it on every disk; tried where the kernel's default of 512 refuses direct I/O."""
+PUNCHED_BYTES = 1 << 20
 TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
 """Another has the device, or took it away meanwhile."""
 NUMBERS = range(1000, 1256)
 """Of the helper's own devices: one that was told to keep all blocks can never be told otherwise again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A file without a name, which no other process has open."""
-
-    descriptor: int
-    size_bytes: int
-
-    def require_same(self) -> None:
-        """Refusal where it was cut off or grew: only root can have done that."""
-        if os.fstat(self.descriptor).st_size != self.size_bytes:
-            raise Refusal("failed", "the scratch image has changed its size")
-
-    def read(self) -> None:
-        """OSError where a block of it cannot be read from the disk below."""
-        os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        for offset in range(0, self.size_bytes, READ_BYTES):
-            os.pread(self.descriptor, READ_BYTES, offset)
-            os.posix_fadvise(self.descriptor, offset, READ_BYTES, os.POSIX_FADV_DONTNEED)
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-
-
-def take_image(given: int, user: User) -> Image:
-    """The image behind a descriptor from the user, which is closed.
-
-    Refusal unless it is the user's own, fully allocated, and open nowhere else. Root becomes its owner and opens it
-    anew: with a descriptor kept back, the user could write to the device below a mounted filesystem. An owner could
-    also open it anew through one of O_PATH, which `_require_alone` does not see.
-    """
-    try:
-        status = os.fstat(given)
-        _check_image(status, user)
-        if fcntl.fcntl(given, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
-            raise Refusal("refused", "the image is not open for reading and writing")
-        os.fchown(given, 0, 0)
-        os.fchmod(given, 0o600)
-        if os.fstat(given).st_uid != 0:  # FAT mounted with `quiet` only says that it did
-            raise Refusal("refused", "the filesystem below the image does not record file owners")
-        descriptor = os.open(f"/proc/self/fd/{given}", os.O_RDWR | os.O_CLOEXEC)
-    except OSError as error:
-        raise Refusal("refused", f"the image cannot be made root's: {error.strerror}") from error
-    finally:
-        os.close(given)
-    try:
-        _require_alone(descriptor)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return Image(descriptor, status.st_size)
-
-
-def _check_image(status: os.stat_result, user: User) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise Refusal("refused", "the image is not a regular file")
-    if status.st_uid != user.uid:
-        raise Refusal("refused", f"the image belongs to user {status.st_uid}")
-    if status.st_nlink:
-        raise Refusal("refused", "the image still has a name")
-    if status.st_size < MINIMUM_BYTES:
-        raise Refusal("refused", f"the image is smaller than {MINIMUM_BYTES >> 20} MiB")
-    if status.st_blocks * SECTOR_BYTES < status.st_size:
-        raise Refusal("refused", "the image is sparse: the kernel would take the missing blocks with root's rights")
-
-
-def _require_alone(descriptor: int) -> None:
-    """Refusal where another process has the image open: then the kernel gives no lease on it (fcntl(2)).
-
-    The lock is held until the image is closed.
-    """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Refusal("busy", "the image is already attached") from None
-    error = programs.poll(lambda: _lease(descriptor), lambda error: error != errno.EAGAIN, RELEASE_LIMIT_S)
-    if error == errno.EAGAIN:
-        raise Refusal("busy", "another program has the image open")
-    if error:
-        raise Refusal("refused", f"can't tell whether another program has the image open: {os.strerror(error)}")
-
-
-def _lease(descriptor: int) -> int:
-    """The number of the error; 0 where nobody else has it open."""
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError as error:
-        return error.errno or errno.EIO
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +52,11 @@ class LoopDevice:
     name: str
     direct_io: bool
     image: Image
+
+    @property
+    def lock(self) -> int:
+        """Descriptor by which it is locked."""
+        return self.descriptor
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -161,7 +73,11 @@ class LoopDevice:
         return (self.name,)
 
     def require_same(self, *, unused: bool) -> None:
-        """The helper made it and holds it: nothing but the image's size can have changed."""
+        """The helper made it and holds it: nothing but the image's size can have changed.
+
+        A mkfs that was ended may not have given back the lock.
+        """
+        _lock(self.descriptor, self.name)
         self.image.require_same()
 
     def detach(self) -> None:
@@ -200,14 +116,19 @@ def _attach(image: Image, block_bytes: int) -> LoopDevice:
                 raise
             continue
         try:
+            _lock(device, name)
             _configure(device, image.descriptor, block_bytes)
-            _keep_blocks(name)
+            _keep_blocks(device, name, image.descriptor)
             flags = _status(device)[8]
+            if not flags & AUTOCLEAR:
+                raise Refusal("failed", f"{name} would outlive the helper")
             return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
-        except OSError as error:
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(device, LOOP_CLR_FD)
             os.close(device)
             _remove(number)
-            if error.errno not in TAKEN:
+            if not isinstance(error, OSError) or error.errno not in TAKEN:
                 raise
     raise Refusal("failed", "no loop device is free: all are in use")
 
@@ -224,14 +145,35 @@ def _control(order: int, number: int) -> None:
         fcntl.ioctl(control, order, number)
 
 
-def _keep_blocks(name: str) -> None:
+def _lock(device: int, name: str) -> None:
+    """Lock it for good; Refusal where another program keeps it locked."""
+
+    def locked() -> bool:
+        try:
+            fcntl.flock(device, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    if not programs.poll(locked, bool, LOCK_LIMIT_S):
+        raise Refusal("busy", f"{name} is locked by another program")
+
+
+def _keep_blocks(device: int, name: str, image: int) -> None:
     """Have the device refuse to discard, and write zeros itself, where it would punch holes into the image.
 
-    It writes with root's rights, so it could fill a hole with blocks that are reserved for root. Linux before 5.19
-    punches them all the same.
+    It writes with root's rights, so it could fill a hole with blocks that are reserved for root. Refusal where it gives
+    blocks back all the same: Linux before 5.19 does, and in a container /sys may be read-only.
     """
-    with contextlib.suppress(OSError):  # in a container, /sys may be read-only
+    with contextlib.suppress(OSError):
         Path(f"/sys/block/{name}/queue/discard_max_bytes").write_text("0")
+    with contextlib.suppress(OSError):  # as it should be
+        system_calls.punch_hole(device, 0, PUNCHED_BYTES)
+    os.fsync(image)
+    status = os.fstat(image)
+    if status.st_blocks * SECTOR_BYTES < status.st_size:
+        text = "loop devices give up the room of their image here; that takes Linux 5.19 and a /sys that can be written"
+        raise Refusal("refused", text)
 
 
 def _open(name: str) -> int:

@@ -10,6 +10,7 @@ slice hold as before. In v1 that is below it; in v2 beside it, as a cgroup with 
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -105,6 +106,8 @@ class MemoryLimit:
             raise Refusal("missing", "no memory cgroup can be made here")
         if memory_bytes != self._bytes:
             self._write(self._version.limit, str(memory_bytes))
+            if not 0 <= memory_bytes - int(self._read(self._version.limit)) < mmap.PAGESIZE:
+                raise Refusal("failed", "the kernel did not take the memory limit")
             self._bytes = memory_bytes
 
     def killed(self) -> int:

@@ -30,7 +30,7 @@ ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
 ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C"}
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
-"""Variables that a workload may be given. None of them means anything to the loader or to setpriv."""
+"""Variables that a workload may be given. None of them means anything to the loader."""
 NIX_STORE = "/nix/store"
 """Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
 PAUSE_S = 0.01
@@ -170,34 +170,15 @@ def _entries(path: str) -> Iterator[str]:
             at = entry
 
 
-def drop_rights(user: User) -> tuple[str, ...]:
-    """The command that gives up every right but the user's own, before the argument list of a workload.
-
-    For uid 0 the secure bits keep the kernel from handing the rights back at the next exec (capabilities(7)).
-    """
-    return (
-        find("setpriv"),
-        f"--reuid={user.uid}",
-        f"--regid={user.gid}",
-        f"--groups={','.join(map(str, user.groups))}",
-        "--no-new-privs",
-        "--bounding-set=-all",
-        "--inh-caps=-all",
-        "--ambient-caps=-all",
-        "--securebits=+noroot,+noroot_locked",
-        "--",
-    )
-
-
 def workload_environment(user: User, given: Mapping[str, str]) -> dict[str, str]:
     if refused := given.keys() - PASSED_ON:
         raise Refusal("refused", f"the variable {min(refused)!r:.40} is not passed on")
     return {"PATH": WORKLOAD_PATH, "HOME": user.home, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **given}
 
 
-def resolved(argv: Sequence[str]) -> tuple[str, ...]:
-    """`argv` with the program's full path, where workloads look for it; Refusal where it is absent."""
-    path = shutil.which(argv[0], path=WORKLOAD_PATH)
+def workload(name: str) -> str:
+    """Path of a program, looked up with the rights of whoever calls this; Refusal where it is absent."""
+    path = shutil.which(name, path=WORKLOAD_PATH)
     if path is None:
-        raise Refusal("missing", f"{argv[0]} is not installed")
-    return (path, *argv[1:])
+        raise Refusal("missing", f"{name} is not installed")
+    return path

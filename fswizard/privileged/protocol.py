@@ -5,9 +5,11 @@ Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {.
 `{"job": 3, "pid": 4711, "commands": [["mkfs.ext4", "-q", "/dev/loop0"], ...]}`: what it runs, word for word; `pid` is 0
 for what is not the user's. Of the job: `{"job": 3, "output": "stdout", "data": BASE64}`
 and `{"job": 3, "ended": {...}}`, with `"over_memory": true` in it where a process was killed for its memory limit. What
-is no request changes nothing and is answered with an error.
+is no request changes nothing and is answered with an error. A program of the user's that could not begin has
+`"refused": {"code": "missing", "text": "..."}` in its end.
 
-`attach` takes a descriptor, which comes with it (SCM_RIGHTS in unix(7)).
+`attach` takes the descriptor of a directory, which comes with it (SCM_RIGHTS in unix(7)). It starts a job, and how that
+ended has what is to be known of the device: `"attached": {"handle": 1, "name": "loop1000", ...}`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 9
+VERSION = 10
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -83,7 +85,7 @@ def is_environment(value: object) -> bool:
 
 VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "hello": {},
-    "attach": {},
+    "attach": {"size_bytes": is_number},
     "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
     "wipe": {"handle": is_number},
     "inspect": {"handle": is_number, "reading": is_truth},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import stat
@@ -12,6 +13,7 @@ from typing import Any
 
 from fswizard.privileged import protocol
 from fswizard.privileged.identity import User
+from fswizard.privileged.inherited import Limits
 from fswizard.privileged.jobs import Jobs
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.verbs import Verbs
@@ -19,17 +21,21 @@ from fswizard.privileged.verbs import Verbs
 STDIN, STDOUT = 0, 1
 MAXIMUM_UNSENT_BYTES = 8 << 20
 """A client that does not read is not listened to any more."""
+CROWDED_S = 1.0
+"""How often it is looked whether such a client is gone."""
+END_LIMIT_S = 60
+"""For undoing everything; the kernel undoes what is left."""
 MAXIMUM_DESCRIPTORS = 4
 """At a time; more are closed by the kernel."""
 
 
 class Server:
-    def __init__(self, user: User, right: str) -> None:
+    def __init__(self, user: User, right: str, limits: Limits) -> None:
         self._pending = bytearray()
         self._unsent = bytearray()
         self._selector = DefaultSelector()
         self._crowded = DefaultSelector()
-        self._jobs = Jobs(self._selector, self._send)
+        self._jobs = Jobs(self._selector, self._send, limits)
         self._socket = socket.socket(fileno=STDIN) if stat.S_ISSOCK(os.fstat(STDIN).st_mode) else None
         """Without one, as where sudo records what is typed, no descriptor can come."""
         self._verbs = Verbs(user, self._jobs, right)
@@ -48,14 +54,20 @@ class Server:
         try:
             self._serve()
         finally:
+            signal.signal(signal.SIGALRM, lambda number, frame: os._exit(1))
+            signal.alarm(END_LIMIT_S)
             self._verbs.end()
 
     def _serve(self) -> None:
         while True:
-            selector = self._crowded if len(self._unsent) > MAXIMUM_UNSENT_BYTES else self._selector
-            for key, _ in selector.select():
+            crowded = len(self._unsent) > MAXIMUM_UNSENT_BYTES
+            if crowded and _input_ended():
+                raise SystemExit
+            selector, limit_s = self._crowded if crowded else self._selector, self._jobs.next_limit_s()
+            for key, _ in selector.select(CROWDED_S if crowded and limit_s is None else limit_s):
                 if selector.get_map().get(key.fd) is key:  # an earlier one of this round may have closed it
                     key.data()
+            self._jobs.give_up()
             self._flush()
 
     def _listen(self) -> None:
@@ -120,6 +132,13 @@ def refuse(refusal: Refusal) -> None:
 
 def _error(number: object, refusal: Refusal) -> dict[str, Any]:
     return {"id": number, "error": {"code": refusal.code, "text": refusal.text}}
+
+
+def _input_ended() -> bool:
+    """Whether the client has closed its end, also with requests before that which were not read."""
+    poll = select.poll()
+    poll.register(STDIN, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 def _child_exits() -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import tempfile
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from fswizard.privileged import (
     block_device,
@@ -17,13 +17,14 @@ from fswizard.privileged import (
     exclusive_claim,
     grammar,
     groups,
-    identity,
     loop_device,
     mounts,
+    names,
     pools,
     programs,
     protocol,
     rights,
+    scratch_image,
     volumes,
 )
 from fswizard.privileged.arc import Arc
@@ -31,14 +32,15 @@ from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
-from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.memory_limit import MemoryLimit
 from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
-from fswizard.privileged.system_calls import closing
+from fswizard.privileged.scratch_image import Making
 from fswizard.privileged.volumes import Volume
 
 MAXIMUM_VOLUMES = 16
+END_LIMIT_S = 5.0
+"""For processes that were killed to be gone."""
 MAXIMUM_BLOCKS = 1024
 MAXIMUM_PAUSE_US = 60_000_000
 
@@ -57,6 +59,8 @@ class Verbs:
         self._arc = Arc()
         self._empty_directory = _deleted_directory()
         self._given: deque[int] = deque()
+        self._making = 0
+        """Images that are not attached yet."""
         self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in protocol.VERBS}
 
     def carry_out(self, request: Request) -> Answer:
@@ -76,17 +80,37 @@ class Verbs:
             "protocol": protocol.VERSION, "uid": self._user.uid, "gid": self._user.gid, "limits_memory": limits_memory,
         }  # fmt: skip
 
-    def _attach(self) -> Answer:
+    def _attach(self, size_bytes: int) -> Answer:
+        """Make an image below the directory that came with it; how that ended has what `_hold` says of its device."""
         if not self._given:
             raise Refusal("invalid", "attach: no descriptor came with it")
-        image = loop_device.take_image(self._given.popleft(), self._user)
+        making = Making(self._given.popleft(), size_bytes, self._user)
+
+        def finish(ending: Ending) -> None:
+            self._making -= 1
+            try:
+                if ending["exit_code"] == 0:
+                    image = making.take()
+                    try:
+                        ending["attached"] = self._hold(loop_device.attach(image))
+                    except BaseException:
+                        image.close()
+                        raise
+            finally:
+                making.close()
+
         try:
             self._require_room()
-            device = loop_device.attach(image)
+            if size_bytes < scratch_image.MINIMUM_BYTES:
+                raise Refusal("refused", f"the image is smaller than {scratch_image.MINIMUM_BYTES >> 20} MiB")
+            job = self._jobs.start_as_user(
+                making.begin, self._user, contained=False, finish=finish, keep=making.descriptors
+            )
         except BaseException:
-            image.close()
+            making.close()
             raise
-        return self._hold(device)
+        self._making += 1
+        return _job_answer(job, making.commands)
 
     def _claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Answer:
         self._require_room()
@@ -96,7 +120,7 @@ class Verbs:
         return self._hold(exclusive_claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
 
     def _require_room(self) -> None:
-        if len(self._volumes) >= MAXIMUM_VOLUMES:
+        if len(self._volumes) + self._making >= MAXIMUM_VOLUMES:
             raise Refusal("busy", f"{MAXIMUM_VOLUMES} images are attached already")
 
     def _join(self, handles: list[int]) -> Answer:
@@ -259,18 +283,16 @@ class Verbs:
 
     def _run(self, argv: list[str], cwd: str, env: dict[str, str], memory_bytes: int) -> Answer:
         environment = programs.workload_environment(self._user, env)
-        command = (*programs.drop_rights(self._user), *programs.resolved(argv))
         if memory_bytes:
             self._memory.set(memory_bytes)
         entrance, killed = (self._memory.entrance,) if memory_bytes else (), self._memory.killed()
-        directory = identity.open_directory(cwd, self._user)
 
-        def body() -> int:
-            for cgroup in entrance:
-                os.write(cgroup, b"0")
-            os.fchdir(directory)
+        def begin() -> NoReturn:
+            """Whatever is looked up or opened here, the user could look up and open."""
             os.umask(0o022)
-            os.execve(command[0], command, environment)
+            os.chdir(cwd)
+            path = programs.workload(argv[0])
+            os.execve(path, (path, *argv[1:]), environment)
 
         on_pool = bool(memory_bytes) and any(volume.is_pool and volume.mount for volume in self._volumes.values())
 
@@ -280,11 +302,10 @@ class Verbs:
             if entrance and self._memory.killed() > killed:
                 ending["over_memory"] = True
 
-        with closing(directory):
-            job = self._jobs.start(body, contained=True, finish=finish, keep=(directory, *entrance))
-            if on_pool:
-                self._arc.hold(memory_bytes)
-            return _job_answer(job, (tuple(argv),))
+        job = self._jobs.start_as_user(begin, self._user, contained=True, finish=finish, entrance=entrance)
+        if on_pool:
+            self._arc.hold(memory_bytes)
+        return _job_answer(job, (tuple(argv),))
 
     def _reclaim(self, pool: str) -> Answer:
         with self._names.reclaiming(pool):
@@ -293,19 +314,16 @@ class Verbs:
         return {}
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: pools, nodes, arrays, loop devices, the cgroup."""
-        outliving = [volume for volume in self._volumes.values() if volume.is_pool or volume.array]
-        if outliving or self._memory.directory:
-            with contextlib.suppress(ProcessLookupError):  # there may be none
-                os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses them
-        for volume in outliving:
-            volume.end()
-        for volume in self._volumes.values():
-            pools.remove_nodes(volume.pool)
-            if isinstance(volume.device, LoopDevice) and volume.mount is None:
-                volume.device.detach()
-        self._memory.remove()
-        self._arc.end()
+        """Undo everything, whatever goes wrong: a process that the kernel does not let end would keep what is left."""
+        with contextlib.suppress(ProcessLookupError):  # there may be none
+            os.kill(-1, signal.SIGKILL)  # whatever of this namespace still uses it
+        programs.poll(_reaped, bool, END_LIMIT_S)
+        steps = [*(volume.end for volume in reversed(self._volumes.values())), self._memory.remove, self._arc.end]
+        for step in steps:
+            try:
+                step()
+            except Exception:
+                traceback.print_exc()
 
     def _kill(self, job: int) -> Answer:
         self._jobs.kill(job)
@@ -351,13 +369,24 @@ class Verbs:
         return _job_answer(job, work.commands)
 
 
+def _reaped() -> bool:
+    """Whether no child is left; those that have ended are gone afterwards."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
 def _job_answer(job: Job, commands: Commands) -> Answer:
     return {"job": job.number, "pid": job.pid, "commands": commands}
 
 
 def _deleted_directory() -> int:
     """A working directory in which nothing is and nothing can be made: it is deleted already."""
-    path = tempfile.mkdtemp(prefix="fswizard-")
+    path = f"/run/{names.new()}"
+    os.mkdir(path, 0o700)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     os.rmdir(path)
     return descriptor

@@ -36,6 +36,7 @@ from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
 from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.scratch_image import EDGE_BYTES
 
 State = Literal["bare", "array", "made", "mounted"]
 
@@ -63,8 +64,6 @@ WORDS: Mapping[State, str] = {
     "mounted": "is mounted",
 }
 
-EDGE_BYTES = 1 << 20
-"""Superblocks and partition tables lie within so much of either end."""
 NTFS_3G = "mount.ntfs-3g"
 NOWHERE = "/proc/self/cwd"
 """For what a program may keep or look for, where its working directory is one in which nothing can be."""
@@ -110,10 +109,8 @@ class Volume:
 
     @property
     def locks(self) -> tuple[int, ...]:
-        """Descriptors by which the disk is locked."""
-        if isinstance(self.device, Group):
-            return self.device.locks
-        return (self.device.lock,) if isinstance(self.device, ClaimedDevice) else ()
+        """Descriptors by which the disks are locked."""
+        return tuple(part.lock for part in self.parts)
 
     @property
     def zoned(self) -> bool:
@@ -164,15 +161,18 @@ class Volume:
         return None
 
     def end(self) -> None:
-        """Undo what the kernel would not when the helper is gone: a pool, an array."""
+        """Undo what is there, for the end of the helper: nothing of its namespace uses it any more, or nothing can."""
         self.close_root()
-        if self.mount is not None:
-            mounts.unmount(self.mount.path)
+        if self.mount is not None and mounts.unmount(self.mount.path):
+            system_calls.detach_mount(self.mount.path)
         if self.is_pool:
             with contextlib.suppress(OSError):
                 pools.destroy_if_imported(self.pool)
         if array := self.array:
             array.disassemble()
+        pools.remove_nodes(self.pool)
+        if isinstance(self.device, LoopDevice):
+            self.device.detach()
 
     def close(self) -> None:
         pools.remove_nodes(self.pool)
@@ -262,12 +262,13 @@ def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_direc
         raise Refusal("refused", f"{device.name} can't be written anywhere")
     if size_bytes > os.lseek(device.descriptor, 0, os.SEEK_END):
         raise Refusal("refused", f"{device.name} ends before that")
-    argv = (*programs.drop_rights(identity.ROOT_ALONE), *programs.located(command))
+    argv = programs.located(command)
 
     def body() -> int:
         system_calls.drop_buffers(device.descriptor)
         os.fchdir(empty_directory)
-        os.execve(argv[0], argv, {**programs.ROOT_ENVIRONMENT, "TMPDIR": NOWHERE})
+        system_calls.become(identity.ROOT, identity.ROOT, (identity.ROOT,))
+        os.execve(argv[0], command, {**programs.ROOT_ENVIRONMENT, "TMPDIR": NOWHERE})
 
     return jobs.Work((command,), body)
 

@@ -20,8 +20,6 @@ PROGRAMS = (
     Program("mount", "mounting candidates", True, {**_UTIL_LINUX, "debian": "mount"}),
     Program("blkid", "seeing what is on a disk", True, _UTIL_LINUX),
     Program("wipefs", "wiping between candidates", True, _UTIL_LINUX),
-    Program("unshare", "mounts that vanish with the run", True, _UTIL_LINUX),
-    Program("setpriv", "workloads without root's rights", True, _UTIL_LINUX),
     Program("smartctl", "health, and whether a disk is shingled", packages={"": "smartmontools"}),
     Program("sudo", "formatting and mounting without being root"),
     Program("mdadm", "RAID arrays of several disks"),

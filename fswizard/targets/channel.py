@@ -63,13 +63,22 @@ class HelperProcess:
         self._over = asyncio.Event()
         self._ended: Mapping[str, Any] | None = None
 
+    @property
+    def attached(self) -> Mapping[str, Any]:
+        """Once it has ended well, of the device that it has made."""
+        answer: Mapping[str, Any] = (self._ended or {})["attached"]
+        return answer
+
     async def chunks(self) -> AsyncIterator[bytes]:
         while chunk := await self._stdout.get():
             yield chunk
         self._stdout.put_nowait(b"")  # whoever reads after the end finds the end again
 
     async def wait(self) -> Finished:
-        """RunFailed where the helper ended before the program did, OutOfMemory where its limit was too small."""
+        """How it ended; Missing, Refused or HelperFailed where it could not begin.
+
+        OutOfMemory where its limit was too small, RunFailed where the helper ended before it.
+        """
         await self._over.wait()
         if self._ended is None:
             raise self._channel.gone()
@@ -78,6 +87,8 @@ class HelperProcess:
             stdout += self._stdout.get_nowait()
         self._stdout.put_nowait(b"")
         ended = self._ended
+        if refused := ended.get("refused"):
+            raise _error(refused)
         if ended.get("over_memory"):
             raise OutOfMemory(self.argv[0], safe_lines(bytes(self._stderr)).strip())
         stderr = bytes(self._stderr) + str(ended.get("error", "")).encode()

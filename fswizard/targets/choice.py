@@ -16,8 +16,8 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, parse_size
+from fswizard.privileged.commands import IMAGE_UNIT_BYTES
 from fswizard.targets import device_checks, locations
-from fswizard.targets.scratch_file import IMAGE_UNIT_BYTES
 
 DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from fswizard.targets.channel import Channel, HelperFailed, HelperProcess
 JOB_LIMIT_S = timeouts.LIMIT_S
 """For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
 Begun = Callable[[tuple[str, ...]], None]
+Watch = Callable[[HelperProcess], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,10 @@ class Attached:
         return self.paths[0]
 
 
+async def _nobody_watches(job: HelperProcess) -> None:
+    """Nobody wants to know how far it is."""
+
+
 def _nobody(argv: tuple[str, ...]) -> None:
     """Nobody wants to know that a command has begun."""
 
@@ -51,9 +57,22 @@ def _nobody(argv: tuple[str, ...]) -> None:
 class Helper(Channel):
     """The running helper."""
 
-    async def attach(self, image: int) -> Attached:
-        """Make a loop device of a file of the user's that has no name any more; its descriptor is closed here."""
-        return _attached(await self.ask("attach", given=image))
+    async def attach(self, directory: str, size_bytes: int, watch: Watch = _nobody_watches) -> Attached:
+        """Have the helper make a scratch image below a directory of the user's, and a loop device on it.
+
+        `watch` gets the process while the image is written, which prints how many bytes are.
+        """
+        given = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        job: HelperProcess = await self.ask("attach", given=given, size_bytes=size_bytes)
+        try:
+            await watch(job)
+            finished = await job.wait()
+        except BaseException:
+            await job.kill()
+            raise
+        if finished.exit_code:
+            raise HelperFailed("The scratch image could not be made.", "Its disk may be failing.", finished.output)
+        return _attached(job.attached)
 
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
         """Have the block device `number` (`major:minor`) checked as root, and hold it; Refused with the reason.

@@ -13,7 +13,6 @@ from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
 from fswizard.privileged import commands, grammar, groups
 from fswizard.privileged.commands import Command, Commands
-from fswizard.targets.scratch_file import IMAGE_UNIT_BYTES
 
 ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a pool or a btrfs."""
@@ -43,10 +42,10 @@ def planned_commands(
 
 
 def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
-    blocks = member.size_bytes // IMAGE_UNIT_BYTES
+    reserve, fill = commands.make_image(member.size_bytes, binary_size_text(member.size_bytes), image)
     return (
-        PlannedCommand(("fallocate", "--length", binary_size_text(member.size_bytes), image), text="reserve"),
-        PlannedCommand(("dd", "if=/dev/zero", f"of={image}", "bs=4M", f"count={blocks}", "oflag=direct"), text="fill"),
+        PlannedCommand(reserve, text="reserve"),
+        PlannedCommand(fill, text="fill"),
         _as_root(("losetup", "--direct-io=on", device, image), "attach"),
     )
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.engines import BareSample, WorkloadContext, forget_cell
-from fswizard.errors import FswizardError, RunFailed
+from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import Plan, Target
-from fswizard.model.result import Doubt
 from fswizard.model.text import safe
+from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
 from fswizard.system import clock, host
 from fswizard.system.process import Finished, Process
@@ -126,26 +124,6 @@ class Bare:
 
     async def start(self, sample: BareSample) -> Process:
         return await self._helper.bare(self._handle, sample)
-
-
-@dataclass(frozen=True, slots=True)
-class ScratchImages:
-    """The files, whole and written once, as long as they are the user's."""
-
-    paths: tuple[str, ...]
-    scratch: str
-
-    async def hand_over(self, helper: Helper, emitter: Emitter) -> Attached:
-        """Let go of them: from here on nobody but the helper can reach them, and nothing is left of them after it."""
-        parts = []
-        for path in self.paths:
-            image = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            os.unlink(path)
-            scratch_file.require_whole(image)
-            parts.append(part := await helper.attach(image))
-            loop = ("losetup", "--direct-io=on", part.path, path)
-            emitter.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
-        return await helper.joined(parts)
 
 
 def can_be_bare(target: Target) -> bool:
@@ -299,40 +277,49 @@ class PreparedImage:
             raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
 
 
-async def _make_images(plan: Plan, emitter: Emitter, journal: Journal) -> ScratchImages:
-    """Make the image, or several, and write them once."""
-    members = plan.target.members
-    directories = {member.path: journal.make_directory(Path(member.path)) for member in members}
-    names = ("image", *(f"image-{number}" for number in range(2, len(members) + 1)))
-    images = tuple(str(directories[member.path] / name) for name, member in zip(names, members))
-    scratch = directories[plan.target.path] / "scratch"
-    scratch.mkdir(mode=0o700)
-    for image, member in zip(images, members):
-        emitter.begin("prepare", f"reserving space for the scratch image in {safe(member.path)}")
-        await scratch_file.reserve(image, member.size_bytes, member.host_filesystem, emitter)
-        await scratch_file.fill(image, plan, emitter)
-    return ScratchImages(images, str(scratch))
+async def _attached(plan: Plan, emitter: Emitter, helper: Helper) -> Attached:
+    """An image, or several, which the helper makes: nobody else ever has them open, and nothing is left of them."""
+    parts = []
+    for member in plan.target.members:
+        emitter.begin("fill", scratch_file.FILLING, expected_s=scratch_file.expected_s(plan))
+        watch = functools.partial(scratch_file.watch, member.size_bytes, emitter)
+        try:
+            part = await helper.attach(member.path, member.size_bytes, watch)
+        except (HelperFailed, Refused) as error:
+            raise RunFailed(
+                f"No scratch image can be made in {safe(member.path)}: {error.message}",
+                "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
+                error.details,
+            ) from error
+        except OSError as error:
+            text = f"No scratch image can be made in {safe(member.path)}: {error.strerror}."
+            raise RunFailed(text, "Was its disk unplugged?") from error
+        parts.append(part)
+        loop = ("losetup", "--direct-io=on", part.path, commands.IMAGE)
+        emitter.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        if not part.direct_io:
+            raise RunFailed(
+                f"The filesystem under the image ({member.host_filesystem}) refuses direct I/O, so the image would be "
+                "cached in memory and the figures too good.",
+                "Choose a directory on another filesystem with --target image:SIZE@DIRECTORY.",
+            )
+    return await helper.joined(parts)
 
 
 @asynccontextmanager
 async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedImage]:
-    """Make the images and hand them over to the helper; leaving takes everything away.
+    """Have the helper make the images; leaving takes everything away.
 
     The helper starts first, so that a missing right or a password comes up before anything takes time.
     """
     emitter.begin("prepare", privilege.starting())
     async with Helper.start() as helper:
-        images = await _make_images(plan, emitter, journal)
-        attached = await images.hand_over(helper, emitter)
+        scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
+        scratch.mkdir(mode=0o700)
+        attached = await _attached(plan, emitter, helper)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
-        if not attached.direct_io:
-            text = (
-                f"The filesystem under the image ({plan.target.host_filesystem}) refuses direct I/O, so the image "
-                "is cached in memory and the figures are too good: choose a directory on another filesystem."
-            )
-            emitter.doubt(Doubt("image-cached", text))
         try:
-            yield PreparedImage(plan, emitter, helper, attached, images.scratch)
+            yield PreparedImage(plan, emitter, helper, attached, str(scratch))
         finally:
             emitter.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)

@@ -97,8 +97,12 @@ class Channel:
         return self._ends.pop(job)
 
     def _come_to(self, answer: Answer) -> Answer:
+        """A job that could not begin was refused, as what never became one."""
         job = answer.get("ok", {}).get("job")
-        return answer if job is None else {"ended": self.end(job)}
+        if job is None:
+            return answer
+        ended = self.end(job)
+        return {"error": ended["refused"]} if "refused" in ended else {"ended": ended}
 
     def _take(self) -> Answer:
         message = self.receive()
@@ -134,21 +138,26 @@ class Channel:
         message: Answer = json.loads(line)
         return message
 
-    def attach(self, image: Path) -> int:
-        """The handle of a device on an image whose name goes."""
-        return int(self.ask("attach", given=nameless(image))["ok"]["handle"])
+    def attach(self, directory: Path, size_bytes: int = 64 << 20) -> int:
+        """The handle of a device on an image below a directory."""
+        return int(self.ask("attach", given=opened(directory), size_bytes=size_bytes)["ended"]["attached"]["handle"])
 
     def join(self, directory: Path, size_bytes: int = 64 << 20) -> Answer:
         """What is said of two devices that are one, on images in a directory."""
-        handles = [self.attach(make_image(directory, size_bytes)) for _ in range(2)]
+        handles = [self.attach(directory, size_bytes) for _ in range(2)]
         joined: Answer = self.ask("join", handles=handles)["ok"]
         return joined
 
 
 @contextmanager
-def attached(image: Path) -> Iterator[tuple[Channel, int]]:
+def attached(directory: Path, size_bytes: int = 64 << 20) -> Iterator[tuple[Channel, int]]:
     with Channel() as channel:
-        yield channel, channel.attach(image)
+        yield channel, channel.attach(directory, size_bytes)
+
+
+def opened(directory: Path) -> int:
+    """A directory as it is named to the helper."""
+    return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
@@ -164,14 +173,6 @@ def nameless(image: Path, flags: int = os.O_RDWR) -> int:
     descriptor = os.open(image, flags | os.O_CLOEXEC)
     image.unlink()
     return descriptor
-
-
-def sparse(image: Path) -> Path:
-    """The same without any block."""
-    size_bytes = image.stat().st_size
-    os.truncate(image, 0)
-    os.truncate(image, size_bytes)
-    return image
 
 
 def refused(answer: Answer, *words: str, code: str = "") -> None:
@@ -190,7 +191,7 @@ def about(path: str) -> Answer:
 
 
 def helper_pid(helper: Helper) -> int:
-    """Below `unshare`, which is our own child."""
+    """Inside its namespaces, below our own child."""
     return children(helper._process.pid)[0]
 
 

@@ -43,7 +43,7 @@ def device_of(directory: Path) -> Path:
 
 def loops_on(directory: Path) -> list[str]:
     """Those on images of a run in `directory`."""
-    return [loop for loop in loops_below(directory) if f" on {directory}/fswizard-" in loop]
+    return [loop for loop in loops_below(directory) if f" on {directory}/#" in loop]
 
 
 def mounts_in(directory: Path) -> list[str]:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from fswizard.filesystems import parse_candidate
 from fswizard.targets.helper import Attached, Helper
-from tests.loop.channel import make_image, nameless
 
 
-async def attach(helper: Helper, directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Attached:
-    """An image whose name is gone from the directory."""
-    return await helper.attach(nameless(make_image(directory, size_bytes, name)))
+async def attach(helper: Helper, directory: Path, size_bytes: int = 64 << 20) -> Attached:
+    """An image below a directory."""
+    return await helper.attach(str(directory), size_bytes)
 
 
 async def make(helper: Helper, attached: Attached, name: str = "ext4") -> None:

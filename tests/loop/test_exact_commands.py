@@ -43,7 +43,7 @@ class Executed:
             if verb == "umount":
                 self.mounted += [mount for mount in _mounts_of_the_helper() if mount[1] == self.commands[-1][-1]]
             answer = await real_ask(channel, verb, **fields)
-            if verb in ("attach", "join"):
+            if verb == "join":
                 self.name = answer["pool"]
             if verb in SHOWN:
                 assert isinstance(answer, HelperProcess)
@@ -64,7 +64,7 @@ class Executed:
 
 
 def _mounts_of_the_helper() -> Iterator[list[str]]:
-    for unshare in processes_named("unshare", os.getpid()):
+    for unshare in processes_named("fswizard-helper", os.getpid()):
         for helper in unshare.children():
             yield from map(str.split, Path(f"/proc/{helper.pid}/mounts").read_text().splitlines())
 

@@ -54,7 +54,7 @@ def ended_by_the_machine(run: Run, words: str) -> str:
 def image_of(run: Run) -> Path:
     """What the helper has open: no file system names it."""
     links = Path(f"/proc/{helper_of(run)}/fd").iterdir()
-    return next(link for link in links if os.readlink(link).endswith("/image (deleted)"))
+    return next(link for link in links if os.readlink(link).startswith(f"{run.place}/#"))
 
 
 def standing_in(program: str, script: str, directory: Path) -> list[str]:

@@ -93,7 +93,7 @@ def test_killing_the_run_while_the_bare_device_is_measured(tmp_path: Path) -> No
 def test_killing_the_namespaces_of_the_helper(tmp_path: Path) -> None:
     with tiny_run(tmp_path, recipe=LASTING) as run:
         run.await_words("round 1, .*Writes")
-        unshare = process_named("unshare", run.process.pid)
+        unshare = process_named("fswizard-helper", run.process.pid)
         process_named("fio", unshare)
         below = [psutil.Process(unshare), *descendants(unshare)]
         os.kill(unshare, signal.SIGKILL)

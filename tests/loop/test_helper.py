@@ -19,11 +19,11 @@ from fswizard.filesystems import catalogue
 from fswizard.targets import helper_copy
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
-from tests.loop.channel import children, helper_pid, make_image, nameless
+from tests.loop.channel import children, helper_pid
 from tests.loop.devices import run
 from tests.loop.failing_host import failing_host
 from tests.loop.machine_state import LIMIT_S, descendants, loops_below, wait_until
-from tests.loop.orders import attach, made_and_mounted, said, umount
+from tests.loop.orders import attach, made_and_mounted, make, said, umount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -72,7 +72,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
     known = catalogue()[filesystem]
     attached = await attach(helper, tmp_path, max(SIZE, known.minimum_bytes))
     directory = attached.directory
-    assert loops_below(tmp_path) == [f"{attached.name} on {tmp_path}/image (deleted)"]
+    assert loops_below(tmp_path) == [f"{attached.name} on {opened_at(helper, tmp_path)}"]
     for _ in range(2):  # a second time over the first
         await helper.wipe(attached.handle)
         assert (await helper.mkfs(attached.handle, filesystem, MKFS[filesystem])).exit_code == 0
@@ -95,9 +95,8 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
 
 
 async def test_wiping_leaves_nothing_at_either_end(helper: Helper, tmp_path: Path) -> None:
-    image = make_image(tmp_path)
-    image.write_bytes(b"x" * SIZE)
-    attached = await helper.attach(nameless(image))
+    attached = await attach(helper, tmp_path)
+    Path(attached.path).write_bytes(b"x" * SIZE)
     await helper.wipe(attached.handle)
     device = os.open(attached.path, os.O_RDONLY)
     for offset in (0, SIZE - (1 << 20)):
@@ -142,7 +141,7 @@ async def test_arguments_reach_the_program_as_they_are(helper: Helper, mounted: 
 
 async def test_a_program_is_no_option_of_the_one_that_takes_the_rights_away(helper: Helper, mounted: str) -> None:
     with pytest.raises(Missing):
-        await helper.run(["--keep-groups", "id"], cwd=mounted)
+        await (await helper.run(["--keep-groups", "id"], cwd=mounted)).wait()
 
 
 async def test_output_comes_while_the_program_runs_and_whole(helper: Helper, mounted: str, tmp_path: Path) -> None:
@@ -212,9 +211,8 @@ async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, atta
 
 async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: Helper, tmp_path: Path) -> None:
     """A superblock of somebody else's could tell the kernel to panic, or hold what another user wrote."""
-    image = make_image(tmp_path)
-    run("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", str(image))
-    attached = await helper.attach(nameless(image))
+    attached = await attach(helper, tmp_path)
+    run("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", attached.path)
     for _ in range(2):
         with pytest.raises(Refused, match="no filesystem that was made in this run"):
             await helper.mount(attached, "ext4", ())
@@ -255,11 +253,8 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
     Root took the image's blocks away, and somebody else has them, so that the device fails when 16 MiB are used up.
     """
     async with Helper.start() as helper:
-        image = make_image(small_host)
-        kept = os.open(image, os.O_PATH)
-        attached = await helper.attach(nameless(image))
-        run("fallocate", "--punch-hole", "--length", str(SIZE), f"/proc/{os.getpid()}/fd/{kept}")
-        os.close(kept)
+        attached = await attach(helper, small_host)
+        run("fallocate", "--punch-hole", "--length", str(SIZE), opened_as(helper, small_host))
         with (small_host / "ballast").open("wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, 50 << 20)
         await helper.mkfs(attached.handle, "ext4", ("-q", "-F", "-O", "^has_journal"))
@@ -278,23 +273,38 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
     await until(lambda: not loops_below(tmp_path))
 
 
-async def test_whoever_kept_the_image_open_or_finds_it_again_does_not_reach_the_device(
+async def test_the_image_is_blank_and_nobody_but_the_helper_has_it_or_can_open_it(
     helper: Helper, tmp_path: Path
 ) -> None:
-    """Else two could write to it: the kernel below the filesystem, and whoever handed it over."""
-    for flags in (os.O_RDWR, os.O_RDONLY):
-        image = make_image(tmp_path)
-        kept = os.open(image, flags)
-        with pytest.raises(HelperFailed, match="another program has the image open"):
-            await helper.attach(nameless(image))
-        os.close(kept)
-    image = make_image(tmp_path)
-    kept = os.open(image, os.O_PATH)
-    attached = await helper.attach(nameless(image))
-    status = os.fstat(kept)
-    assert (status.st_uid, status.st_mode & 0o777) == (0, 0o600), "nobody but root can open it anew"
-    os.close(kept)
+    attached = await attach(helper, tmp_path)
+    image = opened_as(helper, tmp_path)
+    status = os.stat(image)
+    assert (status.st_nlink, status.st_mode & 0o777, status.st_size) == (0, 0, SIZE)
+    assert status.st_blocks * 512 >= SIZE
+    assert list(tmp_path.iterdir()) == []
+    users = [each for each in psutil.process_iter() if _has_open(each.pid, status)]
+    assert [each.pid for each in users] == [helper_pid(helper)]
+    assert Path(attached.path).read_bytes() == bytes(SIZE)
     await helper.detach(attached.handle)
+
+
+def _has_open(pid: int, wanted: os.stat_result) -> bool:
+    with suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if os.path.samestat(link.stat(), wanted):
+                    return True
+    return False
+
+
+def opened_as(helper: Helper, directory: Path) -> str:
+    """The image below a directory, as root finds it again at the helper."""
+    links = Path(f"/proc/{helper_pid(helper)}/fd").iterdir()
+    return next(str(link) for link in links if os.readlink(link).startswith(f"{directory}/#"))
+
+
+def opened_at(helper: Helper, directory: Path) -> str:
+    return os.readlink(opened_as(helper, directory))
 
 
 @pytest.fixture
@@ -345,10 +355,9 @@ async def test_a_host_that_shares_its_mounts_sees_none_of_the_helpers_which_sees
     stick: Path,
 ) -> None:
     """Else a stick that looks unmounted would still be mounted here, with data not yet written to it."""
-    image = make_image(stick.parent)
     async with Helper.start() as helper:
         table = Path(f"/proc/{helper_pid(helper)}/mountinfo")
-        directory = await made_and_mounted(helper, await helper.attach(nameless(image)))
+        directory = await made_and_mounted(helper, await attach(helper, stick.parent))
         assert directory in table.read_text()
         assert directory not in Path("/proc/self/mountinfo").read_text()
         assert str(stick) in table.read_text()
@@ -377,6 +386,8 @@ async def test_a_job_that_was_killed_lasts_as_long_as_the_kernel_keeps_a_program
     with failing_host(tmp_path, "--filter=delay") as host:
         async with Helper.start() as helper:
             attached = await attach(helper, host.directory)
+            await make(helper, attached)  # so that there is something to wipe, and to read without the disk
+            Path(attached.path).read_bytes()
             host.hang()
             try:
                 job = await helper.ask("wipe", handle=attached.handle)
@@ -398,7 +409,7 @@ def waiting_for_its_device(helper: Helper, program: str) -> psutil.Process:
     def waits() -> bool:
         for each in descendants(helper_pid(helper)):
             with suppress(psutil.NoSuchProcess, OSError):  # it may end while it is looked at
-                if each.name() == program and "flush" in Path(f"/proc/{each.pid}/stack").read_text():
+                if each.name() == program and "blkdev_fsync" in Path(f"/proc/{each.pid}/stack").read_text():
                     found.append(each)
         return bool(found)
 

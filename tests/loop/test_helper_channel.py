@@ -18,7 +18,7 @@ import pytest
 from fswizard import privileged
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import BARE, HELPER, Channel, attached, children, make_image
+from tests.loop.channel import BARE, HELPER, Channel, attached, children
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -34,7 +34,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
     """One of each verb, all right but for what the test does to it."""
     return {
         "hello": {},
-        "attach": {},
+        "attach": {"size_bytes": 64 << 20},
         "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
         "wipe": {"handle": 1},
         "inspect": {"handle": 1, "reading": True},
@@ -57,6 +57,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
 
 HARMLESS: dict[str, list[Any]] = {
     "options": [[]], "arguments": [[]], "env": [{}], "blocks": [[]], "counted": [[]], "reading": [True],
+    "cwd": ["/etc/passwd", "/dev/sda", "/proc/1/mem"],
     "id": [True, 2], "job": [True, 2], "direct": [True], "depth": [2], "jobs": [2], "seed": [2], "milliseconds": [2],
 }  # fmt: skip
 """Of the values above, those that are right in a field."""
@@ -95,11 +96,11 @@ def is_request(line: bytes) -> bool:
 
 def test_broken_messages_change_nothing(tmp_path: Path) -> None:
     content = os.urandom(1 << 20) * 64
-    (tmp_path / "image").write_bytes(content)
     templates = requests(tmp_path)
     assert templates.keys() == VERBS.keys()
     lines = [*broken(templates)]
-    with attached(tmp_path / "image") as (channel, _):
+    with attached(tmp_path) as (channel, _):
+        device_of(tmp_path).write_bytes(content)
         channel.ask("hello")  # it makes the cgroup, and keeps it open
         descriptors = len(os.listdir(f"/proc/{channel.helper_pid}/fd"))
         for line, answer in zip(lines, channel.send_all(lines)):
@@ -193,7 +194,7 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Path, tmp_path: Path) -> None:
     with Channel(program=faulty) as channel:
-        handle = channel.attach(make_image(tmp_path))
+        handle = channel.attach(tmp_path)
         pid = channel.helper_pid
         error = channel.ask("kill", job=1)["error"]
         assert error["code"] == "failed"
@@ -208,7 +209,7 @@ def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Pa
 
 def test_without_a_socket_no_image_comes_and_that_is_said() -> None:
     """As where sudo records what is typed, and stands between with pipes."""
-    orders = [{"id": 1, "verb": "attach"}, {"id": 2, "verb": "hello"}]
+    orders = [{"id": 1, "verb": "attach", "size_bytes": 64 << 20}, {"id": 2, "verb": "hello"}]
     lines = "".join(json.dumps(order) + "\n" for order in orders)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
     done = subprocess.run([*HELPER, "images"], input=lines, capture_output=True, text=True, check=True, env=environment)

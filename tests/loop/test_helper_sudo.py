@@ -25,10 +25,8 @@ from fswizard.targets import privilege
 from fswizard.targets.helper import Helper
 
 async def main(home):
-    image = os.open(home, os.O_TMPFILE | os.O_RDWR, 0o600)
-    os.posix_fallocate(image, 0, 64 << 20)
     async with Helper.start() as helper:
-        attached = await helper.attach(image)
+        attached = await helper.attach(home, 64 << 20)
         directory = attached.directory
         await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
         print((await helper.mount(attached, "ext4", ("noatime",))).output)
@@ -108,20 +106,22 @@ def test_workloads_run_as_the_user_and_without_capabilities(trusted: User, place
     assert lines[12] == f"{trusted.uid} False 0"
 
 
-def test_images_of_others_are_refused(trusted: User, place: Path) -> None:
-    """Although the user was let open it."""
-    image = place / "foreign"
-    image.write_bytes(bytes(64 << 20))
-    image.chmod(0o666)
+def test_images_are_made_where_the_user_could_make_them(trusted: User, place: Path) -> None:
+    """On the user's account: neither in a directory of others, nor where a directory can't be looked into."""
+    (place / "closed").mkdir(mode=0o700)
     attach = f"""
-        foreign = os.open({str(image)!r}, os.O_RDWR)
-        os.unlink({str(image)!r})
-        try:
-            await helper.attach(foreign)
-        except Exception as error:
-            print(type(error).__name__, error)
+        for directory in ({str(place / "closed")!r}, "/root", "/usr"):
+            given = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+            job = await helper.ask("attach", given=given, size_bytes=64 << 20)
+            try:
+                await job.wait()
+            except Exception as error:
+                print(type(error).__name__, error)
+        print(os.listdir(sys.argv[1]))
 """
-    assert "belongs to user 0" in trusted.run(cycle(attach), str(place))
+    lines = trusted.run(cycle(attach), str(place)).split("\n")
+    assert [line.split(":")[-1] for line in lines[1:4]] == [" Permission denied."] * 3
+    assert lines[4] == "['closed']"
 
 
 @pytest.mark.parametrize("victim", ["client", "sudo", "namespaces", "helper"])
@@ -134,7 +134,7 @@ def test_whatever_is_killed_nothing_is_left(trusted: User, place: Path, victim: 
     assert "/run/fswizard" not in Path("/proc/mounts").read_text(), "the host sees the mount"
     below = descendants(client.pid)
     pids = {"client": client.pid, "sudo": process_named("sudo", client.pid)}
-    pids["namespaces"] = process_named("unshare", client.pid)
+    pids["namespaces"] = process_named("fswizard-helper", client.pid)
     pids["helper"] = children(pids["namespaces"])[0]
     os.kill(pids[victim], signal.SIGKILL)
     try:

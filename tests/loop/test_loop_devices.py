@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from fswizard.privileged import loop_device
-from fswizard.privileged.loop_device import Image, LoopDevice
+from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.scratch_image import Image
 from tests.loop.channel import make_image, nameless
 from tests.loop.devices import Bench, run
 from tests.loop.machine_state import wait_until
@@ -116,3 +117,20 @@ def test_a_device_in_use_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
 def test_an_image_that_cannot_be_had_is_told() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         loop_device.attach(Image(1 << 20, SIZE))
+
+
+def test_a_device_is_locked_once_udev_lets_go_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in place of it: locks are the same."""
+    path = tmp_path / "loop"
+    path.touch()
+    with path.open("rb") as own, path.open("rb") as udev, path.open("rb") as other:
+        fcntl.flock(udev, fcntl.LOCK_SH)
+        monkeypatch.setattr(loop_device, "LOCK_LIMIT_S", 0.0)
+        with pytest.raises(Refusal, match="loop is locked by another program"):
+            loop_device._lock(own.fileno(), "loop")
+        monkeypatch.setattr(loop_device, "LOCK_LIMIT_S", 5.0)
+        monkeypatch.setattr(loop_device.programs.time, "sleep", lambda seconds: udev.close())
+        loop_device._lock(own.fileno(), "loop")
+        assert udev.closed
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)

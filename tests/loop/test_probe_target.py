@@ -21,7 +21,7 @@ from fswizard.system.host import Host
 from fswizard.targets.device_probe import run_probe
 from tests.builders import make_drive
 from tests.fakes.host import use
-from tests.loop.channel import Channel, about, attached, make_image, refused
+from tests.loop.channel import Channel, about, attached, refused
 from tests.loop.devices import Bench, digest, run
 from tests.loop.failing_host import failing_disk, small_host
 from tests.loop.machine_state import LIMIT_S, names_in, wait_until
@@ -194,5 +194,5 @@ def test_root_writes_within_the_device_and_within_bounds(device: str) -> None:
 
 
 def test_noise_is_not_written_by_who_was_started_for_images(tmp_path: Path) -> None:
-    with attached(make_image(tmp_path)) as (channel, handle):
+    with attached(tmp_path) as (channel, handle):
         refused(channel.ask("write", handle=handle, blocks=[0], pause_us=0), "started for 'images'")

@@ -67,7 +67,7 @@ def workload(process: subprocess.Popen[str]) -> int:
     found: list[int] = []
 
     def runs() -> bool:
-        for helper in processes_named("unshare", process.pid):
+        for helper in processes_named("fswizard-helper", process.pid):
             found.extend(each.pid for each in processes_named("fio", helper.pid))
         return bool(found)
 

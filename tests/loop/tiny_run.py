@@ -180,6 +180,6 @@ def clean() -> int:
 
 def helper_of(run: Run) -> int:
     """The process that has root's rights: the first below unshare."""
-    unshare = process_named("unshare", run.process.pid)
+    unshare = process_named("fswizard-helper", run.process.pid)
     wait_until(lambda: psutil.Process(unshare).children(), 60, "the helper has started")
     return psutil.Process(unshare).children()[0].pid

@@ -193,8 +193,6 @@ HERE = (
     "mount",
     "blkid",
     "wipefs",
-    "unshare",
-    "setpriv",
     "cp",
     "tar",
     "find",

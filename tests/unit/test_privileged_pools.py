@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -202,46 +199,6 @@ def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> N
     assert groups.Group(members).sources == ("/dev/loop0",)
 
 
-@pytest.fixture
-def loops(tmp_path: Path) -> Iterator[tuple[LoopDevice, ...]]:
-    """Files in place of them: locks are the same."""
-    with ExitStack() as undo:
-        files = [undo.enter_context((tmp_path / f"loop{number}").open("wb")) for number in range(3)]
-        yield tuple(LoopDevice(file.fileno(), Path(file.name).name, True, Image(-1, 0)) for file in files)
-
-
-def others_lock(path: Path, operation: int) -> bool:
-    """Whether another program gets it; only for a moment."""
-    with path.open("rb") as file, suppress(BlockingIOError):
-        fcntl.flock(file, operation | fcntl.LOCK_NB)
-        return True
-    return False
-
-
-def test_members_are_joined_as_soon_as_udev_lets_go_of_them(
-    loops: tuple[LoopDevice, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    udev = (tmp_path / "loop1").open("rb")
-    fcntl.flock(udev, fcntl.LOCK_SH)
-    monkeypatch.setattr(programs.time, "sleep", lambda seconds: udev.close())
-    group = groups.join(loops)
-    assert udev.closed
-    assert not any(others_lock(tmp_path / member.name, fcntl.LOCK_SH) for member in loops), "udev would probe them"
-    group.detach()
-    assert all(others_lock(tmp_path / member.name, fcntl.LOCK_EX) for member in loops)
-
-
-def test_members_that_stay_locked_are_not_joined_and_none_is_kept(
-    loops: tuple[LoopDevice, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(groups, "LOCK_LIMIT_S", 0.0)
-    with (tmp_path / "loop2").open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_SH)
-        with pytest.raises(Refusal, match="loop2 is locked by another program"):
-            groups.join(loops)
-    assert all(others_lock(tmp_path / member.name, fcntl.LOCK_EX) for member in loops)
-
-
 @pytest.mark.parametrize("level", ["raid5", "raid0", "", "raid1 -f"])
 def test_levels_that_are_not_on_the_list_are_refused(level: str) -> None:
     with pytest.raises(Refusal):
@@ -364,7 +321,7 @@ def test_at_the_helpers_end_a_pool_that_is_still_imported_is_destroyed(
         verbs._volumes[number] = Volume(number, cast(Any, None), None, pools.Pool(name, -1), is_pool=True)
     verbs.end()
     assert root.told("destroy") == [f"zpool destroy -f {NAME}"]
-    assert removed == [NAME, OTHER]
+    assert removed == [OTHER, NAME]
 
 
 def refused_elsewhere(file: Path, name: str) -> bool:
