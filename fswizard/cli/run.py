@@ -66,7 +66,7 @@ class Choosing(OnMachine):
     )  # fmt: skip
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
-        help="serial number of a device that may be erased; separate several with commas",
+        help="serial number of a device that may be erased, or what `plan` names instead; separate several with commas",
     )  # fmt: skip
 
     def plan(self, recipe: Recipe) -> model.Plan:

@@ -14,7 +14,7 @@ from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.privileged import disk_checks
+from fswizard.privileged import disk_checks, disk_identity
 from fswizard.privileged.block_device import Device, Tree
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.system import clock
@@ -46,8 +46,10 @@ class DeviceTarget:
     properties: Mapping[str, Properties]
     """What lies on the device, and on each partition of a whole disk, in udev's words."""
     identifiers: tuple[str, ...]
-    """What may be typed to confirm it, the first one shown: the disk's serial number; where it has none,
-    its WWN, the partition's PARTUUID, or the file that a loop device stands for."""
+    """What may be typed to confirm it, the first one shown: the disk's serial number; where another attached disk has
+    the same, or it is a placeholder, the name in /dev/disk/by-id, the WWN or the like; of a loop device its file."""
+    kind: str
+    """What the first of them is, such as `serial number`."""
     unseen: tuple[str, ...] = ()
     """Kernel names of those whose content could not be looked at."""
 
@@ -81,16 +83,19 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     part = next((part for part in drive.partitions if part.name == name), None)
     best = (drive.stable_name if name == disk else part.stable_name if part else "") or path
     stable = path if path.split("/")[2:4] in (["disk", directory] for directory in _STABLE) else best
+    number = machine.text(f"{directory}/dev")
+    identifiers = disk_identity.identifiers(Device(name, disk, number, Tree(machine.root)))
     return DeviceTarget(
         path=stable,
         name=name,
         disk=disk,
-        number=machine.text(f"{directory}/dev"),
+        number=number,
         diskseq=machine.number(f"/sys/block/{disk}/diskseq"),
         size_bytes=machine.number(f"{directory}/size") * SECTOR_BYTES,
         drive=drive,
         properties=properties,
-        identifiers=tuple(_identifiers(name, disk, drive, properties[name], machine)),
+        identifiers=tuple(identifiers),
+        kind=next(iter(identifiers.values()), disk_identity.SERIAL),
         unseen=tuple(each for each, answer in answers.items() if answer is None),
     )
 
@@ -122,8 +127,8 @@ def refusals(
 ) -> tuple[Finding, ...]:
     """All that stands against formatting `target`, as far as it can be seen; the weightiest first.
 
-    The helper looks once more, as root, before it writes. `typed` is the serial number that confirms the loss, None
-    where that is still to come.
+    The helper looks once more, as root, before it writes. `typed` is what confirms the loss, such as the serial
+    number, None where that is still to come.
     """
     device = Device(target.name, target.disk, target.number, Tree(machine.root))
     disk = {} if target.disk in target.names else {target.disk: _properties(target.disk, machine) or {}}
@@ -132,7 +137,7 @@ def refusals(
         *disk_checks.findings(device, probed, minimum_bytes=minimum_bytes),
         *_openers(device, machine),
         *_unknown(target),
-        *_unconfirmed(target, typed),
+        *_unconfirmed(target, device, typed),
     )
     return tuple(replace(each, text=f"{safe(each.text)}.", hint=safe(each.hint)) for each in findings)
 
@@ -165,13 +170,14 @@ def _unknown(target: DeviceTarget) -> Iterator[Finding]:
         yield Finding("failing", f"{target.disk} reports that it is failing", hint)
 
 
-def _unconfirmed(target: DeviceTarget, typed: str | None) -> Iterator[Finding]:
+def _unconfirmed(target: DeviceTarget, device: Device, typed: str | None) -> Iterator[Finding]:
     if not target.identifiers:
-        text = f"{target.disk} reports neither a serial number nor a WWN, so you can't confirm which disk it is"
-        yield Finding("no-serial", text, "Measure on a scratch image on it instead.")
+        yield from disk_identity.findings(device)
     elif typed is not None and typed not in target.identifiers:
         hint = "Check which disk it is: `fswizard drives` shows the serial numbers."
-        yield Finding("wrong-serial", f"'{typed}' is not the serial number of {target.name}", hint)
+        if target.kind != disk_identity.SERIAL:
+            hint = f"Check which disk it is; its {target.kind} is {target.identifiers[0]}"
+        yield Finding("wrong-serial", f"'{typed}' is not the {target.kind} of {target.name}", hint)
 
 
 def _kernel_name(path: str, machine: Machine) -> str:
@@ -203,16 +209,3 @@ def _properties(name: str, machine: Machine) -> Properties | None:
         return udev if "USEC_INITIALIZED" in udev else None
     probed = probe(device_node(name))
     return None if probed is None else {**udev, **probed}
-
-
-def _identifiers(name: str, disk: str, drive: Drive, udev: Properties, machine: Machine) -> Iterator[str]:
-    if drive.serial:
-        yield drive.serial
-        return
-    for wwn in (machine.text(f"/sys/block/{disk}/wwid"), machine.text(f"/sys/block/{disk}/device/wwid")):
-        if wwn:
-            yield wwn
-    if name != disk and (partuuid := safe(udev.get("ID_PART_ENTRY_UUID", ""))):
-        yield partuuid
-    if file := machine.text(f"/sys/block/{disk}/loop/backing_file"):
-        yield file

@@ -144,23 +144,6 @@ class Device:
         """The file behind a loop device; empty for other devices."""
         return self.tree.text(f"/sys/block/{self.disk}/loop/backing_file")
 
-    def identifiers(self) -> Iterator[str]:
-        """Serial number and WWN where sysfs has them, and the file behind a loop device."""
-        tree, block = self.tree, f"/sys/block/{self.disk}"
-        for path in ("serial", "device/serial", "wwid", "device/wwid"):
-            yield tree.text(f"{block}/{path}")
-        yield self.backing_file
-        yield tree.bytes(f"{block}/device/vpd_pg80")[4:].decode("ascii", "backslashreplace").strip("\0 ")
-        words = tree.bytes(f"{block}/device/vpd_pg89")[60 + 20 : 60 + 40]  # IDENTIFY DEVICE words 10 to 19 ...
-        swapped = b"".join(words[at : at + 2][::-1] for at in range(0, len(words), 2))  # ... their bytes swapped
-        yield swapped.decode("ascii", "backslashreplace").strip("\0 ")
-        directory = tree.real(block)
-        while "/usb" in directory:
-            if tree.path(f"{directory}/idVendor").exists():
-                yield tree.text(f"{directory}/serial")
-                return
-            directory = os.path.dirname(directory)
-
 
 def path_of(name: str) -> str:
     """Of the device that the kernel calls `name`, in which `!` stands for a slash."""

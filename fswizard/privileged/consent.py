@@ -13,7 +13,7 @@ import termios
 import time
 from collections.abc import Sequence
 
-from fswizard.privileged import exclusive_claim
+from fswizard.privileged import disk_identity, exclusive_claim
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.disk_checks import PARTITION_TABLES
 from fswizard.privileged.exclusive_claim import Claimable
@@ -64,11 +64,12 @@ def _described(seen: Claimable) -> str:
     device, disk = seen.device, f"/sys/block/{seen.device.disk}"
     part = "" if device.name == device.disk else f", a partition of {_printable(device.disk)}"
     model = device.tree.text(f"{disk}/device/model") or device.tree.text(f"{disk}/device/name")
-    serial = next(filter(None, device.identifiers()), "")
-    rows = {"Model": model, "Serial number": serial, "Contents": contents(seen.found)}
+    identifier, kind = next(iter(disk_identity.identifiers(device).items()), ("", disk_identity.SERIAL))
+    rows = {"Model": model, kind[0].upper() + kind[1:]: identifier, "Contents": contents(seen.found)}
     if device.backing_file:
         rows = {"Backing file": device.backing_file, "Contents": contents(seen.found)}
-    lines = [f"    {name + ':':15}{_printable(text) or 'unknown'}" for name, text in rows.items()]
+    width = max(15, *(len(name) + 2 for name in rows))
+    lines = [f"    {name + ':':{width}}{_printable(text) or 'unknown'}" for name, text in rows.items()]
     return "\n".join([f"  {_printable(device.path)}{part}, {_size(seen.size_bytes)}", *lines])
 
 

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fswizard.privileged import block_device, disk_checks, programs
+from fswizard.privileged import block_device, disk_checks, disk_identity, programs
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.privileged.protocol import Refusal
@@ -102,6 +102,7 @@ def inspect(number: str) -> Claimable:
         _check_open(exclusive, device, diskseq, size_bytes)
         probed = _probe_all(exclusive, device)
         _refuse_used(device, probed)
+    refuse(disk_identity.findings(device))
     return Claimable(device, diskseq, size_bytes, probed[device.name])
 
 
@@ -125,7 +126,7 @@ def claim(
             check_identity(device, diskseq, size_bytes)
             probed = _probe_all(exclusive, device)
             found = probed[device.name]
-            check_serial(device, serial, found)
+            check_serial(device, serial)
             check_shown(device, shown, found)
             empty = not (found.signatures or found.type or found.table)
             if only_empty and not empty:
@@ -163,11 +164,13 @@ def check_identity(device: Device, diskseq: int, size_bytes: int) -> None:
         raise Refusal("refused", f"{device.name} has changed its size since it was chosen")
 
 
-def check_serial(device: Device, serial: str, found: Probed) -> None:
-    """The user must have typed exactly the disk's serial number or WWN, or the partition's PARTUUID."""
-    known = {*device.identifiers(), found.properties.get("ID_PART_ENTRY_UUID", "")}
-    if not serial.strip() or serial not in known:
-        raise Refusal("refused", f"{serial!r:.80} is not the serial number of {device.disk}")
+def check_serial(device: Device, serial: str) -> None:
+    """The user must have typed exactly what confirms this disk and no other: its serial number, as a rule."""
+    known = disk_identity.identifiers(device)
+    if serial not in known:
+        refuse(disk_identity.findings(device))
+        kind = next(iter(known.values()), disk_identity.SERIAL)
+        raise Refusal("refused", f"{serial!r:.80} is not the {kind} of {device.name}")
 
 
 def check_shown(device: Device, shown: str, found: Probed) -> None:

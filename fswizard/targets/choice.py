@@ -37,7 +37,7 @@ class TargetChoice:
     size_bytes: int = 0
     """Of each image."""
     serial: str | None = None
-    """Device: its serial number, typed to confirm that all on it may be lost; of several, with commas between."""
+    """Device: its serial number or the like, typed to confirm that all on it may be lost; of several, with commas."""
     others: tuple[str, ...] = ()
     """The paths of further devices, or the directories of further images."""
 

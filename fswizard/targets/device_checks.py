@@ -35,6 +35,8 @@ class Offer:
     """What would be lost, a sentence each."""
     identifier: str = ""
     """What has to be typed before anything is written to it."""
+    kind: str = ""
+    """What that is, such as `serial number`."""
     refused: Refused | None = None
     """What stands against it, in the words of the command line."""
 
@@ -57,8 +59,9 @@ def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
     refused = _refusal(device, None, minimum_bytes)
     identifier = next(iter(device.identifiers), "")
     return Offer(
-        device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), identifier, refused
-    )
+        device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), identifier,
+        device.kind, refused,
+    )  # fmt: skip
 
 
 def plan_devices(
@@ -111,29 +114,31 @@ def _require_apart(devices: Sequence[DeviceTarget]) -> None:
 
 def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
     """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
-    left over or missing."""
-    if typed is None or len(devices) == 1:
-        return [typed for _ in devices]
+    left over or missing. None for each where one of the devices cannot be confirmed at all."""
+    if len(devices) == 1:
+        return [typed]
+    if typed is None or not all(device.identifiers for device in devices):
+        return [None for _ in devices]
     rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str | None]()
     for device in devices:
         serial = next((i for i in sorted(device.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
         if serial is None:
             raise Refused(
-                f"You did not type the serial number of {device.name}.",
-                f"Check which disks they are; the one of {device.name} is {device.identifiers[0]}.",
+                f"You did not type the {device.kind} of {device.name}.",
+                f"Check which disks they are; the {device.kind} of {device.name} is {device.identifiers[0]}",
             )
         rest = rest.replace(f",{serial},", ",", 1)
         each.append(serial)
     if rest.strip(","):
         raise Refused(
-            f"'{safe(rest.strip(','))}' is not the serial number of any of the devices.",
-            "Give the serial number of each device once, and no others.",
+            f"'{safe(rest.strip(','))}' confirms none of the devices.",
+            "Give what confirms each device once, and nothing else.",
         )
     return each
 
 
 def require_confirmation(plan: Plan) -> None:
-    """Refused for a device whose serial number was not typed."""
+    """Refused for a device of which nothing was typed that confirms it."""
     if plan.target.kind == "device" and not plan.target.confirmed:
         paths = ", ".join(member.path for member in plan.target.members)
         raise Refused(f"Everything on {paths} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
@@ -142,8 +147,9 @@ def require_confirmation(plan: Plan) -> None:
 def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the devices of `plan` are erased."""
     devices = _devices(plan)
+    kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
     serials = ",".join(device.identifiers[0] for device in devices)
-    return f"If you mean {_descriptions(devices)}, confirm with --erase {shlex.quote(serials)}"
+    return f"If you mean {_descriptions(devices)}, confirm with the {kinds}: --erase {shlex.quote(serials)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +177,12 @@ def questions(plan: Plan) -> tuple[Question, ...]:
 
 
 def _question(device: DeviceTarget) -> Question:
-    identifier = device.identifiers[0]
-    other = "file's path" if identifier.startswith("/") else "identifier"
-    kind = "serial number" if identifier == device.drive.serial else other
-    return Question(_descriptions([device]), device.identifiers, kind, device.empty)
+    return Question(_descriptions([device]), device.identifiers, device.kind, device.empty)
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
-    """The plan, ready to be carried out. Refused where `typed` is not the device's serial number, or where the
-    device, or what lies on it, is not what the plan was made for any more."""
+    """The plan, ready to be carried out. Refused where `typed` does not confirm the device, or where the device, or
+    what lies on it, is not what the plan was made for any more."""
     first, *others = _serial_of_each(_devices(plan), typed)
     members = (replace(member, identifier=serial or "") for member, serial in zip(plan.target.others, others))
     plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
@@ -207,7 +210,14 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
 
 
 def _devices(plan: Plan) -> list[DeviceTarget]:
-    return [find_device(member.path) for member in plan.target.members]
+    devices = [find_device(member.path) for member in plan.target.members]
+    for device in devices:
+        if not device.identifiers:
+            raise Refused(
+                f"{device.name} can't be told from another disk that was attached meanwhile.",
+                "Unplug the other one, then make the plan again.",
+            )
+    return devices
 
 
 def _descriptions(devices: Sequence[DeviceTarget]) -> str:

@@ -144,6 +144,26 @@ def mounted(name: str, directory: str) -> Iterator[None]:
         table.write_text(before, "utf-8")
 
 
+@contextmanager
+def twin(name: str) -> Iterator[None]:
+    """Meanwhile a disk with the serial number of another one is attached, which has another name in /dev/disk/by-id."""
+    root = desktop().root
+    record = root / f"run/udev/data/b{desktop().text(f'/sys/class/block/{name}/dev')}"
+    serial = next(line for line in record.read_text("utf-8").splitlines() if line.startswith("E:ID_SERIAL_SHORT="))
+    files = {"sys/block/sdz/size": "2048", "sys/class/block/sdz/size": "2048", "sys/class/block/sdz/dev": "65:144",
+             "run/udev/data/b65:144": f"S:disk/by-id/usb-Other\n{serial}"}  # fmt: skip
+    for path, words in files.items():
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(words, "utf-8")
+    try:
+        yield
+    finally:
+        for path in files:
+            (root / path).unlink()
+        for path in ("sys/block/sdz", "sys/class/block/sdz"):
+            (root / path).rmdir()
+
+
 def _mount(path: str) -> Mount:
     found = mount_of(path, mounts(desktop()))
     assert found is not None

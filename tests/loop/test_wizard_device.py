@@ -95,7 +95,7 @@ async def test_with_the_wrong_words_no_byte_of_the_device_changes(bench: Bench) 
         await answer(pilot, "")
         await shows(pilot, "To confirm, type", timeout_s=TIMEOUT_S)
         await answer(pilot, f"{case.file}x")
-        await shows(pilot, "is not the serial number of", timeout_s=TIMEOUT_S)
+        await shows(pilot, "is not the file's path of", timeout_s=TIMEOUT_S)
         await pilot.press("enter", "enter")
         await at_step(pilot, "review")
         assert wizard(pilot).running is None

@@ -2,13 +2,14 @@ r"""Recorded machines: the parts of /sys, /proc, /dev and udev's database that m
 
 `[DIRECTORY]` opens a directory; in it `NAME = TEXT` is an attribute (with Python's escapes), `NAME := HEX` one of
 bytes and `NAME -> TARGET` a link. `[file PATH]` holds the lines of a file, `[udev DEVICE]` udev's properties.
-The links below /sys/block, /sys/class/block and /sys/dev/block follow from the `dev` attributes.
+The links below /sys/block, /sys/class/block and /sys/dev/block follow from the `dev` attributes, udev's records below
+/run/udev/data and names by bus and serial number from its properties and from the links in /dev/disk/by-id.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fswizard.drives.machine import Machine
@@ -27,7 +28,23 @@ def machine(name: str, root: Path) -> Machine:
             _write(root / rest.lstrip("/"), "\n".join(lines).encode() + b"\n")
         else:
             _directory(root, heading, lines)
+    for block in sorted((root / "sys/class/block").iterdir()):
+        record(root, block.name, udev.get(block.name, {}))
     return Machine(root, lambda device: udev.get(device, {}))
+
+
+def record(root: Path, name: str, properties: Mapping[str, str]) -> None:
+    """udev's record of a device, as its rules make it: every name, also one whose link leads to another device."""
+    device, links = root / "dev" / name.replace("!", "/"), root / "dev/disk/by-id"
+    names = {link.name for link in links.glob("*") if link.resolve() == device.resolve()}
+    if {"ID_BUS", "ID_SERIAL"} <= properties.keys():
+        link = links / f"{properties['ID_BUS']}-{properties['ID_SERIAL']}"
+        names.add(link.name)
+        if not link.is_symlink():
+            _link(link, os.path.relpath(device, links))
+    number = (root / "sys/class/block" / name / "dev").read_text("utf-8").strip()
+    lines = [f"S:disk/by-id/{each}" for each in sorted(names)] + [f"E:{key}={properties[key]}" for key in properties]
+    _write(root / f"run/udev/data/b{number}", "\n".join(lines).encode())
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -18,7 +18,7 @@ from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.review import plan_words
 from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.desktop import mounted
+from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
 
@@ -123,6 +123,23 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) ->
         await until(pilot, lambda: bool(machine.sessions), "the run")
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+
+
+async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lasting_name() -> None:
+    machine, name = FakeMachine(drives=(NEW, SSD), event_s=0.01), NEW.stable_name.rpartition("/")[2]
+    with twin("sde"):
+        async with at_review(machine).run_test(size=WIDE) as pilot:
+            await shows(pilot, f"type its name in /dev/disk/by-id {name} and press")
+            await typed(pilot, NEW.serial)
+            await pilot.press("enter")
+            await shows(pilot, f"✗ '{NEW.serial}' is not the name in /dev/disk/by-id of sde. Look again")
+            assert not machine.sessions
+            pilot.app.screen.query_one("#serial", Input).value = name
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(machine.sessions), "the run")
+            assert machine.sessions[0].plan.target.identifier == name
+            wizard(pilot).leave_now()
+            await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
 
 
 async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:

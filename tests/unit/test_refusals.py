@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives import inventory
 from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.drives.machine import Machine
 from fswizard.model.text import safe
@@ -57,6 +56,8 @@ def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Machine:
     for path, target in LINKS.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).symlink_to(root / target.replace("BLOCK", BLOCK))
+    for name in ("sdb", "sdb1"):
+        machines.record(root, name, udev.get(name, {}))
     return Machine(root, lambda name: udev.get(name, {}))
 
 
@@ -277,7 +278,8 @@ def test_whatever_name_is_used_the_lasting_one_is_shown(path: str, tmp_path: Pat
     target = find_device(path, stage(tmp_path, {}, {"sdb1": PART}))
     assert target.path == f"{BY_ID}-part1"
     assert (target.name, target.disk, target.number, target.diskseq) == ("sdb1", "sdb", "8:17", 7)
-    assert target.identifiers == (SERIAL,)
+    assert target.identifiers == (SERIAL, "ata-ST8000_Z8400000-part1", "77-partuuid")
+    assert target.kind == "serial number"
 
 
 def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_was_found(tmp_path: Path) -> None:
@@ -285,40 +287,6 @@ def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_
     assert losses(find_device(BY_ID, machine)) == ("sdb: its partition table (gpt)", 'sdb1: ext4 "my archive", 8.00 TB')
     target = find_device(f"{BY_ID}-part1", stage(tmp_path / "new", {}, {}))
     assert losses(target) == ("Nothing was found on sdb1 (8.00 TB): no partition table and no filesystem.",)
-
-
-@pytest.mark.parametrize(
-    ("files", "typed"),
-    [
-        ({}, SERIAL),
-        ({"BLOCK/device/serial": "", "BLOCK/device/wwid": "naa.5000c500a1b2c3d0"}, "naa.5000c500a1b2c3d0"),
-        ({"BLOCK/device/serial": ""}, "77-partuuid"),
-    ],
-)
-def test_a_device_is_confirmed_by_its_serial_number_else_its_wwn_else_its_partuuid(
-    files: dict[str, str], typed: str, tmp_path: Path
-) -> None:
-    machine = stage(tmp_path, files, {"sdb1": PART})
-    device, probed = block_device.find("8:17", Tree(tmp_path)), Probed(PART)
-    assert found(machine, typed=typed) == {}
-    exclusive_claim.check_serial(device, typed, probed)
-    for wrong in (f"{typed}1", "", " "):
-        assert list(found(machine, typed=wrong)) == ["wrong-serial"]
-        with pytest.raises(Refusal, match="is not the serial number"):
-            exclusive_claim.check_serial(device, wrong, probed)
-
-
-@pytest.mark.parametrize("name", ["laptop", "nas", "server", "usb"])
-def test_the_helper_takes_the_serial_numbers_that_are_shown(name: str, tmp_path: Path) -> None:
-    machine = machines.machine(name, tmp_path)
-    for drive in inventory(machine):
-        if drive.serial:
-            device = Device(drive.name, drive.name, "", Tree(tmp_path))
-            exclusive_claim.check_serial(device, drive.serial, Probed())
-
-
-def test_a_device_without_any_identity_cannot_be_confirmed(tmp_path: Path) -> None:
-    assert list(found(stage(tmp_path, {"BLOCK/device/serial": ""}, {}), typed=None)) == ["no-serial"]
 
 
 def test_the_helper_wants_the_disk_that_was_chosen_and_a_kernel_that_can_tell(tmp_path: Path) -> None:

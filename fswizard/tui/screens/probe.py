@@ -74,7 +74,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
             box.display = False
             self._look(self._place, "")
         else:
-            box.placeholder = "serial number"
+            box.placeholder = self._place.kind
             box.focus()
         self._draw()
 
@@ -187,8 +187,8 @@ class ProbeScreen(Window["ProbeResult | None"]):
         offer = self._place
         return (
             (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device itself. "
-            "Anything hidden there would be overwritten. To confirm, type ", (offer.identifier, "bold"),
-            "; you then see what will be written before anything happens.",
+            f"Anything hidden there would be overwritten. To confirm, type its {offer.kind} ",
+            (offer.identifier, "bold"), "; you then see what will be written before anything happens.",
         )  # fmt: skip
 
     # Keys

@@ -84,8 +84,9 @@ class ReviewScreen(StepScreen):
         "Only the scratch image is formatted. The image, its loop device and its mount are removed at the end, even "
         "if fswizard is killed. Enter starts the run.\n\n"
         "If you chose a partition or a whole disk, that is formatted, again and again, and left empty. The first line "
-        "says what you lose, and Enter starts the run only after you type the serial number of that disk. Then "
-        "everything is checked once more, and the run doesn't start if anything has changed."
+        "says what you lose, and Enter starts the run only after you type the serial number of that disk, or "
+        "another name of it if the number isn't unique. Then everything is checked once more, and the run doesn't "
+        "start if anything has changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", "start"), *SCROLL_LINES]
 

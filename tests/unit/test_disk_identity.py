@@ -1,0 +1,230 @@
+"""What confirms one disk and no other: in the plan, on the command line, in the helper and in its question."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from fswizard.drives import inventory
+from fswizard.drives.devices import DeviceTarget, find_device, refusals
+from fswizard.drives.machine import Machine
+from fswizard.errors import Refused
+from fswizard.model.plan import Member, Target
+from fswizard.privileged import block_device, disk_identity, exclusive_claim
+from fswizard.privileged.block_device import Device, Tree
+from fswizard.privileged.consent import question
+from fswizard.privileged.exclusive_claim import Claimable
+from fswizard.privileged.in_use import Probed
+from fswizard.privileged.protocol import Refusal
+from fswizard.targets import device_checks
+from tests.builders import make_plan
+from tests.recorded import machines
+from tests.unit.test_refusals import PART, SERIAL, found, stage
+
+DOCK = {"sdb": "usb-WDC_WD40_EFAX-68JH4N1_152D00539000-0:0", "sdc": "usb-ST8000DM_004-2CX188_152D00539000-0:1"}
+STICK = "usb-Generic_Flash_Disk_0123456789ABCDEF-0:0"
+WWID = "naa.5000c500a1b2c3d0"
+
+
+def raw(machine: Machine, name: str) -> Device:
+    """The device as the helper finds it."""
+    return block_device.find(machine.text(f"/sys/class/block/{name}/dev"), Tree(machine.root))
+
+
+def against(machine: Machine, name: str, typed: str | None = None) -> list[str]:
+    """What the plan says about how the device is confirmed."""
+    target = find_device(f"/dev/{name}", machine)
+    codes = ("no-serial", "wrong-serial")
+    return [f"{it.text} {it.hint}" for it in refusals(target, typed, machine=machine) if it.code in codes]
+
+
+def helper_says(machine: Machine, name: str, typed: str) -> str:
+    try:
+        exclusive_claim.check_serial(raw(machine, name), typed)
+    except Refusal as refusal:
+        return refusal.text
+    return ""
+
+
+def without(machine: Machine, *names: str) -> None:
+    """Those disks were unplugged."""
+    for name in names:
+        for link in (f"sys/block/{name}", f"sys/class/block/{name}"):
+            (machine.root / link).unlink()
+
+
+def disk(root: Path, name: str, number: str, **attributes: str) -> None:
+    """Attach another SATA disk of 8 TB."""
+    block = root / f"sys/devices/pci0/ata2/host1/block/{name}"
+    for path, text in {"dev": number, "size": "15628053168", **attributes}.items():
+        file = block / path.replace("__", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+    for link in ("sys/block", "sys/class/block"):
+        (root / link / name).symlink_to(block)
+
+
+@pytest.mark.parametrize("name", DOCK)
+def test_two_disks_in_a_dock_have_its_serial_number_and_are_confirmed_by_their_names(name: str, tmp_path: Path) -> None:
+    machine = machines.machine("dock", tmp_path)
+    target = find_device(f"/dev/{name}", machine)
+    assert target.identifiers == (DOCK[name],)
+    for wrong in ("152D00539000", *(DOCK.keys() - {name}), ""):
+        (told,) = against(machine, name, wrong)
+        assert told == (
+            f"'{wrong}' is not the name in /dev/disk/by-id of {name}. "
+            f"Check which disk it is; its name in /dev/disk/by-id is {DOCK[name]}"
+        )
+        assert helper_says(machine, name, wrong) == f"'{wrong}' is not the name in /dev/disk/by-id of {name}"
+    assert not against(machine, name, DOCK[name])
+    assert not helper_says(machine, name, DOCK[name])
+    asked = question([Claimable(raw(machine, name), 1, target.size_bytes, Probed())])
+    assert f"    Name in /dev/disk/by-id: {DOCK[name]}\n" in asked
+    assert "152D00539000\n    Contents" not in asked
+
+
+@pytest.mark.parametrize("name", ["sdb", "sdc"])
+def test_two_sticks_that_nothing_tells_apart_are_refused(name: str, tmp_path: Path) -> None:
+    machine = machines.machine("twins", tmp_path)
+    says = "Two attached disks have the serial number 0123456789ABCDEF, and nothing else tells them apart"
+    assert find_device(f"/dev/{name}", machine).identifiers == ()
+    assert against(machine, name) == [f"{says}. Unplug the other one, then choose again."]
+    for typed in ("0123456789ABCDEF", STICK):
+        assert helper_says(machine, name, typed) == says
+    without(machine, "sdb" if name == "sdc" else "sdc")
+    assert find_device(f"/dev/{name}", machine).identifiers == (STICK,)
+    assert not helper_says(machine, name, STICK)
+    assert "is not the name in" in helper_says(machine, name, "0123456789ABCDEF")
+
+
+def test_one_disk_on_two_paths_keeps_its_serial_number(tmp_path: Path) -> None:
+    machine = machines.machine("server", tmp_path)
+    for name in ("sdb", "sdc"):
+        assert disk_identity.identifiers(raw(machine, name)) == {
+            "ZA100001": "serial number", "naa.5000c50084a1b2c3": "WWN",
+        }  # fmt: skip
+        assert not helper_says(machine, name, "ZA100001")
+
+
+@pytest.mark.parametrize(
+    ("wwid", "sectors", "same"),
+    [(WWID, "15628053168", True), (WWID, "2048", False), ("naa.5000c500ffffffff", "15628053168", False)],
+)
+def test_a_path_has_the_same_wwn_and_size(wwid: str, sectors: str, same: bool, tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/device/wwid": WWID}, {})
+    disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid, size=sectors)
+    assert (SERIAL in disk_identity.identifiers(raw(machine, "sdb"))) == same
+
+
+@pytest.mark.parametrize("wwid", ["t10.ATA     ST8000    Z8400000", "naa.0000000000000000"])
+def test_a_wwn_made_of_the_serial_number_or_of_zeros_makes_no_path(wwid: str, tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/device/wwid": wwid}, {})
+    disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid)
+    assert list(disk_identity.identifiers(raw(machine, "sdb"))) == [f"ata-ST8000_{SERIAL}"]
+
+
+@pytest.mark.parametrize(
+    "serial", ["0123456789ABCDEF", "0123456789abcdef", "123456789012", "Generic", "000000000000", "FFFF", "1", ""]
+)
+def test_a_placeholder_confirms_nothing_but_the_lasting_name_does(serial: str, tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/device/serial": serial}, {})
+    target = find_device("/dev/sdb", machine)
+    assert (target.identifiers, target.kind) == ((f"ata-ST8000_{SERIAL}",), "name in /dev/disk/by-id")
+    assert "is not the name in" in helper_says(machine, "sdb", serial)
+    (tmp_path / "run/udev/data/b8:16").unlink()
+    (told,) = against(machine, "sdb")
+    assert told.endswith("so you can't confirm which disk it is. Measure on a scratch image on it instead.")
+    assert (f"sdb has only a placeholder as serial number ({serial})" in told) == bool(serial)
+    assert helper_says(machine, "sdb", serial) == told.partition(". ")[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "udev", "typed", "kind"),
+    [
+        ({}, PART, SERIAL, "serial number"),
+        ({"BLOCK/device/serial": ""}, {}, f"ata-ST8000_{SERIAL}-part1", "name in /dev/disk/by-id"),
+        ({"BLOCK/device/serial": "", "BLOCK/device/wwid": WWID}, PART, WWID, "name in /dev/disk/by-id"),
+        ({"BLOCK/device/serial": ""}, PART, "77-partuuid", "name in /dev/disk/by-id"),
+        ({"BLOCK/loop/backing_file": "/home/a/image"}, PART, "/home/a/image", "file's path"),
+    ],
+)
+def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
+    files: dict[str, str], udev: dict[str, str], typed: str, kind: str, tmp_path: Path
+) -> None:
+    machine = stage(tmp_path, files, {"sdb1": udev})
+    assert find_device("/dev/sdb1", machine).kind == kind
+    assert not against(machine, "sdb1", typed)
+    assert not helper_says(machine, "sdb1", typed)
+    for wrong in (f"{typed}1", "", " ", f"ata-ST8000_{SERIAL}"):
+        assert list(found(machine, typed=wrong)) == ["wrong-serial"]
+        assert helper_says(machine, "sdb1", wrong) == f"{wrong!r} is not the {kind} of sdb1"
+
+
+def test_what_a_copy_of_a_disk_has_confirms_neither(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/device/serial": ""}, {"sdb1": PART})
+    disk(tmp_path, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
+    (tmp_path / "sys/class/block/sdc1").symlink_to(tmp_path / "sys/block/sdc/sdc1")
+    assert "77-partuuid" in disk_identity.identifiers(raw(machine, "sdb1"))
+    machines.record(tmp_path, "sdc1", PART)
+    assert "77-partuuid" not in disk_identity.identifiers(raw(machine, "sdb1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [("sr0", {}), ("sdc", {"size": "0"}), ("nvme0c0n1", {"hidden": "1"}), ("dm-0", {"slaves__sdb": ""})],
+)
+def test_what_is_no_other_disk_takes_no_number_away(name: str, attributes: dict[str, str], tmp_path: Path) -> None:
+    machine = stage(tmp_path, {}, {})
+    disk(tmp_path, name, "8:32", device__serial=SERIAL, **attributes)
+    assert SERIAL in disk_identity.identifiers(raw(machine, "sdb"))
+
+
+def test_what_cannot_be_printed_cannot_be_typed(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/device/serial": "Z84\x1b[2J"}, {})
+    assert list(disk_identity.identifiers(raw(machine, "sdb"))) == [f"ata-ST8000_{SERIAL}"]
+
+
+@pytest.mark.parametrize("name", ["desktop", "laptop", "nas", "server"])
+def test_the_serial_numbers_that_are_listed_are_the_ones_that_are_asked_for(name: str, tmp_path: Path) -> None:
+    machine = machines.machine(name, tmp_path)
+    serials = {drive.name: drive.serial for drive in inventory(machine) if drive.serial}
+    assert serials
+    for device, serial in serials.items():
+        assert find_device(f"/dev/{device}", machine).identifiers[0] == serial
+        assert not helper_says(machine, device, serial)
+
+
+def typed_for(machine: Machine, typed: str) -> list[str | None]:
+    return device_checks._serial_of_each(docked(machine), typed)
+
+
+def docked(machine: Machine) -> list[DeviceTarget]:
+    return [find_device(f"/dev/{name}", machine) for name in ("sdb", "sdc")]
+
+
+def test_both_disks_of_a_dock_are_named_on_the_command_line(tmp_path: Path) -> None:
+    machine = machines.machine("dock", tmp_path)
+    assert typed_for(machine, f"{DOCK['sdc']}, {DOCK['sdb']}") == [DOCK["sdb"], DOCK["sdc"]]
+    with pytest.raises(Refused, match="You did not type the name in /dev/disk/by-id of sdb") as refused:
+        typed_for(machine, "152D00539000,152D00539000")
+    assert DOCK["sdb"] in refused.value.hint
+    assert device_checks._serial_of_each(docked(machines.machine("twins", tmp_path / "twins")), "0,1") == [None, None]
+
+
+def test_the_command_line_names_what_to_type_and_refuses_a_twin_of_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
+    made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
+    dock, twins = (machines.machine(name, tmp_path / name) for name in ("dock", "twins"))
+    monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=dock))
+    with pytest.raises(Refused, match=r"Everything on /dev/sdb, /dev/sdc would be lost\.") as refused:
+        device_checks.require_confirmation(made)
+    names = f"{DOCK['sdb']},{DOCK['sdc']}"
+    assert refused.value.hint.endswith(f"confirm with the name in /dev/disk/by-id: --erase {names}")
+    assert [question.kind for question in device_checks.questions(made)] == ["name in /dev/disk/by-id"] * 2
+    monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=twins))
+    with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
+        device_checks.questions(made)
