@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from fswizard.privileged import pools
@@ -27,12 +27,38 @@ OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_error
 CP_ERROR, CP_FSCK = 0x8, 0x10
 """Of a checkpoint of F2FS: it saw an error, or wants fsck (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
 KERNEL_ERROR = 3
-"""Priority in the kernel log: errors and worse (linux/kern_levels.h)."""
-NO_FAULT = re.compile(
-    r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)|^workqueue: Failed to create a rescuer"
+"""Priority in the kernel log: errors and worse (linux/kern_levels.h), of the kernel itself: what programs write to its
+log has a facility, and with that a higher number."""
+NO_FAULT = re.compile(r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)")
+"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c)."""
+Writer = Literal["disk", "filesystem"]
+FORMS: Sequence[tuple[Writer, str]] = (
+    ("disk", r"(?:\w+: )?[\w/ ]+ error, dev DEVICE, sector \d"),  # block/blk-mq.c; until 5.15 blk-core.c
+    ("disk", r"Buffer I/O error on dev(?:ice)? DEVICE, logical block "),  # fs/buffer.c; fs/ext4/page-io.c
+    ("disk", r"sd \d+:\d+:\d+:\d+: \[DEVICE\] "),  # drivers/scsi
+    ("disk", r"virtio_blk virtio\d+: \[DEVICE\] "),  # drivers/block/virtio_blk.c
+    ("disk", r"DEVICE: [^:]+\(0x[0-9a-f]+\) @ LBA \d+, "),  # drivers/nvme/host/core.c
+    ("disk", r"md/(?:raid\d*|linear):?DEVICE: (?:Disk failure on )?DEVICE"),  # drivers/md/raid*.c, md-linear.c
+    ("disk", r"device-mapper: [\w -]+: DEVICE: "),  # drivers/md/dm-*.c
+    ("filesystem", r"EXT[234]-fs (?:error )?\((?:device )?DEVICE\)"),
+    ("filesystem", r"JBD2: .* (?:for|on) DEVICE-\d+(?: is corrupt)?\.?$"),
+    ("filesystem", r"Aborting journal on device DEVICE-\d+\.$"),  # fs/jbd2/journal.c
+    ("filesystem", r"BTRFS:? \w+ \(device DEVICE[) ]"),
+    ("filesystem", r"XFS \(DEVICE\): "),
+    ("filesystem", r"DEVICE: writeback error on inode \d+, offset \d+, sector "),  # fs/iomap
+    ("filesystem", r"bcachefs \(DEVICE[) ]"),
+    ("filesystem", r"F2FS-fs \(DEVICE\): "),
+    ("filesystem", r"NILFS (?:error )?\((?:device )?DEVICE\): "),
+    ("filesystem", r"(?:ex)?FAT-fs \(DEVICE\): "),
+    ("filesystem", r"ntfs3(?:: DEVICE|\(DEVICE\)): "),
+    ("filesystem", r"NTFS-fs error \(device DEVICE\): "),
+    ("filesystem", r"UDF-fs: error \(device DEVICE\): "),
+    ("filesystem", r"ERROR: \(device DEVICE\): "),  # fs/jfs/super.c
+    ("filesystem", r"VFS: Busy inodes after unmount of DEVICE[. ]"),  # fs/super.c
 )
-"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c); and
-a mount that was killed while it began (kernel/workqueue.c)."""
+"""How errors begin in the kernel's log, Linux 5.10 to 6.18, and who writes them. No other line counts: those about
+processes hold names that anybody may choose, such as that of a disk, but none begins like these."""
+_FORMS = [(writer, re.compile(form.replace("DEVICE", r"([\w!.-]+)"))) for writer, form in FORMS]
 MAXIMUM_LINES = 100
 FS_INFO, UUID_AT = 0x8400941F, 16
 """BTRFS_IOC_FS_INFO and its field `fsid` (linux/btrfs.h)."""
@@ -62,13 +88,13 @@ class DiskErrors:
 
     def read(self) -> list[str]:
         """New lines of the kernel's log that are errors of the devices, or of what is below them."""
-        names = self._devices()
-        own = rf"\b({_any_of(names)})\b"
-        disk = rf"(?:error, dev |error on dev |\[|^)({_any_of([*names, *self._all])})\b|\b({_any_of(self._hosts)})\b"
+        own = set(self._devices())
+        disks, hosts = own.union(self._all), set(self._hosts)
         found = []
-        for line in self._errors():
-            about = [(own, self.lines), (disk, self._disk_lines)]
-            kept = [lines for pattern, lines in about if re.search(pattern, line) and len(lines) < MAXIMUM_LINES]
+        for line, writer, names in self._errors():
+            of_disk = names & (disks if writer == "disk" else hosts)
+            about = [(names & own, self.lines), (of_disk, self._disk_lines)]
+            kept = [lines for named, lines in about if named and len(lines) < MAXIMUM_LINES]
             for lines in kept:
                 lines.append(line)
             if kept:
@@ -99,8 +125,8 @@ class DiskErrors:
         if self.log is not None:
             os.close(self.log)
 
-    def _errors(self) -> Iterator[str]:
-        """Records are `priority,sequence,time,flags;text`."""
+    def _errors(self) -> Iterator[tuple[str, Writer, set[str]]]:
+        """New errors, who wrote them, and the devices they name. Records are `priority,sequence,time,flags;text`."""
         while self.log is not None:
             try:
                 record = os.read(self.log, 8192).decode("utf-8", "backslashreplace")
@@ -109,8 +135,13 @@ class DiskErrors:
             except BrokenPipeError:
                 continue  # older records were overwritten; the next read goes on after them
             head, _, text = record.partition(";")
-            if int(head.split(",")[0]) % 8 <= KERNEL_ERROR and not NO_FAULT.search(text):
-                yield text.partition("\n")[0]
+            line = text.partition("\n")[0]
+            if int(head.split(",")[0]) > KERNEL_ERROR or NO_FAULT.search(line):
+                continue
+            for writer, form in _FORMS:
+                if match := form.match(line):
+                    yield line, writer, set(filter(None, match.groups()))
+                    break
 
     def _counted(self) -> Iterator[tuple[str, int]]:
         for name in self._hosts:
@@ -159,10 +190,6 @@ def _open_log() -> int | None:
     except OSError:
         return None
     return log
-
-
-def _any_of(names: Iterable[str]) -> str:
-    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def _grown(before: Iterable[tuple[str, int]], now: Iterable[tuple[str, int]]) -> list[str]:

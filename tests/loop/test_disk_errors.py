@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from fswizard.errors import RunFailed
+from fswizard.errors import OutOfMemory, RunFailed
 from fswizard.privileged import disk_errors
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
@@ -24,6 +26,8 @@ from tests.loop.machine_state import names_in
 from tests.loop.orders import attach, make, mount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
+PR_SET_NAME = 15
+"""Of prctl(2)."""
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,42 @@ async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(helper: 
     await helper.umount(attached.handle)
     await helper.wipe(attached.handle)
     assert await helper.health(attached.handle, []) == {}, "the next filesystem is not blamed for it"
+
+
+@pytest.mark.cgroup
+async def test_a_process_that_is_named_like_the_disk_and_runs_out_of_memory_blames_nothing(
+    helper: Helper, tmp_path: Path
+) -> None:
+    attached = await attach(helper, tmp_path)
+    greedy = f"""\
+import ctypes
+ctypes.CDLL(None).prctl({PR_SET_NAME}, b"{attached.name}")
+ctypes.string_at(0) if "crash" in __import__("sys").argv else b"x" * (1 << 30)"""
+    with log_from_here() as logged:
+        with pytest.raises(OutOfMemory):
+            await (await helper.run((sys.executable, "-c", greedy), cwd="/", memory_bytes=64 << 20)).wait()
+        await (await helper.run((sys.executable, "-c", greedy, "crash"), cwd="/")).wait()
+        told = logged()
+    assert any("Killed process" in line and f"({attached.name})" in line for line in told), told
+    assert await helper.disk_errors(attached.handle) == ()
+    assert await helper.health(attached.handle, []) == {}
+    assert helper.kernel_log == ()
+
+
+@contextmanager
+def log_from_here() -> Iterator[Callable[[], list[str]]]:
+    """What the kernel's log says from here on."""
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    os.lseek(log, 0, os.SEEK_END)
+
+    def read() -> list[str]:
+        lines: list[str] = []
+        with suppress(BlockingIOError):
+            while True:
+                lines.append(os.read(log, 8192).decode())
+        return lines
+
+    try:
+        yield read
+    finally:
+        os.close(log)
