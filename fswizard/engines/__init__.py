@@ -30,14 +30,22 @@ import importlib
 import pkgutil
 
 from fswizard.engines.shared.direct import cached_share
-from fswizard.engines.shared.engine import BareDevice, BareSample, Engine, WorkloadContext, WorkloadFailed, forget_cell
+from fswizard.engines.shared.engine import (
+    BareDevice,
+    BareSample,
+    Engine,
+    WorkloadContext,
+    WorkloadDisturbed,
+    WorkloadFailed,
+    forget_cell,
+)
 from fswizard.model.keys import Keys
 from fswizard.model.recipe import Job, PlannedCommand, Program
 from fswizard.progress.workload_events import Tell
 
 __all__ = [
-    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadFailed", "cached_share", "commands",
-    "forget_cell", "job", "programs", "run", "run_bare",
+    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "cached_share",
+    "commands", "forget_cell", "job", "programs", "run", "run_bare",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from fswizard.engines import WorkloadFailed, run
+from fswizard.engines import WorkloadDisturbed, WorkloadFailed, run
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Job, Recipe, Workload
@@ -32,13 +32,14 @@ def expected_s(recipe: Recipe) -> float:
 
 
 async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None:
-    """Carry out a small version of each on a tmpfs. Where the memory does not suffice nothing is said."""
+    """Carry out a small version of each on a tmpfs. Where the memory does not suffice, or somebody ends one,
+    nothing is said."""
     for workload, job in _limited(plan.recipe):
         emitter.begin("raw", f"{workload.title} in memory", workload=workload.name, expected_s=EXPECTED_S)
         place = journal.make_directory(MEMORY)
         (place / "files").mkdir()
         context = DirectoryContext(str(place / "files"), str(place), set())
-        with suppress(WorkloadFailed):
+        with suppress(WorkloadFailed, WorkloadDisturbed):
             events: list[WorkloadEvent] = []
             await run(job, context, events.append, seed=plan.seed)
             for event in events:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fswizard.engines import WorkloadDisturbed
+from fswizard.errors import RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt
 from fswizard.model.units import share_text, size_text
@@ -46,6 +48,27 @@ CLOCK_JUMP = Doubt(
     "clock-jump",
     "The clock was set during a round, so that round doesn't count; another replaces it if time is left.",
 )
+MOST_DISTURBED = 3
+"""So many rounds in a row may be disturbed by whoever kills or stops programs."""
+
+
+def disturbed_by(by: WorkloadDisturbed) -> Doubt:
+    """What to say of a round in which somebody killed or stopped a program of ours."""
+    does_not_count = "during a round, so that round doesn't count; another replaces it if time is left."
+    if by.signal:
+        text = f"The program that measures was killed ({by.program}, {by.signal}) {does_not_count}"
+        return Doubt("program-killed", text)
+    return Doubt("program-stopped", f"The program that measures was stopped ({by.program}, SIGSTOP) {does_not_count}")
+
+
+def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:
+    """What ends the run when that went on for MOST_DISTURBED rounds."""
+    last = f"{by.program}, {by.signal or 'SIGSTOP'}"
+    return RunFailed(
+        f"The program that measures was killed or stopped in {MOST_DISTURBED} rounds in a row (last: {last}).",
+        "Something on this machine kills or stops programs, such as a memory guard or a batch system: keep it from "
+        "doing so and run again. The figures so far are kept.",
+    )
 
 
 async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: float) -> float:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from fswizard.advice import conclude
+from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
 from fswizard.model.events import ON_REQUEST, Event, RunEnded, RunStarted, kept
 from fswizard.model.forecast import UNLIKELY
-from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN
+from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
@@ -25,13 +26,21 @@ from fswizard.session import doubts, resuming
 from fswizard.session.broadcast import Broadcast
 from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
-from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, Heartbeat, wait_until_quiet
+from fswizard.session.idle_wait import (
+    LONGEST_WAIT_S,
+    MOST_DISTURBED,
+    Clocks,
+    Heartbeat,
+    disturbed_by,
+    disturbed_too_often,
+    wait_until_quiet,
+)
 from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import decide, forecast, judge
-from fswizard.system.block_stats import counters, device_under
+from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
 
@@ -183,7 +192,7 @@ class Session:
         plan, idle_wait_s = self.plan, self._idle_wait_s
         number, survivors = self._take_up()
         likely: int | None = None
-        last = ""
+        last, disturbed_in_a_row = "", 0
         while True:
             trials_s = len(survivors) * self._eta.trial_s
             round_s = (1 + BARE_SHARE) * trials_s
@@ -202,19 +211,28 @@ class Session:
             clocks = Clocks(heartbeat)
             trials = trial_order(plan, number, survivors, self._result.trials, last)
             bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
+            disturbed: WorkloadDisturbed | None = None
             for trial in trials:
                 await self._going.wait()
                 await let_rest(plan, prepared.devices, self._emitter)
                 self._emitter.trial, last = trial, trial.candidate
-                if not await self._try(prepared):
-                    survivors.discard(trial.candidate)
-                if trial == bare_after:
-                    await self._try_bare(prepared, number, BARE_SHARE * trials_s)
+                try:
+                    if not await self._try(prepared):
+                        survivors.discard(trial.candidate)
+                    if trial == bare_after:
+                        await self._try_bare(prepared, number, BARE_SHARE * trials_s)
+                except WorkloadDisturbed as by:
+                    disturbed = by
                 self._emitter.trial = BEFORE_ROUNDS
-            if doubt := clocks.jumped():
+                if disturbed:
+                    break  # what is left of the round would not count
+            disturbed_in_a_row = disturbed_in_a_row + 1 if disturbed else 0
+            if doubt := disturbed_by(disturbed) if disturbed else clocks.jumped():
                 self._emitter.doubt(doubt)
                 self._emitter.discarded(number, doubt.text)
                 survivors = set(in_the_round - self._skipped)
+            if disturbed and disturbed_in_a_row == MOST_DISTURBED:
+                raise disturbed_too_often(disturbed)
             judgement = judge(self._result)
             decision = decide(judgement, plan, survivors)
             survivors &= set(decision.survivors)
@@ -256,9 +274,11 @@ class Session:
         )
         try:
             stays = await self._trial
-            if before and (after := counters(*devices)):
-                self._emitter.sample(TRIAL_WRITTEN, after.written_bytes - before.written_bytes)
+            self._emit_written(TRIAL_WRITTEN, before, devices)
             return stays
+        except WorkloadDisturbed:
+            self._emit_written(TRIAL_WRITTEN, before, devices)
+            raise
         except asyncio.CancelledError:
             if trial.candidate not in self._skipped or self._ended_by:
                 self._trial.cancel()
@@ -275,9 +295,15 @@ class Session:
         """A sample of the device without a filesystem, in round `number`."""
         self._emitter.trial = Trial(number, "")
         before = counters(*prepared.devices)
-        await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self._result.samples)
-        if before and (after := counters(*prepared.devices)) and after.written_bytes > before.written_bytes:
-            self._emitter.sample(BARE_WRITTEN, after.written_bytes - before.written_bytes)
+        try:
+            await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self._result.samples)
+        finally:
+            if before and (after := counters(*prepared.devices)) and after.written_bytes > before.written_bytes:
+                self._emitter.sample(BARE_WRITTEN, after.written_bytes - before.written_bytes)
+
+    def _emit_written(self, metric: Metric, before: Counters | None, devices: Sequence[str]) -> None:
+        if before and (after := counters(*devices)):
+            self._emitter.sample(metric, after.written_bytes - before.written_bytes)
 
 
 def ended_text(result: Result) -> str:

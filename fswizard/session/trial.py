@@ -46,7 +46,8 @@ async def run_trial(
     `lasted_s` is how long the first trial of the run measured workloads that go on until their rate is steady.
 
     A workload that fails is tried once more on a candidate made afresh; when it fails again,
-    the failure is the result. RunFailed where the device is at fault and not the candidate.
+    the failure is the result. RunFailed where the device is at fault and not the candidate, WorkloadDisturbed where
+    somebody killed or stopped what was measured.
     """
     candidate = plan.candidate(trial.candidate)
     left = [
@@ -107,8 +108,8 @@ async def run_bare(
     """A sample of the device without a filesystem, in round `number`: the limit that nobody can beat.
 
     It takes about `seconds` in all, shared among the workloads that can be done there; those that get too little are
-    left out, and so are those that no candidate has figures for, in `samples`, yet. RunFailed where the device fails;
-    whatever else goes wrong costs this sample alone.
+    left out, and so are those that no candidate has figures for, in `samples`, yet. RunFailed where the device fails,
+    WorkloadDisturbed as of a trial; whatever else goes wrong costs this sample alone.
     """
     workloads = [workload for workload in plan.recipe.workloads if workload.job.runs_bare]
     share = seconds / (sum(workload.seconds for workload in workloads) or 1.0)

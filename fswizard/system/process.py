@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from fswizard.model.text import safe_lines
+
+SENT = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
+"""Signals that come from outside: a user, another program, or the kernel when memory runs out. Any other is a crash."""
+EXIT_CODES = {
+    **{-number: number for number in SENT},
+    **{128 + number: number for number in SENT if number != signal.SIGHUP},  # git says 129 of a wrong option
+    **{256 - number: number for number in (signal.SIGKILL, signal.SIGTERM)},
+}
+"""Of a program that was killed; of a shell, or a program like it, that started that; of a tool of the helper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,12 @@ class Finished:
     """User and system time, children included."""
     further: tuple[tuple[str, ...], ...] = ()
     """What the privileged helper ran besides for the same order, each once the one before had succeeded."""
+
+    @property
+    def killed_by(self) -> str:
+        """The signal from outside that ended it, such as `SIGKILL`; empty where it ended by itself."""
+        number = EXIT_CODES.get(self.exit_code)
+        return number.name if number else ""
 
     @property
     def output(self) -> str:
@@ -50,3 +68,29 @@ class Process(Protocol):
     async def kill(self) -> None:
         """End it and everything it started, and wait for that."""
         ...
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a program stands still because of a signal (SIGSTOP), or what started it does, or what it started.
+
+    What started it is looked at because it measures how long the program takes.
+    """
+    _, parent = _state(pid)
+    return any(_state(each)[0] == "T" for each in (parent, *_with_children(pid)))
+
+
+def _state(pid: int) -> tuple[str, int]:
+    """In one letter, and the parent's number (proc_pid_stat(5)); nothing where the process has ended."""
+    try:
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except (OSError, ValueError):
+        return "", 0
+    return state, int(parent)
+
+
+def _with_children(pid: int) -> Iterator[int]:
+    yield pid
+    with contextlib.suppress(OSError):  # it ended meanwhile, or the kernel does not tell
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _with_children(int(child))

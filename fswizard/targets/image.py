@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines import BareSample, WorkloadContext, forget_cell
+from fswizard.engines import BareSample, WorkloadContext, WorkloadDisturbed, forget_cell
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import MD
@@ -23,7 +23,7 @@ from fswizard.targets import privilege, scratch_file
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed, require_no_errors
+from fswizard.targets.prepared import CandidateFailed, require_no_errors, require_unkilled
 from fswizard.targets.zones import must_keep_to_zones
 
 BUSY_ATTEMPTS = 4
@@ -91,6 +91,7 @@ class ImageContext:
         finished = await self._helper.mount(
             self._attached, candidate.filesystem.mount_type, candidate.scratch_mount_options
         )
+        require_unkilled(finished)
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
         self.mounted = True
@@ -108,6 +109,7 @@ class ImageContext:
                 "Find what uses this run's own mounts, end it, and run again.",
                 finished.output,
             )
+        require_unkilled(finished)
         if finished.exit_code:
             raise CandidateFailed("umount", f"{self.candidate.name} could not be unmounted.", finished.output)
         self.mounted = False
@@ -187,7 +189,7 @@ class PreparedImage:
             await self._check(candidate, context)
         except BaseException:
             if context.mounted:
-                with contextlib.suppress(FswizardError, CandidateFailed):
+                with contextlib.suppress(FswizardError, CandidateFailed, WorkloadDisturbed):
                     await context.umount()
             raise
 
@@ -248,6 +250,7 @@ class PreparedImage:
         for order in self._orders(candidate):
             finished = await order(begun=begun)
             self._emitter.command_ended(finished, as_root=True)
+            require_unkilled(finished)
             if finished.exit_code:
                 raise CandidateFailed("mkfs", f"{finished.argv[0]} could not make {candidate.name}.", finished.output)
             took_s += finished.wall_s

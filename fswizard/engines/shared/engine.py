@@ -28,6 +28,16 @@ class WorkloadFailed(Exception):
         self.details = details
 
 
+class WorkloadDisturbed(Exception):
+    """Somebody killed or stopped the program that measures: no candidate is to blame, and the round does not count."""
+
+    def __init__(self, program: str, signal: str = "") -> None:
+        """`signal` killed it; empty where it was stopped."""
+        super().__init__(f"{program} was {f'killed ({signal})' if signal else 'stopped (SIGSTOP)'}")
+        self.program = program
+        self.signal = signal
+
+
 class Engine(Job):
     """A job that knows how it is read from a recipe and carried out.
 
@@ -53,7 +63,8 @@ class Engine(Job):
         What it works on is laid out first, and shared by the jobs of a cell that name it. Caches are emptied by
         `context.remount()` right before the measured part, so nobody else needs to. The same seed gives the same
         accesses; generated files are the same whatever the seed.
-        WorkloadFailed where the candidate cannot do the work. When it is cancelled, what it started is killed.
+        WorkloadFailed where the candidate cannot do the work, WorkloadDisturbed where somebody killed or stopped what
+        it started. When it is cancelled, that is killed.
         """
         raise NotImplementedError
 

@@ -287,24 +287,28 @@ def run(options: Options) -> int:
         missing -= len(reports)
     start_ns = time.monotonic_ns()
     os.close(opener)
-    watch(left, areas, start_ns, options.seconds)
+    killed = watch(left, areas, start_ns, options.seconds)
     failed = next((area for area in areas if area[ERROR]), None)
     if failed is not None:
         tell(error=failed[ERROR], operation=NAMES[failed[FAILED]])
         return 1
     if not all(area[ENDED] for area in areas):
-        sys.exit("a worker was killed")
+        sys.exit(f"a worker was killed by signal {killed}")
     tell(**result(areas, (max(area[ENDED] for area in areas) - start_ns) / 1e9))
     return 0
 
 
-def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float) -> None:
-    """Tell about the workers until all have ended; when one fails, the others are ended."""
-    told = 0.0
+def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float) -> int:
+    """Tell about the workers until all have ended; when one fails, the others are ended.
+
+    The signal that killed one, or 0.
+    """
+    told, killed = 0.0, 0
     while left:
-        pid, _ = os.waitpid(-1, os.WNOHANG)
+        pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
             left.discard(pid)
+            killed = killed or os.WTERMSIG(status)
             continue
         if any(area[ERROR] for area in areas):
             for pid in left:
@@ -319,6 +323,7 @@ def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float
                 worst_s=max(area[WORST] for area in areas) / 1e9,
             )
         time.sleep(0.01)
+    return killed
 
 
 def result(areas: list[memoryview], elapsed_s: float) -> dict[str, object]:

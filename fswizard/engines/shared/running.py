@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import signal
 import sys
@@ -12,15 +13,18 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import WorkloadContext, WorkloadDisturbed, WorkloadFailed
 from fswizard.errors import OutOfMemory
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
 from fswizard.system import clock
-from fswizard.system.process import Finished, Process
+from fswizard.system.process import SENT, Finished, Process, is_stopped
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -29,6 +33,10 @@ HELPER_S = 5.0
 """The helper gives up so much earlier than we do, and says more."""
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
+SAYS_KILLED = re.compile(
+    rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
+)
+"""What programs say of one that they had started, or of themselves: fio, git, tar, rsync, borg, the file server."""
 REMOVAL_S = 300.0
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S")
@@ -36,7 +44,10 @@ _OPTIONS = ("-I", "-S")
 
 
 class Running:
-    """A program that is watched while it runs; take either `chunks` or `ticks`, to the end."""
+    """A program that is watched while it runs; take either `chunks` or `ticks`, to the end.
+
+    Both raise WorkloadDisturbed when somebody stops the program, or anything that it has started.
+    """
 
     def __init__(self, process: Process, argv: Sequence[str], limit_s: float) -> None:
         self._process = process
@@ -67,23 +78,40 @@ class Running:
     async def chunks(self) -> AsyncIterator[bytes]:
         """Standard output as it comes; WorkloadFailed(`timed-out`) when the limit has passed."""
         source = self._process.chunks()
-        while chunk := await self._in_time(anext(source, b"")):
+        while chunk := await self._undisturbed(anext(source, b"")):
             yield chunk
-        self._finished = await self._in_time(self._process.wait())
+        self._finished = await self._undisturbed(self._process.wait())
 
     async def ticks(self) -> AsyncIterator[None]:
         """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
-        import asyncio  # only here and below: recipes are listed without it
-
-        waiting = asyncio.ensure_future(self._in_time(self._process.wait()))
-        try:
+        async with self._awaiting(self._process.wait()) as waiting:
             while not await clock.ended(waiting, POLL_S):
+                self._require_running()
                 yield
             self._finished = waiting.result()
+
+    async def _undisturbed(self, answer: Awaitable[T]) -> T:
+        async with self._awaiting(answer) as waiting:
+            while not await clock.ended(waiting, POLL_S):
+                self._require_running()
+            return waiting.result()
+
+    @asynccontextmanager
+    async def _awaiting(self, answer: Awaitable[T]) -> AsyncIterator[asyncio.Future[T]]:
+        """An answer that must come in time, and is waited for no longer than the block."""
+        import asyncio  # only here and below: recipes are listed without it
+
+        waiting = asyncio.ensure_future(self._in_time(answer))
+        try:
+            yield waiting
         finally:
             waiting.cancel()
             with contextlib.suppress(asyncio.CancelledError, WorkloadFailed):
                 await waiting
+
+    def _require_running(self) -> None:
+        if is_stopped(self.pid):
+            raise WorkloadDisturbed(self._program)
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         from asyncio import TimeoutError as TimedOut
@@ -146,7 +174,7 @@ async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: flo
 
 
 def check(finished: Finished) -> None:
-    """WorkloadFailed when a program failed, of the kind that its messages tell."""
+    """WorkloadFailed when a program failed, of the kind that its messages tell; WorkloadDisturbed if it was killed."""
     if finished.exit_code != 0:
         raise failure(finished)
 
@@ -154,8 +182,10 @@ def check(finished: Finished) -> None:
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     """What a failed program amounts to; `error` is its errno where it told one, else its messages are read.
 
-    OutOfMemory where it got none, which the memory limit may cause, and no filesystem.
+    OutOfMemory where it got none, which the memory limit may cause, and no filesystem; WorkloadDisturbed where
+    somebody killed it.
     """
+    require_unkilled(finished)
     output = finished.output
     words = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM)}
     for known in (program for kind in Job.kinds.values() for program in kind.programs):
@@ -167,6 +197,16 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
     reason = os.strerror(error) if error else f"exit code {finished.exit_code}"
     return WorkloadFailed(kind, f"{program} failed: {reason}.", output)
+
+
+def require_unkilled(finished: Finished) -> None:
+    """WorkloadDisturbed where somebody killed a program, or one that it had started and speaks of."""
+    signal_name = finished.killed_by
+    if not signal_name and (said := SAYS_KILLED.search(finished.output)):
+        number, name = said.groups()
+        signal_name = name or signal.Signals(int(number)).name
+    if signal_name:
+        raise WorkloadDisturbed(program_name(finished.argv), signal_name)
 
 
 def part(tell: Tell, start: float, share: float) -> Tell:
