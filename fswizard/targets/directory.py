@@ -24,7 +24,7 @@ from fswizard.system.block_stats import device_under
 from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
 from fswizard.targets.memory_limit import Limited, limited
-from fswizard.targets.prepared import errors_under, require_no_errors
+from fswizard.targets.prepared import errors_under, require_no_errors, require_unkilled
 
 CACHES_KEPT = Doubt(
     "caches-kept",
@@ -61,6 +61,7 @@ class DirectoryContext:
     async def sync(self) -> Finished:
         """Write everything back; RunFailed where that fails."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
+        require_unkilled(done)
         if done.exit_code:
             raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
         return done

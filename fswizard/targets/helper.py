@@ -14,6 +14,7 @@ from fswizard.model.text import safe
 from fswizard.system import timeouts
 from fswizard.system.process import Finished
 from fswizard.targets.channel import Channel, HelperFailed, HelperProcess
+from fswizard.targets.prepared import require_unkilled
 
 JOB_LIMIT_S = timeouts.LIMIT_S
 """For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
@@ -166,7 +167,9 @@ class Helper(Channel):
 
         The output is the bytes in use on the filesystem, its own structures included.
         """
-        return _succeeded(await self._work("sync", handle=handle))
+        finished = await self._work("sync", handle=handle)
+        require_unkilled(finished)
+        return _succeeded(finished)
 
     async def reclaim(self, pool: str) -> None:
         """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""

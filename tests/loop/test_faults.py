@@ -17,7 +17,8 @@ from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
-from fswizard.model.events import Event, SampleTaken
+from fswizard.model.events import Event, SampleTaken, StepProgressed, StepStarted
+from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.targets import channel, helper, journal
@@ -33,7 +34,19 @@ from tests.loop.machine_state import (
     processes_named,
     wait_until,
 )
-from tests.loop.runs import COPIES, COPY_TREE, TINY, WRITES, at, result_of, session_in, short_plan, short_session
+from tests.loop.runs import (
+    COPIES,
+    COPY_TREE,
+    RANDOM_WRITE,
+    TINY,
+    WRITES,
+    At,
+    at,
+    result_of,
+    session_in,
+    short_plan,
+    short_session,
+)
 from tests.loop.tiny_run import LASTING, Run, clean, helper_of, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -393,3 +406,51 @@ def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) 
     assert "stopped" in {doubt.code for doubt in result.doubts}
     assert "round 1 is discarded: fswizard was stopped during a round" in said
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}
+
+
+LONGER = replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.5, cap_seconds=0.5, depth=4))
+"""Long enough to be killed while it is measured."""
+
+
+def disturbing(sent: dict[int, signal.Signals]) -> At:
+    """Sends a signal to fio, once it has told something, in each of these rounds."""
+    measured: dict[int, int] = {}
+
+    def disturb(event: Event) -> None:
+        if isinstance(event, StepStarted) and event.step.stage == "workload":
+            measured[event.step.number] = event.step.round
+        if isinstance(event, StepProgressed) and (number := sent.pop(measured.get(event.step, 0), None)):
+            os.kill(process_named("fio", os.getpid()), number)
+
+    return disturb
+
+
+@fault("environment", "the program that measures is killed, and stopped", "SIGKILL in round 1, SIGSTOP in round 2")
+async def test_rounds_in_which_the_program_that_measures_was_killed_or_stopped_do_not_count(tmp_path: Path) -> None:
+    session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(LONGER,)))
+    result = await result_of(session, disturbing({1: signal.SIGKILL, 2: signal.SIGSTOP}))
+    assert (result.outcome, result.failures, result.discarded_rounds) == ("finished", (), (1, 2))
+    assert {sample.round for sample in result.samples if sample.primary and sample.candidate} - {1, 2} == {3}
+    doubts = {doubt.code: doubt.text for doubt in result.doubts}
+    assert "The program that measures was killed (fio, SIGKILL) during a round" in doubts["program-killed"]
+    assert "The program that measures was stopped (fio, SIGSTOP) during a round" in doubts["program-stopped"]
+    assert sum(sample.metric == TRIAL_WRITTEN.name for sample in result.samples) >= 4, "all that was written is"
+
+
+@fault("environment", "the program that measures is killed in every round", "SIGKILL")
+async def test_a_run_whose_programs_are_always_killed_fails_and_says_why(tmp_path: Path) -> None:
+    session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(LONGER,)), rounds=9)
+    result = await result_of(session, disturbing(dict.fromkeys(range(1, 9), signal.SIGKILL)))
+    assert (result.outcome, result.failures, result.discarded_rounds) == ("failed", (), (1, 2, 3))
+    assert session.error is not None
+    assert "killed or stopped in 3 rounds in a row (last: fio, SIGKILL)" in session.error.message
+    assert names_in(tmp_path) == ["result.jsonl"]
+
+
+@fault("tools", "mkfs is killed", "a stand-in for mkfs.ext4 that kills itself, once")
+def test_a_candidate_is_not_blamed_for_an_mkfs_that_somebody_killed(tmp_path: Path) -> None:
+    once = f'[ "$1" = -V ] || [ -e {tmp_path}/killed ] && exec REAL "$@"\necho > {tmp_path}/killed; kill -KILL $$'
+    with tiny_run(tmp_path, "--rounds", "1..1", under=standing_in("mkfs.ext4", once, tmp_path)) as run:
+        said = run.end(0)
+    assert (run.result.outcome, run.result.failures, run.result.discarded_rounds) == ("finished", (), (1,))
+    assert "was killed (mkfs.ext4, SIGKILL)" in said

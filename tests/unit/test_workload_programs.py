@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import math
 import os
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -15,13 +16,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
 
 from fswizard import engines
-from fswizard.engines import WorkloadFailed, sqlite, tree
+from fswizard.engines import WorkloadDisturbed, WorkloadFailed, sqlite, tree
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
@@ -29,18 +30,20 @@ from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
-from fswizard.engines.shared.running import failure, making, running, succeed
+from fswizard.engines.shared.running import check, failure, making, running, succeed
 from fswizard.engines.shared.timed import TimedEngine, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import OutOfMemory, Refused
 from fswizard.model.recipe import Job
-from fswizard.progress.workload_events import Doing, Progress, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
 from fswizard.system.process import Finished
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.local_context import LocalContext, figures_of
+from tests.loop.machine_state import wait_until
 
+T = TypeVar("T")
 MIB = 1 << 20
 COPY = TreeJob("copy", "small-files", 200, MIB)
 PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
@@ -341,6 +344,93 @@ def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: i
 def test_a_program_without_memory_is_no_candidates_fault(stderr: bytes, error: int) -> None:
     with pytest.raises(OutOfMemory, match="git ran out of memory; no candidate is to blame"):
         raise failure(Finished(("/usr/bin/git", "x"), 1, b"", stderr, 0.1), error)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "stderr", "signal_name"),
+    [
+        (-9, b"", "SIGKILL"),
+        (-15, b"No space left on device", "SIGTERM"),
+        (137, b"", "SIGKILL"),
+        (128, b"error: index-pack died of signal 9", "SIGKILL"),
+        (2, b"tar: Child died with signal 15", "SIGTERM"),
+        (20, b"rsync error: received SIGINT, SIGTERM, or SIGHUP (code 20) at rsync.c(713)", "SIGINT"),
+        (1, b"a worker was killed by signal 9", "SIGKILL"),
+    ],
+)
+def test_a_program_that_somebody_killed_is_no_candidates_fault(exit_code: int, stderr: bytes, signal_name: str) -> None:
+    with pytest.raises(WorkloadDisturbed, match=rf"git was killed \({signal_name}\)"):
+        check(Finished(("/usr/bin/git", "x"), exit_code, b"", stderr, 0.1))
+
+
+@pytest.mark.parametrize("exit_code", [-signal.SIGSEGV, -signal.SIGABRT, 129, 1])
+def test_a_program_that_crashes_or_gives_up_was_not_killed(exit_code: int) -> None:
+    assert failure(Finished(("git", "x"), exit_code, b"", b"signal 11", 0.1)).kind == "program"
+
+
+async def begun(work: Coroutine[Any, Any, T], context: LocalContext) -> tuple[asyncio.Task[T], int]:
+    """Work that goes on, and the number of its program, which has started another one."""
+    task = asyncio.create_task(work)
+
+    def has_begun() -> object:
+        return context.started and psutil.Process(context.started[0].pid).children()
+
+    await asyncio.to_thread(wait_until, has_begun, 60, "it has started one")
+    return task, context.started[0].pid
+
+
+def first_child(pid: int) -> int:
+    return psutil.Process(pid).children()[0].pid
+
+
+@pytest.mark.parametrize("whose", [int, first_child], ids=["itself", "what it started"])
+@pytest.mark.parametrize("work", [succeed, listen])
+async def test_a_program_that_is_stopped_is_ended_at_once(
+    work: Callable[..., Coroutine[Any, Any, object]], whose: Callable[[int], int], context: LocalContext
+) -> None:
+    task, started = await begun(work(context, ("sh", "-c", "sleep 1000; true"), limit_s=600), context)
+    os.kill(whose(started), signal.SIGSTOP)
+    with pytest.raises(WorkloadDisturbed, match=r"sh was stopped \(SIGSTOP\)"):
+        await task
+    assert not Path(f"/proc/{started}").exists()
+
+
+async def test_a_program_that_writes_while_what_it_started_is_stopped_is_ended_too(context: LocalContext) -> None:
+    writes = "sleep 1000 & while sleep 0.1; do echo; done"
+    task, started = await begun(listen(context, ("sh", "-c", writes), limit_s=600), context)
+    os.kill(psutil.Process(started).children()[0].pid, signal.SIGSTOP)
+    with pytest.raises(WorkloadDisturbed):
+        await task
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("engine", "whose"),
+    [
+        pytest.param("fio", int, marks=pytest.mark.fio, id="fio"),
+        pytest.param("fileserver", int, id="fileserver"),
+        pytest.param("fileserver", first_child, id="one of its workers"),
+    ],
+)
+async def test_figures_of_a_workload_that_was_killed_are_not_taken(
+    engine: str, whose: Callable[[int], int], number: signal.Signals, context: LocalContext
+) -> None:
+    job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
+    if engine == "fileserver":
+        job = FileServerJob(3, 60, 20_000, 1000, 60)
+    told, under_way = list[WorkloadEvent](), asyncio.Event()
+
+    def tell(what: WorkloadEvent) -> None:
+        told.append(what)
+        if isinstance(what, Progress) and any(isinstance(before, Doing) and before.measured for before in told):
+            under_way.set()
+
+    task = asyncio.create_task(engines.run(job, context, tell, seed=1))
+    await under_way.wait()
+    os.kill(whose(context.started[-1].pid), number)
+    with pytest.raises(WorkloadDisturbed):
+        await task
+    assert not any(isinstance(what, Measured) for what in told)
 
 
 @pytest.mark.parametrize("engine", JOBS)

@@ -299,7 +299,7 @@ def run(options: Options) -> int:
 
 
 def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float) -> int:
-    """Tell about the workers until all have ended; when one fails, the others are ended.
+    """Tell about the workers until all have ended; when one fails or is killed, the others are ended.
 
     The signal that killed one, or 0.
     """
@@ -310,7 +310,7 @@ def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float
             left.discard(pid)
             killed = killed or os.WTERMSIG(status)
             continue
-        if any(area[ERROR] for area in areas):
+        if killed or any(area[ERROR] for area in areas):
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
         if time.monotonic() - told > TELL_S:

@@ -36,7 +36,7 @@ BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 SAYS_KILLED = re.compile(
     rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
 )
-"""What programs say of one that they had started, or of themselves: fio, git, tar, rsync, borg, the file server."""
+"""What programs say of one that they had started, or of themselves: git, tar, rsync, borg, the file server."""
 REMOVAL_S = 300.0
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S")
@@ -55,6 +55,8 @@ class Running:
         self._limit_s = limit_s
         self._deadline = clock.monotonic() + limit_s
         self._finished: Finished | None = None
+        self._looked_at = clock.monotonic()
+        """When it was last seen running."""
 
     @property
     def ended(self) -> bool:
@@ -79,6 +81,8 @@ class Running:
         """Standard output as it comes; WorkloadFailed(`timed-out`) when the limit has passed."""
         source = self._process.chunks()
         while chunk := await self._undisturbed(anext(source, b"")):
+            if clock.monotonic() - self._looked_at >= POLL_S:  # it may go on writing while what it started stands still
+                self._require_running()
             yield chunk
         self._finished = await self._undisturbed(self._process.wait())
 
@@ -110,6 +114,7 @@ class Running:
                 await waiting
 
     def _require_running(self) -> None:
+        self._looked_at = clock.monotonic()
         if is_stopped(self.pid):
             raise WorkloadDisturbed(self._program)
 
