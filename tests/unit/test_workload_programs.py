@@ -38,7 +38,7 @@ from fswizard.engines.tree import TreeJob
 from fswizard.errors import OutOfMemory, Refused
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
-from fswizard.system.process import Finished
+from fswizard.system.process import Finished, is_stopped
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.local_context import LocalContext, figures_of
 from tests.loop.machine_state import wait_until
@@ -393,6 +393,19 @@ async def test_a_program_that_is_stopped_is_ended_at_once(
     with pytest.raises(WorkloadDisturbed, match=r"sh was stopped \(SIGSTOP\)"):
         await task
     assert not Path(f"/proc/{started}").exists()
+
+
+async def test_a_program_counts_as_stopped_while_what_waits_for_its_end_is() -> None:
+    """Its time would be too long."""
+    with subprocess.Popen(("sh", "-c", "sleep 1000; true")) as outer:
+        await asyncio.to_thread(wait_until, lambda: psutil.Process(outer.pid).children(), 60, "it has started one")
+        inner = first_child(outer.pid)
+        assert not is_stopped(inner)
+        outer.send_signal(signal.SIGSTOP)
+        assert is_stopped(inner)
+        outer.kill()
+        os.kill(inner, signal.SIGKILL)
+    assert not is_stopped(outer.pid), "it has ended"
 
 
 async def test_a_program_that_writes_while_what_it_started_is_stopped_is_ended_too(context: LocalContext) -> None:
