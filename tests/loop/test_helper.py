@@ -22,7 +22,7 @@ from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, helper_pid
 from tests.loop.devices import run
 from tests.loop.failing_host import failing_host
-from tests.loop.machine_state import LIMIT_S, descendants, loops_below, wait_until
+from tests.loop.machine_state import LIMIT_S, descendants, loops_below, wait_until, wait_until_gone
 from tests.loop.orders import attach, made_and_mounted, make, said, umount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.asyncio(loop_scope="module")]
@@ -406,12 +406,16 @@ def waiting_for_its_device(helper: Helper, program: str) -> psutil.Process:
     """The helper's program of that name, once the kernel flushes its device for it: a busy machine keeps it before."""
     found: list[psutil.Process] = []
 
-    def waits() -> bool:
+    def elsewhere() -> list[str]:
+        """Where in the kernel it is instead, if it is there."""
+        places = []
         for each in descendants(helper_pid(helper)):
             with suppress(psutil.NoSuchProcess, OSError):  # it may end while it is looked at
-                if each.name() == program and "blkdev_fsync" in Path(f"/proc/{each.pid}/stack").read_text():
+                stack = Path(f"/proc/{each.pid}/stack").read_text()
+                if each.name() == program and "blkdev_fsync" in stack:
                     found.append(each)
-        return bool(found)
+                places.append(f"{each.name()} in {stack.split()[1:2]}")
+        return [] if found else places or ["not started"]
 
-    wait_until(waits, LIMIT_S, f"{program} waits for its disk")
+    wait_until_gone(elsewhere, f"{program} waits for its disk", LIMIT_S)
     return found[0]
