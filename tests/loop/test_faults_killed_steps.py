@@ -15,7 +15,7 @@ from fswizard.errors import ExitCode
 from fswizard.model.result import Result
 from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, names_in
-from tests.loop.tiny_run import LASTING, QUICK, started
+from tests.loop.tiny_run import QUICK, started
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -182,19 +182,6 @@ def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> 
     assert run.named("program")[:number] == PROGRAMS[:number]
     assert run.code in (ExitCode.OK, ExitCode.RUN_FAILED), run.said
     assert run.result.outcome in ("finished", "failed")
-
-
-@fault("signals", "a workload is killed", "SIGKILL of fio, once and twice")
-def test_a_workload_that_is_killed_is_tried_once_more(tmp_path: Path) -> None:
-    """The first candidate's is killed once, the second one's twice; each trial lays out a file first."""
-    recipe = LASTING.replace("600.0", "1.0")
-    run = ended(tmp_path, candidates="ext4; ext4:noatime", victims=[("fio", 2), ("fio", 6), ("fio", 8)], recipe=recipe)
-    assert run.code == ExitCode.OK, run.said
-    assert run.said.count("tried once more") == 2
-    (failure,) = run.result.failures
-    assert failure.kind == "program"
-    primary = {sample.candidate for sample in run.result.samples if sample.primary}
-    assert primary == {"ext4", "ext4:noatime"} - {failure.candidate}
 
 
 @fault(

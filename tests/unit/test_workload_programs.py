@@ -395,10 +395,10 @@ async def test_a_program_that_is_stopped_is_ended_at_once(
     assert not Path(f"/proc/{started}").exists()
 
 
-async def test_a_program_counts_as_stopped_while_what_waits_for_its_end_is() -> None:
+def test_a_program_counts_as_stopped_while_what_waits_for_its_end_is() -> None:
     """Its time would be too long."""
     with subprocess.Popen(("sh", "-c", "sleep 1000; true")) as outer:
-        await asyncio.to_thread(wait_until, lambda: psutil.Process(outer.pid).children(), 60, "it has started one")
+        wait_until(lambda: psutil.Process(outer.pid).children(), 60, "it has started one")
         inner = first_child(outer.pid)
         assert not is_stopped(inner)
         outer.send_signal(signal.SIGSTOP)
