@@ -441,8 +441,9 @@ class Sequences(RuleBasedStateMachine):
     def run_program(self, side: Side, argv: list[str], directory: str, works: bool, memory: int = 0) -> int:
         """The job, where it stays."""
         fields = {"argv": argv, "cwd": directory, "env": {}, "memory_bytes": memory}
-        answer = side.order(("run", fields), stays=True)[0]
-        if not works or 0 < memory < LEAST_BYTES:
+        works = works and not 0 < memory < LEAST_BYTES
+        answer = side.order(("run", fields), stays=works)[0]
+        if not works:
             refused(answer)
             return 0
         assert "ok" in answer, answer
