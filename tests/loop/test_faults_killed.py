@@ -26,9 +26,8 @@ from tests.unit.test_journal import left_behind
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 STAGES = {
-    "reserving": "reserving space",
-    "filling": "writing the whole scratch image once",
     "starting": "starting the privileged helper",
+    "filling": "writing the whole scratch image once",
     "raw": "without a filesystem",
     "formatting": "formatting",
     "mounting": "mounting",
@@ -38,7 +37,7 @@ STAGES = {
 }
 """Titles of the steps with which they begin."""
 QUICK_STAGES = ("filling", "formatting", "cleaning")
-"""Before there is a helper, with one, and where it goes; in the middle of a measurement follows."""
+"""While the image is made, while it is used, and where it goes; in the middle of a measurement follows."""
 ALL_STAGES = [stage if stage in QUICK_STAGES else pytest.param(stage, marks=pytest.mark.slow) for stage in STAGES]
 
 
