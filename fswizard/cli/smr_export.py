@@ -13,6 +13,7 @@ from fswizard.cli.verdicts import CONFIDENCE, TITLES
 from fswizard.drives.models import ModelRow, names
 from fswizard.drives.probe import ProbeResult
 from fswizard.drives.smr import SmrFacts
+from fswizard.model import shareable
 from fswizard.model.drive import Drive, SmrVerdict
 from fswizard.model.units import size_text
 
@@ -24,26 +25,37 @@ _ON_OTHERS = ("behind-bridge", "member", "smartctl-missing")
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What tells a disk from others of its kind, harmless."""
+    """What tells a disk from others of its kind, as far as it may be said to anybody (`model.shareable`)."""
 
     model: str
     firmware: str = ""
     marks: str = ""
     """Size, rotation, sectors and what it says of itself, in words."""
+    standard: str = ""
+    """Versions of the ATA standard that it follows; they are in the marks, too."""
 
     @classmethod
     def of_facts(cls, facts: SmrFacts) -> Reported:
-        own = (facts.standard, "TRIM" if facts.trim else "", facts.zoned, facts.recording)
-        return cls(facts.model, facts.firmware, _marks(facts.capacity_bytes, facts.rpm, facts.sector_bytes, *own))
+        model, firmware = shareable.model_name(facts.model), shareable.firmware_name(facts.firmware)
+        standard = shareable.standard_name(facts.standard)
+        own = (standard, "TRIM" if facts.trim else "", facts.zoned, facts.recording)
+        return cls(model, firmware, _marks(facts.capacity_bytes, facts.rpm, facts.sector_bytes, *own), standard)
 
     @classmethod
     def of_drive(cls, drive: Drive) -> Reported:
-        return cls(drive.model, drive.firmware, _marks(drive.size_bytes, drive.rpm or 0, drive.physical_sector_bytes))
+        secrets = (drive.serial, drive.stable_name)
+        model = "" if drive.bus == "loop" else shareable.model_name(drive.model, *secrets)
+        firmware = shareable.firmware_name(drive.firmware, *secrets)
+        return cls(model, firmware, _marks(drive.size_bytes, drive.rpm or 0, drive.physical_sector_bytes))
 
 
 def _marks(size_bytes: int, rpm: int, sector_bytes: int, *more: str) -> str:
-    size = size_text(size_bytes) if size_bytes else ""
-    words = (size, f"{rpm} rpm" if rpm else "", f"sectors of {sector_bytes} bytes" if sector_bytes else "", *more)
+    words = (
+        size_text(size_bytes) if size_bytes else "",
+        f"{rpm} rpm" if rpm else "",
+        f"sectors of {sector_bytes} bytes" if sector_bytes else "",
+        *more,
+    )
     return ", ".join(filter(None, words))
 
 
@@ -74,6 +86,7 @@ def report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None = Non
 
 
 def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> Iterator[str]:
+    names = {name: name for name in (about.model, about.standard) if name}
     yield f"Is {about.model or 'this disk'} shingled (SMR)?"
     yield ""
     yield f"- Model: {about.model or 'unknown'}"
@@ -84,7 +97,7 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
     yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
     for piece in verdict.evidence:
         if piece.code not in _ON_OTHERS:
-            yield f"- Evidence for {says[piece.says]}: {piece.text}"
-    yield f"- Probe: {probe.evidence.text if probe else 'not run'}"
+            yield f"- Evidence for {says[piece.says]}: {shareable.sentence(piece.text, names)}"
+    yield f"- Probe: {shareable.sentence(probe.evidence.text) if probe else 'not run'}"
     yield ""
     yield "Post this as an issue of fswizard or smartmontools (https://github.com/smartmontools/smartmontools/issues)."

@@ -7,7 +7,7 @@ Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> s
 below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS. Name it in
 the README too. `markdown.py` is a short example.
 
-- What comes in has gone through `privacy.harmless`: its text is one line each, and says nothing of who measured where.
+- What comes in has gone through `privacy.harmless`: its text is one line each, built from what may be said.
 - `presentation.present(findings)` has every word and figure, in order; a format only lays them out. What it lacks is
   computed there, so that the wizard and the other formats say it too.
 - `layout` has tables, bars and wrapping for fixed-width text; `figures.Axis` says where a ratio stands.
@@ -83,7 +83,7 @@ def card_lines(findings: Findings) -> list[str]:
 def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:
     """The report in one of FORMATS; UsageError where there is no such format.
 
-    Serial numbers, host and user names and paths are left out unless `identify` asks for them.
+    Only what may be said is in it (`model.shareable`), unless `identify` asks for serial number, host name and paths.
     """
     found = find_format(format_name)
     text: str = getattr(importlib.import_module(found.module), found.function)(harmless(findings, identify=identify))

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from fswizard.model.drive import Drive
+from fswizard.model import shareable
 from fswizard.model.judgement import Findings
-from fswizard.model.places import formerly, short_names
-from fswizard.model.result import Doubt, Failure, Sample
+from fswizard.model.places import formerly
+from fswizard.model.plan import Member, Target
+from fswizard.model.result import Failure, Result, Sample
 from fswizard.model.text import safe, safe_lines
 
 T = TypeVar("T")
@@ -20,20 +21,21 @@ T = TypeVar("T")
 _WITHOUT_TEXT = frozenset({float, int, bool, type(None)})
 _TEXTS_OF_SAMPLE = operator.attrgetter("candidate", "workload", "metric", "unit")
 
-_PRIVATE_PATH = re.compile(
-    r"(?<![\w./-])/(?:home|root|tmp|var|mnt|media|run|srv|opt|data|dev/disk|dev/mapper)(?:/[^\s'\"`,:;()<>]*)*"
-)
-
 
 def harmless(findings: Findings, *, identify: bool) -> Findings:
     """The same findings with every text in one harmless line.
 
-    Serial numbers, host and user names and paths are left out unless `identify` asks for them.
+    Unless `identify` asks for more, they are built from what may be said: see `model.shareable`.
     """
     if identify:
         return _each_text(findings, safe, safe_lines)
-    findings, known = _anonymous(findings)
-    return _each_text(findings, lambda text: safe(known(text)), lambda text: safe_lines(known(text)))
+    names = _names(findings.result)
+    findings = dataclasses.replace(findings, result=_checked(findings.result, names))
+    return _each_text(
+        findings,
+        lambda text: shareable.sentence(safe(text), names),
+        lambda text: shareable.sentence(safe_lines(text), names),
+    )
 
 
 def with_short_names(value: T, names: Iterable[str]) -> T:
@@ -43,67 +45,76 @@ def with_short_names(value: T, names: Iterable[str]) -> T:
     return _each_text(value, lambda text: pattern.sub(lambda match: known[match[0]], text)) if known else value
 
 
-def _anonymous(findings: Findings) -> tuple[Findings, Callable[[str], str]]:
-    """The same without what is private as a whole, and what takes the rest out of every text that is left."""
-    result = findings.result
+def _names(result: Result) -> dict[str, str]:
+    """Texts that people, disks or machines give, to what is said in place of each: the same where it was checked."""
     plan, environment = result.plan, result.environment
-    secrets = _secrets(findings)
-    pattern = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or r"(?!)")
-    host = re.compile(rf"(?<!\w){re.escape(environment.host)}(?!\w)" if len(environment.host) > 2 else r"(?!)")
+    names: dict[str, str] = {}
+    former = formerly(candidate.name for candidate in plan.candidates)
+    for number, candidate in enumerate(plan.candidates, 1):
+        stand_in = f"directory {number} ({candidate.filesystem.name})" if candidate.directory else f"candidate-{number}"
+        names[safe(candidate.name)] = _if_sayable(safe(former.get(candidate.name, candidate.name)), stand_in)
+    for number, workload in enumerate(plan.recipe.workloads, 1):
+        names[safe(workload.name)] = _if_sayable(safe(workload.name), f"workload-{number}")
+    checked = [
+        shareable.kernel_release(environment.kernel),
+        shareable.distribution_name(environment.distribution),
+        shareable.processor_name(environment.processor),
+        shareable.machine_digest(environment.machine),
+    ]
+    if drive := plan.drive:
+        secrets = (drive.serial, drive.stable_name)
+        checked += [
+            shareable.kernel_name(drive.name),
+            shareable.usb_identifier(drive.bridge),
+            shareable.model_name(drive.model, *secrets),
+            shareable.firmware_name(drive.firmware, *secrets),
+        ]
+    return names | {text: text for text in checked if text}
 
-    def known(text: str) -> str:
-        return pattern.sub(lambda match: secrets[match[0]], text)
 
-    def free(text: str) -> str:
-        """For sentences and programs' output, where more than the known may stand."""
-        return host.sub("HOST", known(_PRIVATE_PATH.sub("PATH", text)))
+def _if_sayable(name: str, stand_in: str) -> str:
+    return name if shareable.sentence(name) == name else shareable.sentence(stand_in)
 
+
+def _checked(result: Result, names: Mapping[str, str]) -> Result:
+    """The same with the fields that name things of the machine as they may be said, or empty."""
+    plan, environment = result.plan, result.environment
+
+    def checked(text: str) -> str:
+        return text if text in names else ""
+
+    drive = plan.drive and dataclasses.replace(
+        plan.drive,
+        model="loop device" if plan.drive.bus == "loop" else checked(plan.drive.model),
+        firmware=checked(plan.drive.firmware),
+        serial="",
+        stable_name="",
+        bridge=shareable.usb_identifier(plan.drive.bridge),
+        pending="",
+        partitions=(),
+        uses=(),
+    )
+    others = tuple(Member("", member.size_bytes, member.host_filesystem) for member in plan.target.others)
     plan = dataclasses.replace(
         plan,
         recipe=dataclasses.replace(plan.recipe, source=plan.recipe.source.rpartition("/")[2]),
-        drive=plan.drive and _anonymous_drive(plan.drive),
-        target=dataclasses.replace(
-            plan.target,
-            path="",
-            identifier="",
-            others=tuple(dataclasses.replace(member, path="", identifier="") for member in plan.target.others),
-        ),
-        losses=(),
         candidates=tuple(
             dataclasses.replace(candidate, directory=f"DIRECTORY-{number}" if candidate.directory else "")
             for number, candidate in enumerate(plan.candidates, 1)
         ),
+        target=Target(plan.target.kind, "", plan.target.size_bytes, plan.target.host_filesystem, others=others),
+        drive=drive,
+        losses=(),
     )
-    result = dataclasses.replace(
-        result,
-        plan=plan,
-        environment=dataclasses.replace(environment, host=""),
-        failures=_each_text(result.failures, free),
-        doubts=_each_text(result.doubts, free),
+    environment = dataclasses.replace(
+        environment,
+        host="",
+        kernel=shareable.kernel_release(environment.kernel),
+        distribution=checked(environment.distribution),
+        processor=shareable.processor_name(environment.processor),
+        machine=checked(environment.machine),
     )
-    doubts: tuple[Doubt, ...] = _each_text(findings.doubts, free)
-    return dataclasses.replace(findings, result=result, doubts=doubts), known
-
-
-def _anonymous_drive(drive: Drive) -> Drive:
-    model = "loop device" if drive.bus == "loop" else drive.model  # the kernel names a loop device by its file
-    return dataclasses.replace(drive, model=model, serial="", stable_name="", partitions=(), uses=())
-
-
-def _secrets(findings: Findings) -> dict[str, str]:
-    """Texts that tell who or where, and what stands in their place."""
-    plan = findings.result.plan
-    located = [candidate for candidate in plan.candidates if candidate.directory]
-    names = short_names([candidate.directory for candidate in located])
-    secrets = {candidate.directory: name for candidate, name in zip(located, names)}
-    secrets |= formerly(f"{candidate.filesystem.name}@{candidate.directory}" for candidate in located)
-    drive = plan.drive
-    if drive is not None:
-        secrets |= dict.fromkeys((drive.serial, drive.stable_name), "SERIAL")
-        secrets |= {partition.mount_point: "PATH" for partition in drive.partitions if partition.mount_point != "/"}
-    secrets |= {member.path: "PATH" for member in plan.target.members if member.path != "/"}
-    secrets |= {member.identifier: "SERIAL" for member in plan.target.members}
-    return {text: stand_in for text, stand_in in secrets.items() if len(text) > 2}
+    return dataclasses.replace(result, plan=plan, environment=environment)
 
 
 def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:

@@ -154,9 +154,9 @@ def test_a_disk_that_is_no_hard_disk_has_no_line_about_shingles() -> None:
 
 
 def test_figures_from_elsewhere_name_their_source_and_no_command_to_repeat() -> None:
-    elsewhere = replace(ENVIRONMENT, source="a magazine, 2015")
+    elsewhere = replace(ENVIRONMENT, source="fio on a Raspberry Pi, 2015")
     text = render(with_result(make_findings(intervals=False), environment=elsewhere), "text")
-    assert "Source     a magazine, 2015" in text
+    assert "Source     fio on a Raspberry Pi, 2015" in text
     assert "fswizard run" not in text
     assert "fswizard 0.1.0" not in text
 
@@ -263,7 +263,7 @@ def test_what_is_asked_for_is_told() -> None:
 
 
 def test_the_rest_of_a_sentence_stays_and_a_placeholder_in_the_advice_is_not_taken_for_a_secret() -> None:
-    assert "mkfs.nilfs2 could not open PATH on HOST." in render(telling(), "csv")
+    assert "mkfs.nilfs2 could not open … on …." in render(telling(), "csv")
     assert "/mnt/archive" in render(telling(), "text")
 
 

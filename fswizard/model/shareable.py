@@ -1,0 +1,218 @@
+"""What may be said of a machine to others: texts are built from words of this program and names of known forms.
+
+Nothing is looked for that may not be said. A text is shared as far as each of its words stands in this program, is a
+small number with its unit, or is a name that was checked; `…` stands in place of any other word. So serial numbers,
+labels, mount points, host and user names cannot get in, whichever field they are in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from importlib.abc import Traversable
+from pathlib import Path
+
+LEFT_OUT = "…"
+"""Stands in place of what may not be said."""
+UNITS = frozenset(
+    {"B", "kB", "KB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "k", "K", "M", "G", "T", "d"}
+    | {"s", "ms", "us", "µs", "ns", "min", "m", "h", "x", "th", "nd", "rd", "st"}
+)
+_RUN = re.compile(r"[^\W_]+")
+"""A word or number; what lies between is punctuation."""
+_EDGES = "`'\"“”‘’()[]{}<>,;:!?|*.…"
+_NUMBER = re.compile(r"(?:v|rc)?(\d{1,6})([^\W\d_]{0,3})")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")
+
+_MAKERS = (
+    "ADATA Apple Asustor Backup Biwin BUP Clover Corsair Crucial CSSD Dell Elements EMC Excelstor Expansion Ext "
+    "External Force Foresee FreeAgent Fujitsu Gigabyte GoFlex HGST Hitachi HP HPE Hynix IBM InnoDisk Intel "
+    "Intenso KingSpec Kingston KIOXIA LaCie Lenovo Lexar LiteOn LiteOnIT Maxtor Micron My Netac NetApp OCZ One "
+    "Patriot Plextor PNY Portable QEMU Quantum Sabrent Samsun Samsung SanDisk Seagate Silicon SK SKHynix SPCC "
+    "SSSTC STEC Synology T-Force Team Timetec Toshiba Transcend UDSS UMIS VBox Verbatim Virtual VMware WD WDC XPG "
+    "YMTC Zhitai"
+)
+"""Makers, and what they sell as a case: the first words of models' names."""
+_PRODUCT = (
+    r"[A-Z]{1,6}\d[A-Z0-9]{2,15}(?:[- /][A-Z0-9]{1,12}){0,3}|"
+    r"[CM]\d{1,3}-CT[A-Z0-9]{4,16}|Micron_\d{4}_MTFD[A-Z0-9]{4,12}"
+)
+"""A series and its number: `ST8000AS0002-1NA17Z`, `CT500MX500SSD1`."""
+_SERIES = (
+    "Active Archive Backup+ Barracuda BarraCuda Book Caviar Constellation Desk Desktop Disk Drive Duo Easystore Elite "
+    "Essential Evo Exos Expansion External Extreme Flash FireCuda Force Fusion Game Gaming Green Hub IronWolf Laptop "
+    "Legend Light Media Mobile Momentus Neo NVMe One Passport Plus Portable Premium Pro Purple Pulse Red Rocket Savvio "
+    "SkyHawk Slim Solid State Super Technology Touch Ultra Ultrastar Vertex Black Blue Gold Gen Gb GB TB"
+)
+"""Words of models' names that are not in capitals alone."""
+_FOLLOWS = rf"[ -]?[A-Z0-9][A-Z0-9.+()-]*| (?:{'|'.join(map(re.escape, _SERIES.split()))})"
+MODEL = re.compile(rf"(?i:{'|'.join(_MAKERS.split())})(?:{_FOLLOWS}){{0,7}}|{_PRODUCT}")
+FIRMWARE = re.compile(r"[A-Z0-9][A-Z0-9._-]{1,11}")
+_DISTRIBUTION = re.compile(
+    r"(?:AlmaLinux|Alpine(?: Linux)?|Arch(?: Linux)?|Artix(?: Linux)?|CachyOS(?: Linux)?|CentOS(?: Linux| Stream)?|"
+    r"Debian(?: GNU/Linux)?|Devuan(?: GNU/Linux)?|elementary OS|EndeavourOS|Fedora(?: Linux)?|Garuda(?: Linux)?|"
+    r"Gentoo(?: Linux)?|KDE neon|Kali(?: GNU/Linux)?|Linux Mint|MX|Mageia|Manjaro(?: Linux)?|Nobara(?: Linux)?|NixOS|"
+    r"openSUSE (?:Leap|Tumbleweed)|Oracle Linux(?: Server)?|Pop!_OS|Proxmox VE|Raspbian(?: GNU/Linux)?|"
+    r"Red Hat Enterprise Linux|Rocky Linux|Slackware|Solus|SteamOS|SUSE Linux Enterprise|Ubuntu|Void(?: Linux)?|"
+    r"Zorin OS)"
+    r"(?: \d{1,8}(?:[.-]\d{1,4}){0,3})?(?: LTS)?"
+    r"(?: \((?:bullseye|bookworm|trixie|forky|sid|Workstation Edition|Server Edition|KDE Plasma)\))?(?:/sid)?"
+)
+_FLAVOUR = re.compile(
+    r"\d{1,6}|x86|64|amd64|i[3-6]86|686|arm64|aarch64|armv\d\w?|riscv64|generic|default|desktop|cloud|rt|lts|zen|hardened|"
+    r"arch\d*|cachyos|MANJARO|fc\d+|el\d+|pve|lowlatency|azure|aws|gcp|kvm|oem|hwe|raspi\d*|rpi|v8|microsoft|standard|WSL2|"
+    r"xanmod\d*|liquorix|lqx|tkg|gentoo|nobara|bpo\d*|deb\d+\w*|rc\d+|virt",
+    re.IGNORECASE,
+)
+_KERNEL_NAME = re.compile(r"(?:sd|hd|vd|xvd)[a-z]{1,3}|nvme\d{1,3}n\d{1,3}|mmcblk\d{1,3}|(?:loop|md|zram|dm-)\d{1,4}")
+_PROCESSOR = re.compile(
+    r"\d{1,2}|×|\d\dth|Gen|AMD|Ampere|Altra|Apple|ARM|Arm|Athlon|Atom|Bronze|Celeron|Common|Core|CPU|Cortex|EPYC|FX|"
+    r"Genuine|Gold|Graphics|Intel|KVM|M\d|Max|Milan|Model|Neoverse|Opteron|Pentium|Phenom|Pi|Platinum|PRO|Pro|Processor|"
+    r"QEMU|Quad|Dual|Six|Eight|Radeon|Raspberry|Rev|Rome|Ryzen|Silver|Threadripper|Turion|Ultra|Vega|Virtual|Xeon|"
+    r"processor|version|with|@|v\d|[A-Z]\d{1,4}[A-Z]?|i[3579]-\d{3,5}[A-Z]{0,3}\d?|[EW]\d?-\d{4}[A-Z]?|"
+    r"\d{3,5}[A-Z]{0,2}\d?[A-Z]?|\d{1,3}-Core|\d\.\d\+?|\d\.\d{1,2}GHz|Cortex-[AX]\d{1,3}|Neoverse-[NV]\d"
+)
+_STANDARD = re.compile(
+    r"(?:,? ?(?:A(?:CS|TA\d?(?:/ATAPI)?)-(?:\d|ACS)(?: published)?|T13/(?:\d{4}-?D|BSR)|(?:ANSI )?INCITS \d{3}"
+    r"(?:-\d{4})?|revision \d{1,2}[a-z]?|\(minor revision not indicated\)|"
+    r"\(unknown minor revision code: 0x[0-9a-f]{4}\)))+"
+)
+"""Versions of the ATA standard as smartctl words them."""
+
+
+def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
+    """The text with `…` in place of every word that may not be said.
+
+    `names` are texts that were checked, such as candidates and the disk's model, with what is said for each.
+    """
+    if names:
+        return _between(text, tuple(sorted(names.items())))
+    return _sayable(text)
+
+
+def _between(text: str, names: tuple[tuple[str, str], ...]) -> str:
+    known = dict(names)
+    parts = _pattern(names).split(text)
+    return "".join(known[part] if number % 2 else _sayable(part) for number, part in enumerate(parts))
+
+
+@cache
+def _pattern(names: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    longest_first = sorted((name for name, _ in names if name), key=len, reverse=True)
+    return re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, longest_first)) or r'(?!)'})(?![^\W_])")
+
+
+def _sayable(text: str) -> str:
+    return "".join(
+        part if part.isspace() or may_be_said(part) else _left_out(part) for part in re.split(r"(\s+)", text)
+    )
+
+
+def _left_out(chunk: str) -> str:
+    """With its punctuation, so that a sentence still ends."""
+    body = chunk.strip(_EDGES)
+    before, _, after = chunk.partition(body)
+    return f"{before}{LEFT_OUT}{after}"
+
+
+def may_be_said(chunk: str) -> bool:
+    """Whether a text without spaces has only words of this program and small numbers; paths must stand in it whole."""
+    body = chunk.strip(_EDGES)
+    if "/" in body and len(body) > 1:
+        return re.sub(r"-\d{1,3}$", "", body) in _vocabulary()[1]  # DISK-2 of several
+    return _TIME.fullmatch(body) is not None or all(_known(run) for run in _RUN.findall(body))
+
+
+def _known(run: str) -> bool:
+    number = _NUMBER.fullmatch(run)
+    return run.lower() in _vocabulary()[0] or (number is not None and (not number[2] or number[2] in UNITS))
+
+
+@cache
+def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
+    """All words of the program's own files, small, and all of its texts that have a slash in them."""
+    words: set[str] = set()
+    paths: set[str] = set()
+    package = resources.files("fswizard")
+    beside = Path(str(package)).with_name("recipes")  # where they lie in a checkout
+    folders = [package, *([beside] if beside.is_dir() else [])]
+    for text in (text for folder in folders for text in _texts(folder)):
+        words.update(run.lower() for run in _RUN.findall(text.replace("_", " ")))
+        paths.update(chunk.strip(_EDGES) for chunk in text.split() if "/" in chunk)
+    return frozenset(word for word in words if not word.isdigit()), frozenset(paths)
+
+
+def _texts(folder: Traversable) -> Iterable[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _texts(entry)
+        elif entry.name.endswith((".py", ".toml")):
+            yield entry.read_text("utf-8")
+
+
+def model_name(text: str, *secrets: str) -> str:
+    """The name of a disk's model; empty where it has not the form of one, or one of `secrets` is in it."""
+    name = text.strip()
+    one = re.sub(r"^(\d{1,3} × |simulated )", "", " ".join(name.split()))
+    known = len(name) <= 40 and (MODEL.fullmatch(one) or sentence(one) == one)
+    return name if known and not _holds(name, secrets) else ""
+
+
+def firmware_name(text: str, *secrets: str) -> str:
+    """A version of a disk's firmware; empty where it has not the form of one, or one of `secrets` is in it."""
+    name = text.strip()
+    return name if FIRMWARE.fullmatch(name) and not _holds(name, secrets) else ""
+
+
+def kernel_release(text: str) -> str:
+    """A kernel's version as far as distributions name theirs: `6.1.0-18-amd64`; empty where it has not that form."""
+    said: list[str] = []
+    for part in re.split(r"([-+.~_])", text.strip()):
+        if (said and said[-1] not in "-+.~_" and part in "-+.~_") or _FLAVOUR.fullmatch(part):
+            said.append(part)
+        else:
+            break
+    kernel = "".join(said).rstrip("-+.~_")
+    return kernel if re.match(r"\d+\.\d", kernel) else ""
+
+
+def distribution_name(text: str) -> str:
+    """The name of a distribution with its version; empty where it has not the form of one."""
+    return text if _DISTRIBUTION.fullmatch(text) else ""
+
+
+def machine_digest(text: str) -> str:
+    """What tells machines apart without a name; empty where it has not the form of a digest."""
+    return text if re.fullmatch(r"[0-9a-f]{16,64}", text) else ""
+
+
+def processor_name(text: str) -> str:
+    """The name of a processor as far as its words are known; empty where none is."""
+    said: list[str] = []
+    for word in text.split():
+        if not _PROCESSOR.fullmatch(re.sub(r"\((?:R|TM)\)", "", word)):
+            break
+        said.append(word)
+    return " ".join(said)
+
+
+def standard_name(text: str) -> str:
+    """Versions of the ATA standard that a disk follows; empty where it has not the form of them."""
+    return text if _STANDARD.fullmatch(text) else ""
+
+
+def kernel_name(text: str) -> str:
+    """The kernel's name of a disk, such as `nvme0n1`; empty where it has not the form of one."""
+    return text if _KERNEL_NAME.fullmatch(text) else ""
+
+
+def usb_identifier(text: str) -> str:
+    """Vendor and product number of a USB device's name, such as `152d:0578`; empty where there are none."""
+    found = re.search(r"\(([0-9a-f]{4}:[0-9a-f]{4})\)$", text)
+    return found[1] if found else ""
+
+
+def _holds(name: str, secrets: Iterable[str]) -> bool:
+    return any(len(secret) > 2 and secret.lower() in name.lower() for secret in secrets)
