@@ -1,4 +1,4 @@
-"""What results say together: two of them side by side, or all those of one disk over time."""
+"""What two results say side by side."""
 
 from __future__ import annotations
 
@@ -55,31 +55,3 @@ class Comparison:
     """Reasons to trust one of the two less, but not the other."""
     of: Literal["time", "disks", "fill"] = "time"
     """One disk earlier and later, two disks, or an empty filesystem and one that was filled before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """How one candidate got on at one workload, from result to result."""
-
-    title: str
-    """Of the candidate."""
-    kind: str
-    workload: str
-    unit: str
-    better: Better
-    figures: tuple[float | None, ...]
-    """Medians, oldest first; None where a result has none that can stand beside the newest one's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Results of one recipe on one disk, oldest first."""
-
-    started: tuple[str, ...]
-    """UTC, ISO 8601."""
-    trends: tuple[Trend, ...]
-    """By workload, and within each by candidate, as the newest result has them."""
-    steps: tuple[Comparison | None, ...]
-    """Each result beside the one before it; None for the first one, and where the two cannot be compared."""
-    filled: bool = False
-    """The newest one has the same work on an empty filesystem and on one that was filled before."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Literal
 
 from fswizard.errors import UsageError
-from fswizard.model.comparison import Change, Comparison, Difference, Timeline, Trend
+from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Ratio
@@ -38,7 +37,8 @@ def compare(first: Result, second: Result) -> Comparison:
     changes: list[Change] = []
     for candidate in candidates:
         overall = _overall(candidate, weights, tables)
-        changes += [overall] if overall and len(workloads) > 1 else []
+        if overall and len(workloads) > 1:
+            changes.append(overall)
         for workload in workloads:
             key = candidate.name, workload.name
             before, after = (table[workload.name].get(candidate.name, {}) for table in tables)
@@ -62,7 +62,7 @@ def compare_fill(result: Result) -> Comparison:
     tables, medians = workload_tables(result), _medians(result)
     changes = [
         _change(candidate, full, medians[candidate.name, empty.name], medians[candidate.name, full.name], ratio)
-        for empty, full in _filled(result)
+        for empty, full in filled(result)
         for candidate in result.plan.candidates
         if (before := tables[empty.name].get(candidate.name)) and (after := tables[full.name].get(candidate.name))
         for ratio in [welch((candidate.name,) * 2, full.name, after.values(), before.values())]
@@ -73,37 +73,13 @@ def compare_fill(result: Result) -> Comparison:
     return Comparison(_judged(changes), (), of="fill")
 
 
-def timeline(results: Sequence[Result]) -> Timeline:
-    """How the candidates of the newest of these `results`, oldest first, got on from one to the next."""
-    newest = results[-1]
-    trends = tuple(
-        Trend(candidate.title, candidate.filesystem.name, workload.title, workload.metric.unit,
-              workload.metric.better, figures)
-        for workload in newest.plan.recipe.workloads
-        for candidate in newest.plan.candidates
-        if any(figures := tuple(_figure(result, newest, candidate, workload) for result in results))
-    )  # fmt: skip
-    steps = (None, *(_step(earlier, later) for earlier, later in pairwise(results)))
-    return Timeline(tuple(result.environment.started for result in results), trends, steps, any(_filled(newest)))
-
-
-def _step(earlier: Result, later: Result) -> Comparison | None:
-    try:
-        return compare(earlier, later)
-    except UsageError:
-        return None
-
-
-def _figure(result: Result, newest: Result, candidate: Candidate, workload: Workload) -> float | None:
-    """The median, where it was measured as in the newest result."""
-    one = next((c for c in result.plan.candidates if c.name == candidate.name), None)
-    work = next((w for w in result.plan.recipe.workloads if w.name == workload.name), None)
-    sizes = {
-        (run.plan.target.kind, run.plan.target.size_bytes, len(run.plan.target.others)) for run in (result, newest)
-    }
-    if one is None or work is None or len(sizes) > 1 or not _alike(work, workload) or made(one) != made(candidate):
-        return None
-    return _medians(result).get((candidate.name, workload.name))
+def filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
+    """Pairs of workloads that do the same, on an empty filesystem and on one that was filled before."""
+    workloads = result.plan.recipe.workloads
+    for full in workloads:
+        if full.job.fill_percent:
+            emptied = replace(full, job=replace(full.job, fill_percent=0))
+            yield from ((empty, full) for empty in workloads if _alike(empty, emptied))
 
 
 def _medians(result: Result) -> Mapping[tuple[str, str], float]:
@@ -122,15 +98,6 @@ def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
     """With intervals that are as wide as the whole table asks for."""
     ratios = controlled([change.ratio for change in changes], lambda one: (one.candidate, one.workload), ERROR)
     return tuple(replace(change, ratio=ratio) for change, ratio in zip(changes, ratios))
-
-
-def _filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
-    """Pairs of workloads that do the same, on an empty filesystem and on one that was filled before."""
-    workloads = result.plan.recipe.workloads
-    for full in workloads:
-        if full.job.fill_percent:
-            emptied = replace(full, job=replace(full.job, fill_percent=0))
-            yield from ((empty, full) for empty in workloads if _alike(empty, emptied))
 
 
 def _check_targets(first: Target, second: Target) -> None:

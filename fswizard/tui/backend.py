@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fswizard.errors import FswizardError, UsageError
-from fswizard.model.comparison import Comparison, Timeline
+from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -490,11 +490,11 @@ class Backend:
 
         return compare_fill(self.load(path))
 
-    def timeline(self, paths: Sequence[Path]) -> Timeline:
-        """Results of one recipe on one disk, oldest first; FswizardError where one cannot be read."""
-        from fswizard.stats.comparison import timeline
+    def has_fill(self, path: Path) -> bool:
+        """Whether `compare_fill` has something to compare in a result."""
+        from fswizard.stats.comparison import filled
 
-        return timeline([self.load(path) for path in paths])
+        return any(filled(self.load(path)))
 
     def write_note(self, path: Path, note: str) -> None:
         """Keep a note beside a result; FswizardError where it cannot be written."""

@@ -30,9 +30,9 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
 ASKS_NOBODY = {
-    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "formats", "image_rights",
-    "judge_model", "layouts", "needs", "parse_candidate", "probed", "purpose", "render", "require_members",
-    "rights_warning", "suggestions", "theme", "timeline", "titles", "worth_asking",
+    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "formats", "has_fill",
+    "image_rights", "judge_model", "layouts", "needs", "parse_candidate", "probed", "purpose", "render",
+    "require_members", "rights_warning", "suggestions", "theme", "titles", "worth_asking",
 }  # fmt: skip
 """Questions that the program answers from its own tables and from what it is given; and the theme, the user's own."""
 SHORT = "undecided"

@@ -89,19 +89,11 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
-async def test_results_stand_below_their_disk_with_their_verdict_and_what_changed(size: tuple[int, int]) -> None:
+async def test_results_stand_below_their_disk_with_their_verdict(size: tuple[int, int]) -> None:
     async with app("purpose", TwoRuns()).run_test(size=size) as pilot:
         await history(pilot)
         await shows(pilot, "ST8000AS0002-1NA17Z ──")
-        await shows(pilot, "since 2025-06-30  ext4, XFS and 2 more became 7 % faster overall;")
-        shown = screen_text(pilot.app)
-        assert shown.count(f"  {verdict()}") >= 3
-        assert "kernel 6.1 → 6.12." in " ".join(shown.split())
-        row = next(row for row in shown.splitlines() if "Copying a video onto t" in row and "3.37 s" in row)
-        assert row.index("3.37 s") < row.index("2.83 s")
-        await pilot.press("down")
-        await shows(pilot, "4.21 s")
-        assert "3.37 s" not in screen_text(pilot.app)
+        assert screen_text(pilot.app).count(f"  {verdict()}") >= 3
 
 
 async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_question(

@@ -80,7 +80,7 @@ ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
 STATES: dict[str, State] = {
     **{step: at(step) for step in STEPS},
     "help": at("purpose", "f1"),
-    "history": at("purpose", "h", words="since 2025-06-30", machine=TwoRuns),
+    "history": at("purpose", "h", words="2025-06-30", machine=TwoRuns),
     "comparison": replace(
         at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns), looks=("80x24", "200x60")
     ),

@@ -20,7 +20,7 @@ from fswizard.model.plan import Target
 from fswizard.model.result import Doubt, Result
 from fswizard.report.comparison import cautions, difference_text, render, sentences, summary
 from fswizard.report.layout import WIDTH, cells
-from fswizard.stats.comparison import compare, compare_fill, timeline
+from fswizard.stats.comparison import compare, compare_fill
 from tests.builders import (
     make_candidate,
     make_drive,
@@ -223,19 +223,6 @@ def test_a_filled_filesystem_is_compared_with_the_empty_one_of_the_same_result()
     assert "  filled" in render(comparison, "one").replace("ext4  ", "")
     with pytest.raises(UsageError, match="nothing to compare within it"):
         compare_fill(BEFORE)
-
-
-def test_a_timeline_has_the_figures_that_can_stand_beside_the_newest_ones() -> None:
-    other_way = replace(WORKLOADS[0], job=FioJob("write", 4096, 1 << 20))
-    first = run((70.0, 71.0, 69.0), recipe=replace(BEFORE.plan.recipe, workloads=(other_way, WORKLOADS[1])))
-    small = run((50.0, 51.0, 49.0), target=Target("image", "", 1 << 30))
-    found = timeline((small, first, BEFORE, FASTER))
-    assert [(trend.workload, trend.figures) for trend in found.trends] == [
-        ("Write", (None, None, 100.25, 150.0)),
-        ("Delete", (None, 1.0, 1.0, 1.0)),
-    ]
-    assert [step is not None for step in found.steps] == [False, False, True, True]
-    assert not found.filled and timeline((make_filled_result(2.0),)).filled
 
 
 def test_the_text_fits_80_columns_and_says_what_it_compares() -> None:

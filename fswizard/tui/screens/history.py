@@ -1,4 +1,4 @@
-"""The notebook: results of earlier runs by disk, how each disk got on, notes, and two results beside each other."""
+"""The notebook: results of earlier runs by disk, notes, and two results beside each other."""
 
 from __future__ import annotations
 
@@ -10,28 +10,21 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from fswizard.errors import FswizardError
-from fswizard.tui import trends
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import bullet, columns, cursor, cut, fit, heading, lines, text
-from fswizard.tui.screens.base import SCROLL_PAGES, TextBox, Window
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.drawing import columns, cursor, cut, fit, heading, lines, text
+from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
-    from fswizard.model.comparison import Comparison, Timeline
+    from fswizard.model.comparison import Comparison
     from fswizard.tui.backend import Entry
-
-SHOWN = 8
-"""Results of a recipe on a disk whose development is drawn."""
 
 
 class HistoryScreen(Window[None]):
-    """Results by disk; Enter opens one, space marks two of them to be compared. Below, how the disk got on."""
+    """Results by disk; Enter opens one, space marks two of them to be compared."""
 
     TITLE = "Earlier results"
     LOOK = "full"
@@ -43,26 +36,21 @@ class HistoryScreen(Window[None]):
         Binding("n", "note", "note"),
         Binding("delete", "remove", "delete", key_display="del"),
         Binding("escape", "back", "back"),
-        *SCROLL_PAGES,
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: tuple[Entry, ...] = ()
         self._marked: tuple[str, ...] = ()
-        self._shown: tuple[Entry, ...] = ()
-        """Those of the highlighted one's disk and recipe that are drawn, oldest first."""
-        self._timeline: Timeline | None = None
         self._highlighted: Entry | None = None
+        self._filled = False
+        """Whether the highlighted result has the same work on an empty filesystem and on a nearly full one."""
         self._noting = False
 
     def body(self) -> ComposeResult:
         yield Static("Looking …", id="message", markup=False)
         yield TextBox(id="note", placeholder="A note, such as: before the kernel upgrade")
-        with Container(id="notebook"):
-            yield ChoiceList(id="entries", keeps_highlight=True)
-            with VerticalScroll(id="over-time", can_focus=False):
-                yield Canvas(id="trends")
+        yield ChoiceList(id="entries", keeps_highlight=True)
 
     def on_mount(self) -> None:
         self.query_one("#note").display = False
@@ -78,12 +66,13 @@ class HistoryScreen(Window[None]):
         self._marked = tuple(key for key in self._marked if key in paths)
         rows: list[ListRow] = []
         for disk, found in self.wizard.backend.by_disk(entries).items():
-            rows += [gap(f"above {disk}")] if rows else []
+            if rows:
+                rows.append(gap(f"above {disk}"))
             rows.append(ListRow(disk, partial(_disk_row, disk, len(found)), False))
             rows += [ListRow(str(entry.path), partial(self._row, entry)) for entry in found]
         self.query_one(ChoiceList).rows = tuple(rows)
         self._advise()
-        self._develop()
+        self._highlight()
 
     def _row(self, entry: Entry, width: int, on: bool) -> Content:
         return entry_line(entry, width, on=on, marked=str(entry.path) in self._marked)
@@ -98,41 +87,20 @@ class HistoryScreen(Window[None]):
         )  # fmt: skip
         self.say((words, "$muted"))
 
-    # How a disk got on
-
     @on(ChoiceList.Chosen)
-    def _develop(self) -> None:
+    def _highlight(self) -> None:
         key = self.query_one(ChoiceList).key
-        self._highlighted = entry = next((one for one in self._entries if str(one.path) == key), None)
-        series = [other for other in reversed(self._entries) if entry and other.series == entry.series]
-        last = series.index(entry) + 1 if entry else 0
-        shown = tuple(series[-SHOWN:] if last > len(series) - SHOWN else series[max(0, last - SHOWN) : last])
-        if shown != self._shown:
-            self._shown, self._timeline = shown, None
-            if shown:
-                paths = [other.path for other in shown]
-                self.ask(lambda: self.wizard.backend.timeline(paths), self._know, fails=self._unknown, group="trends")
-        self._draw()
-
-    def _know(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self.call_after_refresh(self._draw)  # the list takes its room first
-
-    def _unknown(self, error: FswizardError) -> None:
-        self._timeline = None
-        self.query_one("#trends", Canvas).show(lambda width: bullet(("!", "bold $warning"), error.message, width))
-
-    def _draw(self) -> None:
-        entry, timeline = self._highlighted, self._timeline
+        self._highlighted = next((entry for entry in self._entries if str(entry.path) == key), None)
+        self._filled = False
         self.refresh_bindings()
+        if entry := self._highlighted:
+            path = entry.path
+            # a file that cannot be read says so when it is opened
+            self.ask(lambda: self.wizard.backend.has_fill(path), self._know, fails=lambda _: None, group="fill")
 
-        def draw(width: int) -> Content:
-            if entry not in self._shown or timeline is None:
-                return text(("Reading its figures …" if entry else "", "$muted"))
-            height = self.query_one("#over-time").size.height
-            return trends.drawn(timeline, self._shown.index(entry), width, height)
-
-        self.query_one("#trends", Canvas).show(draw)
+    def _know(self, filled: bool) -> None:
+        self._filled = filled
+        self.refresh_bindings()
 
     # Keys
 
@@ -143,7 +111,7 @@ class HistoryScreen(Window[None]):
         if action == "compare":
             return there and len(self._marked) == 2
         if action == "compare_fill":
-            return there and self._timeline is not None and self._timeline.filled
+            return there and self._filled
         if action in ("open", "note", "remove"):
             return there
         return super().check_action(action, parameters)
@@ -178,7 +146,7 @@ class HistoryScreen(Window[None]):
     def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen
 
-        names = (f"{entry.when}, {entry.what}" + f": {entry.note}" * bool(entry.note) for entry in entries)
+        names = (f"{entry.when}, {entry.what}{f': {entry.note}' if entry.note else ''}" for entry in entries)
         self.wizard.push_screen(ComparisonScreen(comparison, *names))
 
     def action_note(self) -> None:
