@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from fswizard.model.filesystem import Filesystem
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.system import clock
 from fswizard.tui.backend import Backend, Place
@@ -125,9 +125,6 @@ class DemoMachine(Backend):
 
     def broken_recipes(self) -> tuple[str, ...]:
         return ()
-
-    def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:
-        raise _refused("keeps no recipes")
 
     def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
         raise _refused("keeps no recipes")

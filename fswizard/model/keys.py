@@ -146,17 +146,6 @@ class Keys:
         return [key for key in self.table if key not in self._known]
 
 
-def written(value: Any) -> dict[str, Any]:
-    """The table that `Keys.read` reads as this object; fields at their default are left out."""
-    kind: Any = type(value)
-    table = {}
-    defaults = {field.name: field.default for field in dataclasses.fields(value)}
-    for key, (field, hint, _) in _fields(kind).items():
-        if (found := getattr(value, field)) != defaults[field]:
-            table[key] = binary_size_text(found) if _expected(hint).read is parse_size else found
-    return table
-
-
 def toml_lines(table: Mapping[str, Any]) -> list[str]:
     """Each key of a table without inner ones on a line of TOML, whose strings, numbers and lists are those of JSON."""
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]

@@ -22,7 +22,7 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Findings, Need
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
@@ -205,12 +205,6 @@ class Backend:
         from fswizard import recipes
 
         return tuple(error.message.removeprefix(f"{safe(str(recipes.own_directory()))}/") for error in recipes.broken())
-
-    def combined_recipe(self, title: str, workloads: Sequence[Workload]) -> Recipe:
-        """Keep a new recipe with these workloads; FswizardError where it is none, or cannot be kept."""
-        from fswizard.recipes import own
-
-        return own.save(own.combined(title, workloads))
 
     def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
         """Keep a new recipe with files like those in a directory, unless `stopped()` before it was looked through.

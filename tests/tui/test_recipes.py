@@ -11,11 +11,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard import recipes
-from fswizard.recipes import own
-from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
-from fswizard.tui.screens.recipes import LIKE_DIRECTORY, OF_TESTS, RecipesScreen, RemoveScreen
+from fswizard.recipes import own, tree_profile
+from fswizard.tui.screens.new_recipe import NewRecipeScreen
+from fswizard.tui.screens.recipes import NEW, RecipesScreen, RemoveScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.wizard import NEW, AllRecipes, app
+from tests.fakes.wizard import NEW as NEW_DISK
+from tests.fakes.wizard import AllRecipes, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
 SIZE = (120, 36)
@@ -28,7 +29,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mine(title: str) -> Path:
-    return Path(own.save(own.combined(title, recipes.find("quick").workloads)).source)
+    data = Path(__file__).parents[1] / "unit" / "data"
+    return Path(own.save(own.like(tree_profile.look(data), title)).source)
 
 
 async def the_picker(pilot: Pilot[Any]) -> ChoiceList:
@@ -107,7 +109,7 @@ async def test_the_mouse_shows_a_recipe_with_one_click_and_picks_it_with_the_nex
 
 
 async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed() -> None:
-    small = replace(NEW, size_bytes=3 << 30)
+    small = replace(NEW_DISK, size_bytes=3 << 30)
     choices = {"drive": small, "device": small.stable_name, "candidates": ("ext4",)}
     async with app("workloads", AllRecipes(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
         await shows(pilot, "✗ It needs 5 GiB, and there are 3 GiB.")
@@ -126,44 +128,23 @@ async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed(
         await at_step(pilot, "review")
 
 
-async def test_a_recipe_of_ticked_tests_is_saved_picked_and_measured(directory: Path) -> None:
+async def test_a_recipe_like_a_directory_is_saved_picked_and_measured(directory: Path, tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "one").write_bytes(b"x" * 5000)
     machine = AllRecipes()
     async with app("workloads", machine).run_test(size=SIZE) as pilot:
         rows = await the_picker(pilot)
-        rows.highlight(OF_TESTS)
+        rows.highlight(NEW)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, OfTestsScreen), "the tests")
+        await until(pilot, lambda: isinstance(pilot.app.screen, NewRecipeScreen), "the window")
         await pilot.press("enter")
-        await shows(pilot, "✗ No test is ticked.")
-        await pilot.press("space", "down", "down", "space")
-        await shows(pilot, "2 tests · ")
-        pilot.app.screen.query_one("#recipe-name", Input).value = "Quick look"
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker again")
-        await shows(pilot, "✓ Saved as quick-look in ")
-        assert rows.key == "quick-look"
-        keys = keys_of(pilot.app, "#recipes")
-        assert keys.index("Yours") < keys.index("quick-look") < keys.index(OF_TESTS)
-        await pilot.press("enter")
-        await at_step(pilot, "workloads")
-        await pilot.press("enter")
-        await at_step(pilot, "review")
-        await shows(pilot, "starts the run")
-    (plan,) = machine.plans
-    assert [w.name for w in plan.recipe.workloads] == ["copy-video", "search"]
-    assert plan.recipe.source == str(directory / "quick-look.toml")
-    assert [w.job for w in recipes.find("quick-look").workloads] == [w.job for w in plan.recipe.workloads]
-
-
-async def test_a_name_that_is_taken_or_none_is_told_in_the_window() -> None:
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
-        rows = await the_picker(pilot)
-        rows.highlight(OF_TESTS)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, OfTestsScreen), "the tests")
-        await pilot.press("space", "up")
+        await shows(pilot, "✗ Name a directory that contains files.")
+        await pilot.press(*"/nowhere", "enter")
+        await shows(pilot, "✗ /nowhere: No such file or directory.")
+        pilot.app.screen.query_one("#like", Input).value = str(files)
         box = pilot.app.screen.query_one("#recipe-name", Input)
-        assert box.has_focus and box.value == "My tests"
+        assert box.value == "My files"
         for name, said in (
             ("quick", "There is already a recipe called 'quick'"),
             ("?", "'?' can't be a recipe's name"),
@@ -171,31 +152,21 @@ async def test_a_name_that_is_taken_or_none_is_told_in_the_window() -> None:
             box.value = name
             await pilot.press("enter")
             await shows(pilot, said)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker again")
-
-
-async def test_a_recipe_like_a_directory_is_saved_under_the_name_that_was_typed(tmp_path: Path) -> None:
-    files = tmp_path / "files"
-    files.mkdir()
-    (files / "one").write_bytes(b"x" * 5000)
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
-        rows = await the_picker(pilot)
-        rows.highlight(LIKE_DIRECTORY)
+        box.value = "Ada's photos"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LikeDirectoryScreen), "the window")
-        await pilot.press("enter")
-        await shows(pilot, "✗ Name a directory that contains files.")
-        await pilot.press(*"/nowhere", "enter")
-        await shows(pilot, "✗ /nowhere: No such file or directory.")
-        pilot.app.screen.query_one("#like", Input).value = str(files)
-        pilot.app.screen.query_one("#recipe-name", Input).value = "Ada's photos"
-        await pilot.press("enter")
-        await shows(pilot, "✓ Saved as ada-s-photos")
+        await shows(pilot, "✓ Saved as ada-s-photos in ")
+        assert rows.key == "ada-s-photos"
+        keys = keys_of(pilot.app, "#recipes")
+        assert keys.index("Yours") < keys.index("ada-s-photos") < keys.index(NEW)
         await pilot.press("enter")
         await at_step(pilot, "workloads")
         await shows(pilot, "Ada's photos")
-        assert named(pilot) == "ada-s-photos"
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "starts the run")
+    (plan,) = machine.plans
+    assert plan.recipe.source == str(directory / "ada-s-photos.toml")
+    assert [w.job for w in recipes.find("ada-s-photos").workloads] == [w.job for w in plan.recipe.workloads]
 
 
 async def test_removing_asks_first_keeps_by_default_and_is_offered_for_ones_own_alone() -> None:

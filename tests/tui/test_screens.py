@@ -88,9 +88,6 @@ STATES: dict[str, State] = {
     "own": at("filesystems", "a"),
     "must-have": at("filesystems", "m", "right", "space", "left", "space"),
     "recipes": at("workloads", "r", machine=AllRecipes),
-    "recipe-of-tests": small(
-        at("workloads", "r", *["up"] * 7, "enter", "space", "down", "space", machine=AllRecipes)
-    ),
     "leave": at("run", "escape"),
     "log": at("run", "l"),
     "export": at("result", "enter", "down"),

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from fswizard import recipes
-from fswizard.engines.tree import TreeJob, TreeShape
 from fswizard.errors import RunFailed, UsageError
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.recipe import Recipe
 from fswizard.recipes import own, tree_profile
 from tests.fakes.command_line import fswizard
 
@@ -20,26 +19,16 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "config" / "fswizard" / "recipes"
 
 
-def workloads_of(*names: str) -> list[Workload]:
-    return [workload for name in names for workload in recipes.find(name).workloads]
+def made(title: str) -> str:
+    return own.like(tree_profile.look(Path(__file__).with_name("data")), title)
 
 
 def shipped() -> list[Recipe]:
     return [recipe for recipe in recipes.available() if recipe.source == recipes.SHIPPED]
 
 
-@pytest.mark.parametrize("name", [recipe.name for recipe in recipes.available() if recipe.source == recipes.SHIPPED])
-def test_tests_taken_from_a_recipe_stay_what_they_are(name: str) -> None:
-    chosen = workloads_of(name)
-    made = recipes.parse(own.combined("My tests", chosen), "mine.toml")
-    assert {(w.title, w.job, w.metric, w.weight) for w in made.workloads} == {
-        (w.title, w.job, w.metric, w.weight) for w in chosen
-    }
-    assert made.image_bytes >= 4 << 30
-
-
 def test_a_recipe_is_kept_listed_as_ones_own_run_by_name_and_removed(directory: Path) -> None:
-    saved = own.save(own.combined("Evening “work”", workloads_of("quick")[:2]))
+    saved = own.save(made("Evening “work”"))
     assert (saved.name, saved.title, saved.group) == ("evening-work", "Evening “work”", "yours")
     assert saved.source == str(directory / "evening-work.toml")
     assert recipes.find("evening-work") == saved
@@ -51,35 +40,9 @@ def test_a_recipe_is_kept_listed_as_ones_own_run_by_name_and_removed(directory: 
     own.remove(saved)
 
 
-def test_the_same_work_is_taken_once_and_two_of_a_name_get_names_of_their_own() -> None:
-    quick, desktop = workloads_of("quick")[0], workloads_of("desktop-ssd")[0]
-    assert quick.name == desktop.name and quick.job != desktop.job
-    made = recipes.parse(own.combined("Both", [quick, desktop, quick]), "mine.toml")
-    assert [workload.name for workload in made.workloads] == ["copy-video", "copy-video-2"]
-
-
-def test_what_fills_the_disk_comes_last_however_it_was_ticked() -> None:
-    made = recipes.parse(own.combined("Full", [*workloads_of("fill"), *workloads_of("quick")]), "mine.toml")
-    assert [workload.name for workload in made.workloads][-3:] == ["filled-80", "filled-90", "filled-95"]
-
-
-def test_a_recipe_like_a_directory_gets_the_name_that_was_typed_and_mixes_with_tests(tmp_path: Path) -> None:
-    files = tmp_path / "files"
-    files.mkdir()
-    (files / "one").write_bytes(b"x" * 5000)
-    saved = own.save(own.like(tree_profile.look(files), 'My "photos"'))
+def test_a_recipe_like_a_directory_gets_the_name_that_was_typed() -> None:
+    saved = own.save(made('My "photos"'))
     assert (saved.name, saved.title) == ("my-photos", 'My "photos"')
-    mixed = recipes.parse(own.combined("Mixed", [*saved.workloads, *workloads_of("quick")]), "mine.toml")
-    jobs = [workload.job for workload in mixed.workloads]
-    assert [workload.job for workload in saved.workloads] == jobs[: len(saved.workloads)]
-    other = TreeJob("tar", "own", 1, 1, TreeShape((1, 1), (1,), (1,), 0.5))
-    with pytest.raises(UsageError, match="two directories of yours"):
-        own.combined("Two", [*saved.workloads, *(w for w in [workloads_of("quick")[0]]), _with(other)])
-
-
-def _with(job: TreeJob) -> Workload:
-    workload = workloads_of("everyday")[0]
-    return Workload("own", "Own", "tree", job, workload.metric)
 
 
 @pytest.mark.parametrize(
@@ -98,18 +61,11 @@ def _with(job: TreeJob) -> Workload:
 def test_a_bad_name_is_told_and_nothing_is_written_elsewhere(title: str, said: str, directory: Path) -> None:
     if said:
         with pytest.raises(UsageError) as caught:
-            own.save(own.combined(title, workloads_of("quick")))
+            own.save(made(title))
         assert said in caught.value.message
         assert not directory.exists()
     else:
-        assert Path(own.save(own.combined(title, workloads_of("quick"))).source).parent == directory
-
-
-def test_nothing_ticked_and_far_too_much_are_told() -> None:
-    with pytest.raises(UsageError, match="No test is ticked"):
-        own.combined("None", [])
-    with pytest.raises(UsageError, match="at most 50 tests"):
-        own.combined("All", [workload for recipe in shipped() for workload in recipe.workloads])
+        assert Path(own.save(made(title)).source).parent == directory
 
 
 def test_a_recipe_that_is_there_is_not_overwritten(directory: Path) -> None:
@@ -117,7 +73,7 @@ def test_a_recipe_that_is_there_is_not_overwritten(directory: Path) -> None:
     broken = directory / "mine.toml"
     broken.write_text("what somebody wrote")
     with pytest.raises(UsageError, match=r"mine\.toml exists already"):
-        own.save(own.combined("Mine", workloads_of("quick")))
+        own.save(made("Mine"))
     assert broken.read_text() == "what somebody wrote"
 
 
@@ -125,7 +81,7 @@ def test_where_nothing_can_be_written_that_is_told(directory: Path) -> None:
     directory.parent.parent.mkdir()
     directory.parent.write_text("a file where a directory should be")
     with pytest.raises(RunFailed, match="cannot be written: Not a directory"):
-        own.save(own.combined("Mine", workloads_of("quick")))
+        own.save(made("Mine"))
 
 
 def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +96,7 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeyp
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(RunFailed, match="No space left"):
-        own.save(own.combined("Mine", workloads_of("quick")))
+        own.save(made("Mine"))
     assert not list(directory.iterdir())
 
 
@@ -148,11 +104,11 @@ def test_only_ones_own_can_be_removed(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Quick look is not a recipe of yours"):
         own.remove(recipes.find("quick"))
     elsewhere = tmp_path / "elsewhere.toml"
-    elsewhere.write_text(own.combined("Elsewhere", workloads_of("quick")))
+    elsewhere.write_text(made("Elsewhere"))
     with pytest.raises(UsageError, match="not a recipe of yours"):
         own.remove(recipes.find(str(elsewhere)))
     assert elsewhere.exists()
-    saved = own.save(own.combined("Mine", workloads_of("quick")))
+    saved = own.save(made("Mine"))
     Path(saved.source).unlink()
     Path(saved.source).mkdir()
     with pytest.raises(RunFailed, match="cannot be deleted"):

@@ -18,20 +18,16 @@ from fswizard.tui import recipe_list
 from fswizard.tui.drawing import bullet, cursor, fit, lines, text, wrap
 from fswizard.tui.recipe_list import Offered, fitted, with_figures
 from fswizard.tui.screens.base import TextBox, Window
-from fswizard.tui.screens.new_recipe import LikeDirectoryScreen, OfTestsScreen
+from fswizard.tui.screens.new_recipe import NewRecipeScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
-OF_TESTS, LIKE_DIRECTORY = "new:tests", "new:directory"
-NEW = {
-    OF_TESTS: ("New, from tests of all recipes …", "Tick the tests that stand for what you do; they become a recipe."),
-    LIKE_DIRECTORY: (
-        "New, with files like mine …",
-        "Name a directory of yours. fswizard looks at sizes, depths and how well files compress, and makes a recipe "
-        "with files like them. It writes nothing there and keeps no names.",
-    ),
-}
-"""What makes a recipe of your own: the row, and what stands beside it."""
+NEW = "new"
+"""Key of the row that makes a recipe of your own."""
+ABOUT_NEW = (
+    "Name a directory of yours. fswizard looks at sizes, depths and how well files compress, and makes a recipe "
+    "with files like them. It writes nothing there and keeps no names."
+)
 
 
 class SearchBox(TextBox):
@@ -110,13 +106,13 @@ class RecipesScreen(Window[Recipe | None]):
         rows = [] if headed else [gap("before yours"), headline("yours", "Yours")]
         for number, problem in enumerate(self._broken):
             rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
-        return rows + [ListRow(key, partial(_new_row, title)) for key, (title, _) in NEW.items()]
+        return [*rows, ListRow(NEW, partial(_new_row, "New, with files like mine …"))]
 
     @on(ChoiceList.Chosen, "#recipes")
     def _explain(self) -> None:
         key = self._list.key
-        if key in NEW:
-            self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(NEW[key][1], width)))
+        if key == NEW:
+            self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(ABOUT_NEW, width)))
         elif key in self._offered:
             self.query_one("#recipe", Canvas).show(partial(self._words, self._offered[key]))
         self.refresh_bindings()
@@ -150,10 +146,8 @@ class RecipesScreen(Window[Recipe | None]):
     @on(Input.Submitted, "#search")
     def _pick(self) -> None:
         key, item = self._list.key, self._highlighted
-        if key == OF_TESTS:
-            self.wizard.push_screen(OfTestsScreen(), self._made)
-        elif key == LIKE_DIRECTORY:
-            self.wizard.push_screen(LikeDirectoryScreen(), self._made)
+        if key == NEW:
+            self.wizard.push_screen(NewRecipeScreen(), self._made)
         elif item is not None and item.refused:
             self.say(("✗ ", "bold $error"), item.refused)
         elif item is not None:
