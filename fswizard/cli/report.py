@@ -54,8 +54,11 @@ class Report(Reporting):
 class Import(Command):
     """Turn figures measured elsewhere into a result, and report it.
 
-    FILE is output of fio (JSON or text), filebench, KDiskMark or the Phoronix Test Suite (XML), a directory of such
-    files, or a table in TOML. The file's name says which candidate it is for; or name it: `xfs=FILE`.
+    FILE is fio's JSON (--output-format=json), filebench's output, a CSV table, or a directory of such files. The name
+    of fio's or filebench's file says which candidate it is for; or name it: `xfs=FILE`.
+
+    A table has the columns `candidate,workload,value,unit` and a line for each run, such as `ext4,unpacking,41.2,s`.
+    Units are B/s, kB/s, MB/s, GB/s, 1/s, s and ms. A run without a value has failed.
     """
 
     output = cli.SwitchAttr("--output", str, argname="RESULT", help="write the result to this file, not to the history")
@@ -64,7 +67,7 @@ class Import(Command):
 
     def main(self, *files: str) -> int:
         if not files:
-            raise UsageError("Name at least one file.", f"fswizard reads {importers.READABLE}.")
+            raise UsageError(f"Name at least one file: {importers.READABLE}.", importers.HOW)
         find_format(self.format)
         by_disk = importers.read(files, baseline=self.baseline or "")
         if self.output and len(by_disk) > 1:

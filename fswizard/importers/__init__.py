@@ -9,7 +9,7 @@ from pathlib import Path
 from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import KIND_OF, judge_smr
 from fswizard.errors import UsageError
-from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
+from fswizard.importers import csv_table, filebench, fio_json
 from fswizard.importers.assemble import assemble, by_disk, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
 from fswizard.model.drive import Drive
@@ -18,14 +18,13 @@ from fswizard.model.text import safe
 from fswizard.system.files import read_file
 
 LONGEST_FILE_BYTES = 16_000_000
-READABLE = "fio (JSON or text), filebench, KDiskMark, the Phoronix Test Suite (XML), or a table in TOML"
+READABLE = "import reads fio's JSON, filebench's output and CSV tables"
+HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table."
 BACKUPS = (".bak", "~")
 """How the names of copies end that editors and people leave: an earlier state of a file, and no run of its own."""
 _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], ParsedRun]], ...] = (
-    (phoronix.recognises, phoronix.read),
-    (kdiskmark.recognises, kdiskmark.read),
     (fio_json.recognises, fio_json.read),
-    (fio_text.recognises, fio_text.read),
+    (csv_table.recognises, csv_table.read),
 )
 
 
@@ -37,13 +36,6 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     UsageError with file, line and reason.
     """
     files, foreign = _sorted_out(words)
-    tables = [path for _, path in files if path.suffix == ".toml"]
-    if tables:
-        from fswizard.importers import table
-
-        if len(files) > 1:
-            raise UsageError("A TOML table can't be combined with other files.", "Import it alone.")
-        return {"": table.parse(_text(tables[0]), tables[0].name)}
     told: list[tuple[tuple[str, str], list[ParsedRun]]] = []
     drives: dict[str, Drive] = {}
     for candidate, path in files:
@@ -55,8 +47,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     sources = sources_of([file for file, _ in told])
     parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
     if not parsed_runs:
-        hint = f"Name files of {READABLE}. Backup copies ({' and '.join(BACKUPS)}) are not read."
-        raise UsageError("These files contain no figures.", hint)
+        reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
+        raise UsageError(f"These files contain no figures: {reason}.", HOW)
     doubts = (Doubt("files-passed-over", f"Skipped as backup copies or unknown output: {', '.join(foreign)}."),)
     return {
         group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
@@ -95,8 +87,6 @@ def _inside(directory: Path) -> list[Path]:
 
 def _is_known(path: Path) -> bool:
     """Whether a file is what a directory of figures has: output of a program that is read here, or a table."""
-    if path.suffix == ".toml":
-        return True
     try:
         with path.open("rb") as file:
             text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig", "replace")
@@ -107,7 +97,7 @@ def _is_known(path: Path) -> bool:
 
 
 def _text(path: Path) -> str:
-    data = read_file(path, LONGEST_FILE_BYTES, hint=f"Name files of {READABLE}.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint=f"{READABLE[0].upper()}{READABLE[1:]}.")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -123,7 +113,7 @@ def _portions(text: str, path: Path) -> list[ParsedRun]:
     for recognises, read_text in _READERS:
         if recognises(text):
             return [read_text(text, where)]
-    raise refuse(where, 1, f"this isn't output of {READABLE}")
+    raise UsageError(f"{safe(where)} can't be read: {READABLE}.", HOW)
 
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:

@@ -90,7 +90,7 @@ def candidate_of(name: str) -> Candidate:
 
 
 def by_disk(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> dict[str, list[tuple[Source, ParsedRun]]]:
-    """Portions by disk, where the files' names tell of several disks with several candidates each."""
+    """Parsed runs by disk, where the files' names tell of several disks with several candidates each."""
     groups: dict[str, list[tuple[Source, ParsedRun]]] = {}
     for source, parsed_run in parsed_runs:
         groups.setdefault(source.group, []).append((source, parsed_run))
@@ -99,7 +99,7 @@ def by_disk(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> dict[str, list[t
 
 
 def assemble(
-    parsed_runs: Iterable[tuple[Source, ParsedRun]], *, title: str = "", baseline: str = "", drive: Drive | None = None
+    parsed_runs: Iterable[tuple[Source, ParsedRun]], *, baseline: str = "", drive: Drive | None = None
 ) -> Result:
     """One result from what was parsed of one disk. What files tell of one candidate are its repeats, in their order.
 
@@ -137,13 +137,11 @@ def assemble(
     chosen = _baseline(baseline, list(names))
     tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
-    recipe = Recipe("imported", title or _title(workloads), "", tuple(workloads.values()), 0, 0.0)
+    recipe = Recipe("imported", _title(workloads), "", tuple(workloads.values()), 0, 0.0)
     plan = Plan(recipe, tuple(candidate_of(name) for name in names), chosen, Target("device", ""), drive)
     environment = Environment(
         fswizard.__version__,
         clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
-        kernel=next((parsed_run.kernel for _, parsed_run in ordered if parsed_run.kernel), ""),
-        processor=next((parsed_run.processor for _, parsed_run in ordered if parsed_run.processor), ""),
         source=safe(f"{', '.join(tools)}: {files}"),
     )
     return Result(environment, plan, tuple(samples), tuple(failures), outcome="finished")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, cast
 
+from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.errors import UsageError
-from fswizard.importers.fio_names import describe, fault_kind
-from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
+from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse, slug, workload
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
 from fswizard.model.recipe import Workload
+
+SMALL_BLOCK_BYTES = 64 << 10
+"""Below it operations per second tell more than bytes per second."""
+_KINDS = ("read", "write", "randread", "randwrite", "randrw", "rw", "readwrite")
+_WORDS = {"read": "reading", "write": "writing", "randread": "reading at random", "randwrite": "writing at random"}
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def recognises(text: str) -> bool:
@@ -38,14 +46,14 @@ def read(text: str, where: str) -> ParsedRun:
     faults: list[Fault] = []
     for job in jobs:
         for direction, told in _directions(job):
-            workload = describe(
+            made = _describe(
                 str(job.get("jobname", "fio")), direction, {**_options(common), **_options(job.get("job options"))}
             )
-            workloads[workload.name] = workload
-            several.setdefault(workload.name, []).append(told)
+            workloads[made.name] = made
+            several.setdefault(made.name, []).append(told)
             if told.error:
                 text_of = f"fio: {os.strerror(told.error)}."
-                faults.append(Fault(workload.name, fault_kind(told.error), text_of))
+                faults.append(Fault(made.name, _fault_kind(told.error), text_of))
     failed = {fault.workload for fault in faults}
     found = tuple(
         figure for name, told_of in several.items() if name not in failed for figure in _figures(name, told_of)
@@ -67,6 +75,47 @@ def _directions(job: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
         yield name, told
     if not done and whole.error:
         yield "write", whole
+
+
+def _describe(job_name: str, direction: str, options: Mapping[str, str]) -> Workload:
+    """The workload that a job of fio stands for; `direction` is `read` or `write`."""
+    kind = options.get("rw", options.get("readwrite", direction))
+    kind = kind if kind in _KINDS else direction
+    block = _block_bytes(options.get("bs", options.get("blocksize", "4k")))
+    mixed = kind in ("randrw", "rw", "readwrite")
+    single = f"rand{direction}" if kind.startswith("rand") else direction
+    name = slug(job_name) + (f"-{direction}" if mixed else "")
+    title = f"{job_name}: {_WORDS[single]}, {_size(block)}"
+    job = FioJob(
+        cast(Literal["read", "write", "randread", "randwrite"], single),
+        block,
+        _block_bytes(options.get("size", "0")),
+        jobs=_count(options, "numjobs"),
+        depth=_count(options, "iodepth"),
+        direct=options.get("direct", "0") not in ("0", "false"),
+    )
+    metric = IOPS if block < SMALL_BLOCK_BYTES else THROUGHPUT
+    return workload(name, title, metric, job)
+
+
+def _block_bytes(text: str) -> int:
+    """Bytes of a size as fio writes it: `4k`, `1M`, `4096B`, `4096B-4096B`; 0 where it is none."""
+    match = re.match(r"(\d{1,15})\s*([kmg]?)i?b?", text.strip().lower())
+    return int(match[1]) * _FACTORS[match[2]] if match else 0
+
+
+def _fault_kind(error: int) -> str:
+    """Short name of an errno that ended a job."""
+    return errno.errorcode.get(error, "program") if error in (errno.ENOSPC, errno.EIO, errno.EROFS) else "program"
+
+
+def _count(options: Mapping[str, str], key: str) -> int:
+    text = options.get(key, "1")
+    return max(1, int(text)) if re.fullmatch(r"\d{1,6}", text) else 1
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes >> 20} MiB" if size_bytes >= 1 << 20 else f"{size_bytes / 1024:g} KiB"
 
 
 def _figures(workload: str, told: list[Figures]) -> Iterator[Figure]:

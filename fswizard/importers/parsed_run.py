@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.model.drive import Drive
-from fswizard.model.metrics import IOPS, THROUGHPUT, Metric
+from fswizard.model.metrics import Metric
 from fswizard.model.recipe import Job, Workload
 from fswizard.model.text import safe
 
 ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
 """Stands for work that this program has no job for: the model wants one, and nobody runs it."""
-SMALL_BLOCK_BYTES = 64 << 10
-"""Below it operations per second tell more than bytes per second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +45,6 @@ class ParsedRun:
     workloads: tuple[Workload, ...] = ()
     figures: tuple[Figure, ...] = ()
     faults: tuple[Fault, ...] = ()
-    drive: Drive | None = None
-    kernel: str = ""
-    processor: str = ""
 
 
 def refuse(where: str, line: int, reason: str) -> UsageError:
@@ -63,11 +57,6 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "work"
 
 
-def workload(name: str, title: str, metric: Metric, *, job: Job = ELSEWHERE, weight: float = 1.0) -> Workload:
+def workload(name: str, title: str, metric: Metric, job: Job) -> Workload:
     """A workload that was carried out elsewhere."""
-    return Workload(name, safe(title), job.engine, job, metric, weight)
-
-
-def block_metric(block_bytes: int) -> Metric:
-    """The metric that counts for transfers of this size."""
-    return IOPS if block_bytes < SMALL_BLOCK_BYTES else THROUGHPUT
+    return Workload(name, safe(title), job.engine, job, metric)

@@ -1,4 +1,4 @@
-"""A table of figures written by hand in TOML: published ones, or a user's own."""
+"""Published figures that come with the program, written by hand in TOML."""
 
 from __future__ import annotations
 

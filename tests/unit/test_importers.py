@@ -18,7 +18,7 @@ from fswizard import importers, results
 from fswizard.advice import conclude
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.errors import FswizardError, UsageError
-from fswizard.importers import filebench, fio_json, fio_text, kdiskmark, phoronix
+from fswizard.importers import csv_table, filebench, fio_json
 from fswizard.importers.assemble import by_disk, sources_of
 from fswizard.model.result import Result
 from fswizard.report import render
@@ -40,9 +40,10 @@ def only(*named: str | Path) -> Result:
     return result
 
 
-def refused(path: Path, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def refused(path: Path, words: str) -> UsageError:
+    with pytest.raises(UsageError, match=words) as caught:
         importers.read([str(path)])
+    return caught.value
 
 
 def ratios(result: Result, workload: str) -> dict[str, float]:
@@ -188,7 +189,7 @@ def test_any_cut_of_a_file_gives_its_figures_a_failure_or_a_refusal(tmp_path: Pa
         try:
             result = only(file)
         except UsageError as error:
-            assert re.search(r"line \d+: ", str(error))
+            assert re.search(r"line \d+: |can't be read: ", str(error))
             continue
         assert result.failures or values(result, "ext4", "operation_rate") == [52.756]
 
@@ -220,10 +221,9 @@ def test_a_damaged_filebench_file_is_refused_with_its_line(tmp_path: Path, old: 
 
 
 @pytest.mark.skipif(FIO is None, reason="fio is not installed")
-@pytest.mark.parametrize("form", ["json", "normal"])
-def test_what_fio_prints_here_is_read(tmp_path: Path, form: str) -> None:
+def test_what_fio_prints_here_is_read(tmp_path: Path) -> None:
     jobs = ["--name=big", "--rw=write", "--bs=1M", "--name=small", "--stonewall", "--rw=randwrite", "--bs=4k"]
-    fio = ["fio", f"--directory={tmp_path}", "--size=4M", f"--output-format={form}"]
+    fio = ["fio", f"--directory={tmp_path}", "--size=4M", "--output-format=json"]
     done = subprocess.run([*fio, *jobs], capture_output=True, text=True, check=True)
     (tmp_path / "run-xfs-1.txt").write_text(done.stdout)
     result = only(tmp_path / "run-xfs-1.txt")
@@ -234,26 +234,6 @@ def test_what_fio_prints_here_is_read(tmp_path: Path, form: str) -> None:
     assert min(s.value for s in result.samples) > 0
     rate, (iops,) = values(result, "xfs", "throughput", "small"), values(result, "xfs", "iops", "small")
     assert rate == [pytest.approx(iops * 4096, rel=0.02)]
-
-
-def test_a_terminal_session_names_its_candidates_by_mkfs() -> None:
-    result = only(DATA / "fio-session.txt")
-    assert values(result, "ext4", "iops") == [652, 378]
-    assert values(result, "f2fs", "iops") == [1155, 675, 1180]
-    assert values(result, "ext4", "throughput") == [2_675_000, 1_550_000]
-    assert values(result, "f2fs", "worst_latency") == pytest.approx([12.8, 20.792, 11.993])
-    assert result.plan.recipe.workloads[0].title == "file1: writing at random, 4 KiB"
-
-
-def test_fio_2_is_read_too() -> None:
-    parsed_run = fio_text.read(
-        "fio-2.16\n"
-        "test: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov  6 11:00:00 2017\n"
-        "  read : io=10240MB, bw=523264KB/s, iops=130816, runt= 20039msec\n",
-        "x",
-    )
-    figures = {figure.metric.name: figure.values for figure in parsed_run.figures}
-    assert figures == {"iops": (130_816.0,), "throughput": (523_264 * 1024.0,)}
 
 
 def fio_dump(*jobs: dict[str, object]) -> str:
@@ -274,45 +254,61 @@ def test_jobs_of_one_name_add_up() -> None:
     assert figures == {"throughput": (819_200,), "iops": (200.0,), "worst_latency": (5.0,)}
 
 
-# KDiskMark and the Phoronix Test Suite
+# Tables in CSV
+
+TABLE = """candidate,workload,value,unit
+ext4,Copying in,100,MB/s
+ext4,Copying in,110,MB/s
+xfs:noatime,Copying in,0.12,GB/s
+
+ext4,"Unpacking, a kernel",41.2,s
+xfs:noatime,"Unpacking, a kernel",,s
+"""
 
 
-def test_kdiskmark_is_read_and_a_broken_line_of_it_is_refused() -> None:
-    text = (DATA / "kdiskmark.txt").read_text()
-    with pytest.raises(UsageError, match="line 7: no line that KDiskMark prints"):
-        kdiskmark.read(text.replace("540.105", "fast"), "x")
-    parsed_run = kdiskmark.read(text, "x")
-    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in parsed_run.figures}
-    assert figures["seq1m-q8t1-read", "throughput"] == 540_105_000
-    assert figures["rnd4k-q32t1-write", "iops"] == 62_345.1
-    assert figures["rnd4k-q1t1-read", "mean_latency"] == pytest.approx(74.15e-6)
-    assert {w.name: w.metric.name for w in parsed_run.workloads}["rnd4k-q1t1-read"] == "iops"
-    assert (parsed_run.tool, parsed_run.kernel) == ("KDiskMark 3.0.0", "6.1.0-18-amd64")
-    assert not [name for name, _ in figures if name.endswith("-mix")]  # it stands at 0: not run
+def test_a_table_has_a_line_for_each_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(f"\ufeff{TABLE}".replace("\n", "\r\n"), "utf-8")
+    result = only(tmp_path / "mine.csv")
+    assert [(w.name, w.title, w.metric.better) for w in result.plan.recipe.workloads] == [
+        ("copying-in", "Copying in", "higher"),
+        ("unpacking-a-kernel", "Unpacking, a kernel", "lower"),
+    ]
+    assert values(result, "ext4", "throughput") == [100e6, 110e6]
+    assert values(result, "xfs:noatime", "throughput") == [120e6]
+    assert values(result, "ext4", "duration") == [41.2]
+    assert [(f.candidate, f.workload) for f in result.failures] == [("xfs:noatime", "unpacking-a-kernel")]
+    assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
 
 
-def test_phoronix_results_are_read_with_every_run() -> None:
-    result = only(DATA / "phoronix.xml")
-    write, compile_ = result.plan.recipe.workloads
-    assert (write.metric.name, write.metric.unit, write.metric.better) == ("throughput", "B/s", "higher")
-    assert (compile_.metric.name, compile_.metric.better) == ("duration", "lower")
-    assert values(result, "ext4", "throughput") == [410e6, 415e6, 405e6]
-    assert values(result, "btrfs", "duration") == [61.5]
-    assert [(f.candidate, f.workload) for f in result.failures] == [("xfs", compile_.name)]
-    assert result.environment.kernel.startswith("6.1.0")
+def test_columns_may_stand_in_any_order() -> None:
+    parsed_run = csv_table.read("unit,value,workload,candidate\nms,5,Deleting,btrfs\n", "x")
+    assert [(f.candidate, f.workload, f.values) for f in parsed_run.figures] == [("btrfs", "deleting", (0.005,))]
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("old", "new", "reason"),
     [
-        ('<?xml version="1.0"?>\n<PhoronixTestSuite><Result>', "line 2: this is not XML"),
-        ('<!DOCTYPE x [<!ENTITY a "b">]>\n<PhoronixTestSuite/>', "declares entities"),
-        ("<PhoronixTestSuite></PhoronixTestSuite>", "no result in it has a value"),
+        ("value,unit", "value,unit,round", "line 1: the columns must be candidate,workload,value,unit"),
+        ("value,unit", "value", "line 1: the columns must be candidate,workload,value,unit"),
+        ("110", "110,5", "line 3: it has 5 columns instead of 4"),
+        ("110", '"110', "line 3: it has 0 columns instead of 4"),
+        ("110", "fast", "line 3: the value must be a number above 0 with a decimal point, not 'fast'"),
+        ("110", '"1,5"', "line 3: the value must be a number above 0"),
+        ("110", "0", "line 3: the value must be a number above 0"),
+        ("110", "-1", "line 3: the value must be a number above 0"),
+        ("110", "nan", "line 3: the value must be a number above 0"),
+        ("110", "1e400", "line 3: the value must be a number above 0"),
+        ("0.12,GB/s", "120,MiB/s", "line 4: the unit must be one of B/s, kB/s, MB/s, .*, not 'MiB/s'"),
+        ("0.12,GB/s", "3,s", "line 4: s cannot be compared with the workload's other values"),
+        ("xfs:noatime,Copying in", ",Copying in", "line 4: candidate and workload must not be empty"),
+        ("xfs:noatime,Copying in", "xfs,Copying-in", "line 4: the workload needs a name that differs more"),
+        (TABLE[TABLE.index("ext4") :], "ext4,Copying in,,s\n", "line 1: the table has no values"),
     ],
 )
-def test_wrong_xml_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        phoronix.read(text, "x")
+def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    assert old in TABLE
+    (tmp_path / "mine.csv").write_text(TABLE.replace(old, new, 1))
+    refused(tmp_path / "mine.csv", rf"mine\.csv, {reason}")
 
 
 # Names, and what is refused
@@ -349,9 +345,11 @@ def test_a_candidate_can_be_named_beside_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.txt", b"hello\n", "line 1: this isn't output of fio"),
+        ("a.txt", b"hello\n", "a.txt can't be read: import reads fio's JSON, filebench's output and CSV tables"),
+        ("a.txt", b"x: (groupid=0, jobs=1): err= 0: pid=1\n  write: IOPS=5, BW=1KiB/s (1kB/s)\n",
+         "import reads fio's JSON"),
+        ("a.toml", b"schema = 1\nname = 'mine'\n", "import reads fio's JSON"),
         ("a.txt", b"fine\n\xff\xfe", "line 2: this is not text in UTF-8"),
-        ("a.toml", b"schema = 1\nname = ", "this is not TOML"),
         ("a.df", b"Filesystem 1K-blocks\n", "These files contain no figures"),
         ("a.json", b'{\n "fio version": "fio-3.33",\n "jobs": [\n  {"jobname": "x"',
          r"a\.json, line 4: fio's JSON is cut off or damaged"),
@@ -364,6 +362,13 @@ def test_wrong_files_are_refused_with_the_reason(tmp_path: Path, name: str, data
     refused(tmp_path / name, reason)
 
 
+def test_who_has_another_form_is_told_how_to_get_one_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "result.xml").write_text("<PhoronixTestSuite></PhoronixTestSuite>")
+    for path in (tmp_path / "result.xml", tmp_path):
+        error = refused(path, "import reads fio's JSON, filebench's output and CSV tables")
+        assert "--output-format=json" in error.hint and "import --help" in error.hint
+
+
 def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) -> None:
     shutil.copytree(JOSHELL, tmp_path, dirs_exist_ok=True)
     (tmp_path / "all.sh").write_text("#!/bin/sh\nfilebench -f my.f\n")
@@ -371,7 +376,7 @@ def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) 
     for result in importers.read([str(tmp_path)]).values():
         assert any("unknown output: all.sh, chart.png." in doubt.text for doubt in result.doubts)
         assert round(ratios(result, "operations")["btrfs"], 4) in (1.2417, 1.362)
-    refused(tmp_path / "all.sh", r"all\.sh, line 1: this isn't output of fio")
+    refused(tmp_path / "all.sh", r"all\.sh can't be read: import reads fio's JSON")
     (tmp_path / "empty").mkdir()
     refused(tmp_path / "empty", "These files contain no figures")
 
@@ -379,10 +384,8 @@ def test_what_else_lies_in_a_directory_is_passed_over_and_named(tmp_path: Path) 
 PARTS = (
     "Filebench Version 1.4\n", "Per-Operation Breakdown\n", "a 1ops 1ops/s 1mb/s 1ms/op\n",
     "1: IO Summary: 1 ops, 1.0 ops/s, (1/2 r/w), 1.0mb/s, 1us cpu/op, 1.0ms latency\n",
-    "x: (groupid=0, jobs=1): err= 0: pid=1\n", "  write: IOPS=5, BW=1KiB/s (1kB/s)\n",
     '{"fio version": "fio-3", "jobs": [', '{"jobname": "a", "error": 28}]}\n',
-    "KDiskMark\n[Read]\n", "Random 4 KiB (Q= 1, T= 1): 1.0 MB/s [ 5 IOPS] < 1 us>\n",
-    "<PhoronixTestSuite>\n", "</PhoronixTestSuite>\n", "mkfs.ext4\n", "\x1b[0m\n",
+    "candidate,workload,value,unit\n", "ext4,Copying in,5,s\n", ",", '"', "\x1b[0m\n",
 )  # fmt: skip
 
 

@@ -15,12 +15,7 @@ ROOM = Path(fswizard.__file__).parent
 OTHERS_WORDS = {
     "bytes_written": {"engines/fileserver.py", "engines/shared/fileserver_worker.py"},
     "cpu": {"drives/probe_target.py", "importers/filebench.py", "session/idle_wait.py", "system/host.py"},
-    "iops": {
-        "engines/shared/fio_output.py",
-        "importers/fio_text.py",
-        "importers/kdiskmark.py",
-        "importers/phoronix.py",
-    },
+    "iops": {"engines/shared/fio_output.py"},
 }
 """Keys of the kernel, of other programs' output and of the worker's answer, that happen to be called the same."""
 

@@ -142,7 +142,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     assert "smr-fileserver" in caught.value.hint
 
 
-# Tables by hand
+# Their tables
 
 
 def test_a_table_by_hand_becomes_a_result_with_rounds() -> None:
