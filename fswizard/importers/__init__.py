@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +22,6 @@ READABLE = "import reads fio's JSON, filebench's output and CSV tables"
 HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table."
 BACKUPS = (".bak", "~")
 """How the names of copies end that editors and people leave: an earlier state of a file, and no run of its own."""
-_READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], ParsedRun]], ...] = (
-    (fio_json.recognises, fio_json.read),
-    (csv_table.recognises, csv_table.read),
-)
 
 
 def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
@@ -43,7 +39,7 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
         if text.startswith("smartctl "):
             drives |= _drive(text, path)
         elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
-            told.append(((candidate, str(path)), _portions(text, path)))
+            told.append(((candidate, str(path)), _runs_in(text, path)))
     sources = sources_of([file for file, _ in told])
     parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
     if not parsed_runs:
@@ -70,19 +66,16 @@ def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]
         elif not path.is_dir():
             files.append((candidate if named else "", path))
         else:
-            for inner in _inside(path):
+            try:
+                inside = sorted(inner for inner in path.iterdir() if inner.is_file())
+            except OSError as error:
+                raise UsageError(f"{safe(str(path))} cannot be read: {error.strerror}.") from error
+            for inner in inside:
                 if not inner.name.endswith(BACKUPS) and _is_known(inner):
                     files.append(("", inner))
                 else:
                     foreign.append(safe(inner.name))
     return files, foreign
-
-
-def _inside(directory: Path) -> list[Path]:
-    try:
-        return sorted(inner for inner in directory.iterdir() if inner.is_file())
-    except OSError as error:
-        raise UsageError(f"{safe(str(directory))} cannot be read: {error.strerror}.") from error
 
 
 def _is_known(path: Path) -> bool:
@@ -93,7 +86,7 @@ def _is_known(path: Path) -> bool:
     except OSError:
         return True  # refused with its reason when it is read
     beside = text.startswith(("smartctl ", "Filesystem "))
-    return beside or filebench.recognises(text) or any(recognises(text) for recognises, _ in _READERS)
+    return beside or any(reader.recognises(text) for reader in (filebench, fio_json, csv_table))
 
 
 def _text(path: Path) -> str:
@@ -104,15 +97,16 @@ def _text(path: Path) -> str:
         raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
 
 
-def _portions(text: str, path: Path) -> list[ParsedRun]:
-    """What a file tells: one parsed run, or one for each run of filebench in it."""
+def _runs_in(text: str, path: Path) -> list[ParsedRun]:
+    """Each run that a file tells of."""
     where = path.name
     if filebench.recognises(text):
         beside = path.with_name(path.name + ".df")
         return list(filebench.read_each(text, where, _text(beside) if beside.is_file() else ""))
-    for recognises, read_text in _READERS:
-        if recognises(text):
-            return [read_text(text, where)]
+    if fio_json.recognises(text):
+        return [fio_json.read(text, where)]
+    if csv_table.recognises(text):
+        return list(csv_table.read_each(text, where))
     raise UsageError(f"{safe(where)} can't be read: {READABLE}.", HOW)
 
 

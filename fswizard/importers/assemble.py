@@ -41,7 +41,7 @@ def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
     `SMR.btrfs.0.out` is run 0 of btrfs on the disk SMR; and so `SMR.reiserfs.0.out` beside it is one of reiserfs,
     although nothing else here knows that filesystem.
     """
-    split = [_parts(path) for _, path in files]
+    split = [re.findall(r"[A-Za-z0-9]+", PurePath(path).name) for _, path in files]
     known = [_place(parts) for parts in split]
     habits = {(len(parts), *parts[:place]): place for parts, place in zip(split, known) if place is not None}
     return [
@@ -57,10 +57,6 @@ def _source(path: str, candidate: str, parts: Sequence[str], place: int | None) 
     numbers = [int(text) for text in parts[place + 1 :] if re.fullmatch(r"\d{1,6}", text)]
     known = filesystem_name(parts[place]) or parts[place]
     return Source(name, known, "-".join(parts[:place]), numbers[0] if numbers else 0)
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in re.split(r"[^A-Za-z0-9]+", PurePath(path).name) if part]
 
 
 def _place(parts: Sequence[str]) -> int | None:
@@ -122,18 +118,15 @@ def assemble(
         for figure in parsed_run.figures:
             name, metric = told[figure.candidate], figure.metric
             primary = metric.name == workloads[figure.workload].metric.name
-            samples += [
-                Sample(number, name, figure.workload, metric.name, value, metric.unit, metric.better, primary)
-                for number, value in enumerate(figure.values, repeats[name, figure.workload] + 1)
-            ]
+            number = repeats[name, figure.workload] + 1
+            samples.append(
+                Sample(number, name, figure.workload, metric.name, figure.value, metric.unit, metric.better, primary)
+            )
         for fault in parsed_run.faults:
             name = told[fault.candidate]
             number = repeats[name, fault.workload] + 1
             failures.append(Failure(number, name, fault.workload, fault.kind, fault.text))
-        runs: Counter[tuple[str, str]] = Counter()
-        for f in parsed_run.figures:
-            runs[told[f.candidate], f.workload] = max(runs[told[f.candidate], f.workload], len(f.values))
-        repeats += runs
+        repeats.update({(told[figure.candidate], figure.workload) for figure in parsed_run.figures})
     chosen = _baseline(baseline, list(names))
     tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fswizard.importers.parsed_run import ELSEWHERE, Fault, Figure, ParsedRun, refuse, slug, workload
 from fswizard.model.metrics import DURATION, OPERATION_RATE, THROUGHPUT
@@ -30,8 +30,8 @@ def recognises(text: str) -> bool:
     return {*COLUMNS[:2]} <= {*_cells(text.partition("\n")[0])}
 
 
-def read(text: str, where: str) -> ParsedRun:
-    """All lines of a table; an empty value is a run that failed.
+def read_each(text: str, where: str) -> Iterator[ParsedRun]:
+    """Each line of a table; without a value the run failed.
 
     UsageError, with line and reason, for what is not such a table.
     """
@@ -40,8 +40,7 @@ def read(text: str, where: str) -> ParsedRun:
     if sorted(columns) != sorted(COLUMNS):
         raise refuse(where, 1, f"the columns must be {','.join(COLUMNS)}")
     workloads: dict[str, Workload] = {}
-    figures: list[Figure] = []
-    faults: list[Fault] = []
+    values = 0
     for number, line in enumerate(lines, 2):
         if not line.strip(" ,"):
             continue
@@ -60,12 +59,14 @@ def read(text: str, where: str) -> ParsedRun:
         if made.metric != metric:
             raise refuse(where, number, f"{unit} cannot be compared with the workload's other values")
         if value:
-            figures.append(Figure(made.name, metric, (_number(value, where, number) * factor,), candidate))
+            values += 1
+            figure = Figure(made.name, metric, _number(value, where, number) * factor, candidate)
+            yield ParsedRun("CSV table", (made,), (figure,))
         else:
-            faults.append(Fault(made.name, "program", "The table has no value.", candidate))
-    if not figures:
+            fault = Fault(made.name, "program", "The table has no value.", candidate)
+            yield ParsedRun("CSV table", (made,), faults=(fault,))
+    if not values:
         raise refuse(where, 1, "the table has no values")
-    return ParsedRun("CSV table", tuple(workloads.values()), tuple(figures), tuple(faults))
 
 
 def _cells(line: str) -> Sequence[str]:

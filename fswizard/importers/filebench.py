@@ -83,18 +83,18 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Parsed
 def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]) -> ParsedRun:
     together = {kind: _together(several) for kind, several in operations.items()}
     count, rate = int(summary["count"]), float(summary["rate"])
-    figures = [Figure(ALL, OPERATION_RATE, (rate,)), Figure(ALL, THROUGHPUT, (float(summary["mb"]) * (1 << 20),))]
-    figures.append(Figure(ALL, MEAN_LATENCY, (float(summary["mean"]) / 1e3,)))
+    figures = [Figure(ALL, OPERATION_RATE, rate), Figure(ALL, THROUGHPUT, float(summary["mb"]) * (1 << 20))]
+    figures.append(Figure(ALL, MEAN_LATENCY, float(summary["mean"]) / 1e3))
     if summary["cpu"]:
-        figures.append(Figure(ALL, CPU, (float(summary["cpu"]) * count / 1e6,)))
+        figures.append(Figure(ALL, CPU, float(summary["cpu"]) * count / 1e6))
     for name, operation in together.items():
         counted, mean, _, _, worst = operation_metrics(name)
         for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
-            figures.append(Figure(ALL, metric, (float(value),)))
+            figures.append(Figure(ALL, metric, float(value)))
     if made := _PREALLOCATED.search(text):
-        figures.append(Figure(ALL, PREALLOCATION_TIME, (float(made[1]),)))
+        figures.append(Figure(ALL, PREALLOCATION_TIME, float(made[1])))
     if "append" in together:
-        figures.append(Figure(APPEND, operation_metrics("append")[1], (together["append"].mean_s,)))
+        figures.append(Figure(APPEND, operation_metrics("append")[1], together["append"].mean_s))
     return ParsedRun(tool, tuple(_workloads(text, together)), tuple(figures))
 
 

@@ -20,6 +20,7 @@ SMALL_BLOCK_BYTES = 64 << 10
 """Below it operations per second tell more than bytes per second."""
 _KINDS = ("read", "write", "randread", "randwrite", "randrw", "rw", "readwrite")
 _WORDS = {"read": "reading", "write": "writing", "randread": "reading at random", "randwrite": "writing at random"}
+_DISK_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -52,8 +53,8 @@ def read(text: str, where: str) -> ParsedRun:
             workloads[made.name] = made
             several.setdefault(made.name, []).append(told)
             if told.error:
-                text_of = f"fio: {os.strerror(told.error)}."
-                faults.append(Fault(made.name, _fault_kind(told.error), text_of))
+                kind = errno.errorcode[told.error] if told.error in _DISK_ERRORS else "program"
+                faults.append(Fault(made.name, kind, f"fio: {os.strerror(told.error)}."))
     failed = {fault.workload for fault in faults}
     found = tuple(
         figure for name, told_of in several.items() if name not in failed for figure in _figures(name, told_of)
@@ -85,7 +86,8 @@ def _describe(job_name: str, direction: str, options: Mapping[str, str]) -> Work
     mixed = kind in ("randrw", "rw", "readwrite")
     single = f"rand{direction}" if kind.startswith("rand") else direction
     name = slug(job_name) + (f"-{direction}" if mixed else "")
-    title = f"{job_name}: {_WORDS[single]}, {_size(block)}"
+    size = f"{block >> 20} MiB" if block >= 1 << 20 else f"{block / 1024:g} KiB"
+    title = f"{job_name}: {_WORDS[single]}, {size}"
     job = FioJob(
         cast(Literal["read", "write", "randread", "randwrite"], single),
         block,
@@ -104,31 +106,22 @@ def _block_bytes(text: str) -> int:
     return int(match[1]) * _FACTORS[match[2]] if match else 0
 
 
-def _fault_kind(error: int) -> str:
-    """Short name of an errno that ended a job."""
-    return errno.errorcode.get(error, "program") if error in (errno.ENOSPC, errno.EIO, errno.EROFS) else "program"
-
-
 def _count(options: Mapping[str, str], key: str) -> int:
     text = options.get(key, "1")
     return max(1, int(text)) if re.fullmatch(r"\d{1,6}", text) else 1
 
 
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes >> 20} MiB" if size_bytes >= 1 << 20 else f"{size_bytes / 1024:g} KiB"
-
-
 def _figures(workload: str, told: list[Figures]) -> Iterator[Figure]:
     """Jobs of the same name work at the same time: rates add up, the worst latency is the worst of all."""
-    yield Figure(workload, THROUGHPUT, (sum(one.bytes_per_s for one in told),))
-    yield Figure(workload, IOPS, (sum(one.iops for one in told),))
+    yield Figure(workload, THROUGHPUT, sum(one.bytes_per_s for one in told))
+    yield Figure(workload, IOPS, sum(one.iops for one in told))
     for metric, values in (
         (MEDIAN_LATENCY, [one.median_s for one in told]),
         (P99_LATENCY, [one.p99_s for one in told]),
         (WORST_LATENCY, [one.worst_s for one in told]),
     ):
         if max(values) > 0:
-            yield Figure(workload, metric, (max(values),))
+            yield Figure(workload, metric, max(values))
 
 
 def _options(value: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What one file of figures tells, before it is put together with others."""
+"""What one run of a program tells, before it is put together with others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of one workload, once for each run that the file tells of."""
+    """One metric of one workload."""
 
     workload: str
     metric: Metric
-    values: tuple[float, ...]
+    value: float
     candidate: str = ""
     """Empty: the file tells of one candidate, whose name stands elsewhere."""
 
@@ -38,7 +38,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRun:
-    """Everything that one file tells."""
+    """Everything that one run tells."""
 
     tool: str
     """Program that measured, with its version."""

@@ -133,7 +133,7 @@ def _claim(conclusion: Conclusion, told: Result | None) -> Claim:
         ratio = condition.ratio(result)
         held.append(condition.holds(ratio, result))
         if ratio:
-            figures.append(f"{ratio_words(ratio)}{f' on {other}' * bool(other)}")
+            figures.append(ratio_words(ratio) + (f" on {other}" if other else ""))
     verdict: ClaimVerdict = "not decidable here"
     if False in held:
         verdict = "not confirmed"

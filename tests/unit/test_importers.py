@@ -133,7 +133,7 @@ def test_filebench_1_5_is_read_too() -> None:
         "60.0: IO Summary:  1320 ops 22.000 ops/s 2/4 rd/wr   5.2mb/s 4.211ms/op\n",
         "x",
     )
-    figures = {(figure.workload, figure.metric.name): figure.values[0] for figure in parsed_run.figures}
+    figures = {(figure.workload, figure.metric.name): figure.value for figure in parsed_run.figures}
     assert figures["operations", "operation_rate"] == 22.0
     assert figures["random-append", "append_latency"] == 0.003532
     assert figures["operations", "append_worst_latency"] == 0.06091
@@ -250,8 +250,8 @@ def test_jobs_of_one_name_add_up() -> None:
     side = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600, "lat_ns": {"max": 2e9}}
     slow = {**side, "lat_ns": {"max": 5e9}}
     dump = fio_dump({"jobname": "w", "write": side}, {"jobname": "w", "write": slow})
-    figures = {f.metric.name: f.values for f in fio_json.read(f"fio: note\n{dump}", "x").figures}
-    assert figures == {"throughput": (819_200,), "iops": (200.0,), "worst_latency": (5.0,)}
+    figures = {f.metric.name: f.value for f in fio_json.read(f"fio: note\n{dump}", "x").figures}
+    assert figures == {"throughput": 819_200, "iops": 200.0, "worst_latency": 5.0}
 
 
 # Tables in CSV
@@ -276,13 +276,14 @@ def test_a_table_has_a_line_for_each_run(tmp_path: Path) -> None:
     assert values(result, "ext4", "throughput") == [100e6, 110e6]
     assert values(result, "xfs:noatime", "throughput") == [120e6]
     assert values(result, "ext4", "duration") == [41.2]
+    assert [s.round for s in result.samples if s.candidate == "ext4"] == [1, 2, 1]
     assert [(f.candidate, f.workload) for f in result.failures] == [("xfs:noatime", "unpacking-a-kernel")]
     assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
 
 
 def test_columns_may_stand_in_any_order() -> None:
-    parsed_run = csv_table.read("unit,value,workload,candidate\nms,5,Deleting,btrfs\n", "x")
-    assert [(f.candidate, f.workload, f.values) for f in parsed_run.figures] == [("btrfs", "deleting", (0.005,))]
+    (parsed_run,) = csv_table.read_each("unit,value,workload,candidate\nms,5,Deleting,btrfs\n", "x")
+    assert [(f.candidate, f.workload, f.value) for f in parsed_run.figures] == [("btrfs", "deleting", 0.005)]
 
 
 @pytest.mark.parametrize(
@@ -303,6 +304,7 @@ def test_columns_may_stand_in_any_order() -> None:
         ("xfs:noatime,Copying in", ",Copying in", "line 4: candidate and workload must not be empty"),
         ("xfs:noatime,Copying in", "xfs,Copying-in", "line 4: the workload needs a name that differs more"),
         (TABLE[TABLE.index("ext4") :], "ext4,Copying in,,s\n", "line 1: the table has no values"),
+        (TABLE[TABLE.index("ext4") :], "", "line 1: the table has no values"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, old: str, new: str, reason: str) -> None:

@@ -214,7 +214,7 @@ def _choice(words: str, width: int, on: bool) -> Content:
 
 
 def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
-    told = f"{count} result{'s' * (count > 1)}"
+    told = "1 result" if count == 1 else f"{count} results"
     return heading(cut(disk, width - len(told) - 4), width - len(told) - 1) + text(" ", (told, "$faint"))
 
 
