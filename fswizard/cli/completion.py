@@ -11,7 +11,6 @@ from plumbum import cli
 
 from fswizard import recipes
 
-SHELLS = ("bash", "zsh", "fish")
 _HIDDEN = {"help", "help-all", "completions", "version"}
 """Switches that plumbum gives every subcommand."""
 

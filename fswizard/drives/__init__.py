@@ -3,13 +3,12 @@
 from fswizard.drives.disks import composed, drive_of, inventory, place_of
 from fswizard.drives.hotplug import watch
 from fswizard.drives.models import persistent_cache_bytes
-from fswizard.drives.smartctl import details, details_each
+from fswizard.drives.smartctl import details
 from fswizard.drives.smr import judge_smr
 
 __all__ = [
     "composed",
     "details",
-    "details_each",
     "drive_of",
     "inventory",
     "judge_smr",

@@ -30,8 +30,6 @@ BTRFS_FORGET_DEV = 0x50009405
 """linux/btrfs.h; its argument is a descriptor, which is not used, and the path."""
 PATH_BYTES = 4088
 BTRFS_LEVELS = ("raid1", "raid10")
-LOCK_LIMIT_S = 5.0
-"""udev holds a shared lock on a device for a moment, while it looks at what was attached or written."""
 ZFS_LEVELS = ("mirror", "raidz", "raidz2")
 CHUNKED = ("5", "6", "10")
 MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}

@@ -54,8 +54,6 @@ class Look:
     directories_at_depth: Counter[int] = field(default_factory=Counter)
     random_share: float = 0.5
     """Of the blocks sampled, so much is left by compression."""
-    unreadable: int = 0
-    """Directories that could not be looked into."""
 
 
 def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
@@ -77,7 +75,6 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
         try:
             entries = list(os.scandir(path))
         except OSError:
-            seen.unreadable += 1
             continue
         for entry in entries:
             try:

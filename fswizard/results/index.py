@@ -33,8 +33,6 @@ class Index(Generic[T]):
     def __init__(self, name: str, kind: type[T], read: Callable[[Path], T]) -> None:
         self._path = cache_directory() / f"{name}.sqlite"
         self._kind, self._read = kind, read
-        self.read_files = 0
-        """Files that were read, as the index did not know them."""
 
     def of(self, paths: Iterable[Path]) -> Iterator[tuple[Path, T | FswizardError]]:
         """Each file with its facts, or with the error that reading it raised."""
@@ -57,7 +55,6 @@ class Index(Generic[T]):
             if row is not None:
                 return msgspec.json.decode(row[0], type=self._kind)
         known = self._read(path)
-        self.read_files += 1
         with contextlib.suppress(sqlite3.Error):
             connection.execute("REPLACE INTO file VALUES (?, ?, ?)", (key, stamp, msgspec.json.encode(known)))
         return known
