@@ -49,9 +49,9 @@ def wishes(filesystem: Filesystem, beside: Filesystem) -> list[str]:
     return sorted(map(wish, own), key=lambda word: word.startswith("to "))
 
 
-def listing(words: Sequence[str], joint: str = "and") -> str:
+def listing(words: Sequence[str]) -> str:
     """`a, b and c`."""
-    return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def has(features: Iterable[str]) -> str:

@@ -63,12 +63,12 @@ class Ratio:
     text: str = ""
     """For `failed`: why."""
 
-    def interval(self, dash: str = "–") -> str:
+    def interval(self) -> str:
         """`1.15–1.28`; empty where there is none. Of one that says next to nothing, only that: `<0.01–>99`."""
         if not self.low or not self.high:
             return ""
         low = "<0.01" if self.low < 0.01 else ratio_text(self.low)
-        return f"{low}{dash}{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
+        return f"{low}–{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
 
     def turned(self) -> Ratio:
         """The same comparison, told of the other one."""

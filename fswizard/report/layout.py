@@ -45,22 +45,22 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-def labelled(label: str, text: str, *, indent: int = 11, width: int = WIDTH) -> list[str]:
+def labelled(label: str, text: str, *, indent: int = 11) -> list[str]:
     """A label, and its text in lines beside it."""
-    lines = wrap(text, width - indent)
+    lines = wrap(text, WIDTH - indent)
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 
-def bullet(text: str, *, width: int = WIDTH) -> list[str]:
+def bullet(text: str) -> list[str]:
     """A list item."""
-    return labelled("-", text, indent=2, width=width)
+    return labelled("-", text, indent=2)
 
 
-def command_lines(command: str, *, indent: int = 2, width: int = WIDTH) -> list[str]:
+def command_lines(command: str) -> list[str]:
     """A shell command that can be pasted although it takes several lines: each but the last ends in a backslash."""
-    if cells(command) <= width - indent:
-        return [" " * indent + command]
-    room = width - indent - 2
+    if cells(command) <= WIDTH - 2:
+        return [f"  {command}"]
+    room = WIDTH - 4
     lines = [""]
     inside_word = [False]
     for word in _SHELL_WORD.findall(command):
@@ -72,7 +72,7 @@ def command_lines(command: str, *, indent: int = 2, width: int = WIDTH) -> list[
             else:
                 lines[-1] += piece
     marked = [*(line + "\\" for line in lines[:-1]), lines[-1].rstrip()]
-    return [line if inside else " " * indent + line for line, inside in zip(marked, inside_word)]
+    return [line if inside else f"  {line}" for line, inside in zip(marked, inside_word)]
 
 
 def table(
@@ -80,17 +80,16 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     longest: int = LONGEST_NAME,
-    text_columns: int = 1,
     ruled: bool = True,
 ) -> list[str]:
-    """A table whose first columns are text and whose other columns are figures, aligned to the right."""
+    """A table whose first column is text and whose other columns are figures, aligned to the right."""
     wrapped = [[wrap(cell, longest) for cell in row] for row in (header, *rows)]
     widths = [max(cells(line) for row in wrapped for line in row[column]) for column in range(len(header))]
     lines = []
     for number, row in enumerate(wrapped):
         for line in range(max(map(len, row))):
             parts = [
-                pad(cell[line] if line < len(cell) else "", width, right=column >= text_columns)
+                pad(cell[line] if line < len(cell) else "", width, right=column > 0)
                 for column, (cell, width) in enumerate(zip(row, widths))
             ]
             lines.append((" " * GAP).join(parts).rstrip())
@@ -99,7 +98,7 @@ def table(
     return lines
 
 
-def tables(whole: Table, *, fixed: int, width: int = WIDTH) -> list[str]:
+def tables(whole: Table, *, fixed: int) -> list[str]:
     """Like `table`; columns beyond the first `fixed` go into further tables where they find no room."""
 
     def drawn(count: int) -> list[str]:
@@ -109,14 +108,14 @@ def tables(whole: Table, *, fixed: int, width: int = WIDTH) -> list[str]:
     keep, columns = list(range(fixed)), list(range(fixed, len(whole.header)))
     lines: list[str] = []
     while whole.rows and (columns or not lines):
-        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= width]
+        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= WIDTH]
         count = max([*fitting, 1 if lines else 0])
         lines += ([""] if lines else []) + drawn(count)
         keep, columns = [0], columns[count:]
     return lines
 
 
-def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
+def bars(view: Presentation) -> list[str]:
     """Ratios as bars around 1, with interval and verdict."""
     if not view.overall:
         return []
@@ -124,7 +123,7 @@ def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
     names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in view.overall))
     texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
     columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
-    room = width - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column))
+    room = WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column))
     room = min(45, room)
     axis = Axis.around(shown)
     lines = [(" " * (names + GAP) + axis.line(view.baseline, room)).rstrip()] if shown else []
@@ -133,27 +132,27 @@ def bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
         lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *told]))
     for ratio in view.overall:
         if ratio.verdict == "failed":
-            text = wrap(ratio.why, width - names - GAP)
+            text = wrap(ratio.why, WIDTH - names - GAP)
             lines += _named(ratio.candidate, names, text[0])
             lines += [" " * (names + GAP) + line for line in text[1:]]
     return lines
 
 
-def card(view: Presentation, *, width: int = WIDTH) -> list[str]:
+def card(view: Presentation) -> list[str]:
     """The answer: verdict and confidence, why, when not, and how the run ended if it was cut short."""
-    return answer(view.card, view.below, width=width)
+    return answer(view.card, view.below)
 
 
-def answer(card: Card, below: Sequence[str] = (), *, width: int = WIDTH) -> list[str]:
+def answer(card: Card, below: Sequence[str] = ()) -> list[str]:
     """A card, with its own lines or those that stand `below` it."""
-    room = width - cells(card.certainty) - GAP
+    room = WIDTH - cells(card.certainty) - GAP
     beside = cells(card.verdict) <= room
-    head = [(pad(card.verdict, room) + " " * GAP + card.certainty).rstrip()] if beside else wrap(card.verdict, width)
+    head = [(pad(card.verdict, room) + " " * GAP + card.certainty).rstrip()] if beside else wrap(card.verdict, WIDTH)
     lines = (*filter(None, [] if beside else [card.certainty]), *(below or card.lines))
-    return [*head, *(f"  {part}" for line in lines for part in wrap(line, width - 2))]
+    return [*head, *(f"  {part}" for line in lines for part in wrap(line, WIDTH - 2))]
 
 
-def figure_bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
+def figure_bars(view: Presentation) -> list[str]:
     """What each candidate reached at each workload, in its unit: the best first, with the longest bar."""
     every = [each for row in view.rows for each in row.bars]
     if not every:
@@ -161,13 +160,13 @@ def figure_bars(view: Presentation, *, width: int = WIDTH) -> list[str]:
     title, name = (min(LONGEST_NAME, max(map(cells, texts))) for texts in (view.titles, [e.title for e in every]))
     figure = max(cells(each.figure) for each in every)
     remark = max(cells(each.remark) if each.figure else 0 for each in every)
-    room = max(8, min(40, width - title - name - figure - remark - 4 * GAP))
+    room = max(8, min(40, WIDTH - title - name - figure - remark - 4 * GAP))
     lines = []
     for row in view.rows:
         beside: list[str] = []
         for each in row.bars:
             drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
-            told = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, width - title - name - 4)
+            told = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
             beside += _side_by_side(wrap(each.title, name), told, name)
         lines += [*_side_by_side(wrap(row.title, title), beside, title), ""]
     return lines[:-1]
@@ -177,11 +176,11 @@ def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[
     return [(pad(one, room) + " " * GAP + other).rstrip() for one, other in zip_longest(left, right, fillvalue="")]
 
 
-def workload_table(view: Presentation, *, width: int = WIDTH) -> list[str]:
+def workload_table(view: Presentation) -> list[str]:
     """Ratios by workload, and what the signs and columns mean."""
     compared = sum(any(name in row.ratios for row in view.rows) for name in view.candidates)
-    lines = tables(view.by_workload, fixed=len(view.by_workload.header) - compared, width=width)
-    return [*lines, *(line for text in view.explained for line in wrap(text, width))]
+    lines = tables(view.by_workload, fixed=len(view.by_workload.header) - compared)
+    return [*lines, *(line for text in view.explained for line in wrap(text, WIDTH))]
 
 
 def _named(name: str, room: int, rest: str) -> list[str]:

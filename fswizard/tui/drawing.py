@@ -98,13 +98,13 @@ def cut_left(plain: str, width: int) -> str:
     return plain
 
 
-def meter(fraction: float, width: int, style: str = "$primary") -> Content:
+def meter(fraction: float, width: int) -> Content:
     """A progress bar with the precision of an eighth of a cell."""
     eighths = round(max(0.0, min(1.0, fraction)) * width * 8)
     full, part = divmod(eighths, 8)
     edge = EIGHTHS[part] if part else ""
     rest = width - full - len(edge)
-    return text(("█" * full + edge, f"{style} on $line"), (" " * rest, "on $line"))
+    return text(("█" * full + edge, "$primary on $line"), (" " * rest, "on $line"))
 
 
 def verdict(ratio: Ratio) -> Content:

@@ -161,11 +161,9 @@ async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> A
                 raise timeouts.no_answer(program_name(argv)) from None
 
 
-async def finish(
-    context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None
-) -> Finished:
+async def finish(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
     """Run a program to its end, whatever its exit code."""
-    async with running(context, argv, limit_s=limit_s, env=env) as program:
+    async with running(context, argv, limit_s=limit_s) as program:
         async for _ in program.ticks():
             pass
         return program.finished

@@ -121,9 +121,9 @@ class TimedEngine(Engine):
             await remove(context, *timed.removes)
 
 
-def writing(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
+def writing(argv: Sequence[str], text: str, total_bytes: int) -> Work:
     """A program whose share is that of the bytes it has written, as the kernel counts them."""
-    return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes, env=env or {})
+    return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes)
 
 
 def reading(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -48,14 +48,13 @@ def ratio_table(
     width: int,
     baseline: str,
     *,
-    out: Callable[[str], str] = lambda candidate: "",
     spaced: bool = False,
 ) -> Content:
     """All candidates: name, bar, ratio, interval, verdict. Narrow places drop columns, never meaning."""
     widths = _widths(ratios, width)
     axis = Axis.around(ratios)
     names = _names(ratios, widths)
-    rows = [_row(ratio, names, axis, widths, baseline, out=out(ratio.candidate)) for ratio in ratios]
+    rows = [_row(ratio, names, axis, widths, baseline) for ratio in ratios]
     return _head(axis, widths, baseline) + "\n" + Content("\n\n" if spaced else "\n").join(rows)
 
 
@@ -93,18 +92,15 @@ def _names(ratios: Sequence[Ratio], widths: Sequence[int]) -> Mapping[str, str]:
     return {name: cut_among(name, names, widths[0]) for name in names}
 
 
-def _row(
-    ratio: Ratio, names: Mapping[str, str], axis: Axis, widths: Sequence[int], baseline: str, *, out: str = ""
-) -> Content:
+def _row(ratio: Ratio, names: Mapping[str, str], axis: Axis, widths: Sequence[int], baseline: str) -> Content:
     is_baseline = ratio.candidate == baseline
-    name = text((names[ratio.candidate], "$muted strike" if out else "bold"))
+    name = text((names[ratio.candidate], "bold"))
     if ratio.verdict == "failed":
         why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
         return columns((name, why, "", "", verdict(ratio)), widths)
-    skipped = text(("» skipped", "$muted")) if out == "skipped" else None
     if not is_baseline and ratio.ratio <= 0:
-        return columns((name, bar(ratio, axis, widths[1]), "", "", skipped or text(("· waiting", "$faint"))), widths)
-    interval, word = ratio.interval(), skipped or verdict(ratio)
+        return columns((name, bar(ratio, axis, widths[1]), "", "", text(("· waiting", "$faint"))), widths)
+    interval, word = ratio.interval(), verdict(ratio)
     if is_baseline:
         word, interval = text(("◆ baseline", "$muted")), ""
     figure = text((ratio_text(ratio.ratio), "bold" if not is_baseline else "$muted"))
