@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -47,7 +48,8 @@ def run_of(machine: str, gain: float = 1.2, **fields: Any) -> Result:
     }
     fields.setdefault("drive", make_drive())
     result = make_result(figures, plan=make_plan(("ext4", "xfs"), **fields))
-    return replace(result, environment=replace(result.environment, machine=machine))
+    digest = hashlib.sha256(machine.encode()).hexdigest()[:16]
+    return replace(result, environment=replace(result.environment, machine=digest))
 
 
 def pooled(runs: Sequence[Result]) -> Pool:
