@@ -7,6 +7,7 @@ import shlex
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import Reason
 from fswizard.model.plan import Plan
+from fswizard.privileged.commands import Commands, DeviceNames, make
 
 DEVICE, SOURCE = "/dev/DEVICE", "UUID=..."
 DISK = "/dev/disk/by-id/DISK"
@@ -21,8 +22,8 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     fstab = candidate.fstab_line(SOURCE, plan.recipe.mount_point)
     if only_mount_options_differ(plan):
         return (fstab,)
-    making = tuple(map(shlex.join, candidate.making_commands(*_devices(candidate), scratch=False)))
-    return (*making, fstab) if fstab else making
+    lines = tuple(map(shlex.join, making(candidate)))
+    return (*lines, fstab) if fstab else lines
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
@@ -42,15 +43,17 @@ def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
 
 def only_mount_options_differ(plan: Plan) -> bool:
     """All candidates of the run would be formatted the same way."""
-    first, *others = ((_format(candidate), candidate.array) for candidate in plan.candidates)
+    first, *others = ((making(candidate), candidate.array) for candidate in plan.candidates)
     return bool(others) and all(other == first for other in others)
 
 
-def _format(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
-    return candidate.making_commands(*_devices(candidate), scratch=False)
-
-
-def _devices(candidate: Candidate) -> tuple[str, ...]:
-    if candidate.array is None:
-        return (DEVICE,)
-    return tuple(f"{DISK}-{number}" for number in range(1, candidate.array.members + 1))
+def making(candidate: Candidate) -> Commands:
+    """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
+    array, on_md = candidate.array, candidate.on_md
+    devices = (DEVICE,) if array is None else tuple(f"{DISK}-{number}" for number in range(1, array.members + 1))
+    name = "ARRAY" if on_md else "POOL"
+    names = DeviceNames(devices, f"/dev/md/{name}" if on_md else devices[0], name, uuid="", directory="")
+    orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
+    return tuple(
+        command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
-from fswizard.model.layout import ARRAY, DEGRADED, MD, POOL, Array
+from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
@@ -178,6 +178,15 @@ class Filesystem:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """One step of making a candidate, as the privileged helper is asked for it."""
+
+    verb: Literal["array", "mkfs", "build"]
+    fields: Mapping[str, Any]
+    """Fields of the request, but for the device."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A filesystem with chosen options, or an existing directory that stands for the filesystem under it."""
 
@@ -220,7 +229,7 @@ class Candidate:
     @property
     def outlives_a_run(self) -> bool:
         """The kernel keeps what is made of it, a pool or an array, when everything else of a run is gone."""
-        return self.filesystem.pool or self._on_md is not None
+        return self.filesystem.pool or self.on_md is not None
 
     def on(self, members: int) -> Candidate:
         """The same on a target of so many devices."""
@@ -238,37 +247,26 @@ class Candidate:
         if self.filesystem.pool:
             pairs += tuple(("-O", option) for option in self.mount_options)
             return tuple(part for pair in pairs for part in pair)
-        if self._on_md and self.filesystem.stripe_flag and (stripe := self._on_md.stripe):
+        if self.on_md and self.filesystem.stripe_flag and (stripe := self.on_md.stripe):
             pairs += ((self.filesystem.stripe_flag, stripe),)
         joined: dict[str, str] = {}
         for flag, value in pairs:
             joined[flag] = ",".join(part for part in (joined.get(flag, ""), value) if part)
         return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
 
-    def mkfs_command(self, *devices: str, scratch: bool) -> tuple[str, ...]:
-        """The command that formats; `devices` are those of the target, of which it takes what it is spread over."""
-        program, arguments, array = self.filesystem.mkfs_program, self.mkfs_arguments(scratch=scratch), self.array
-        if self.filesystem.pool:
-            return (program, "create", *arguments, POOL, *(array.spread(devices) if array else devices[:1]))
+    def orders(self, *, scratch: bool) -> tuple[Order, ...]:
+        """What the helper is asked for to make it, in order; to be copied, it is made whole, `degraded` or not."""
+        mkfs = {"filesystem": self.filesystem.name, "arguments": list(self.mkfs_arguments(scratch=scratch))}
+        array = self.array
         if array is None:
-            return (program, *arguments, devices[0])
-        if array.layout.maker == MD:
-            return (program, *arguments, ARRAY)
-        level = array.layout.level
-        return (program, *arguments, "-d", level, "-m", level, *devices)
-
-    def making_commands(self, *devices: str, scratch: bool) -> tuple[tuple[str, ...], ...]:
-        """Every command that makes it of the target's `devices`, in order; for use whole, `degraded` or not."""
-        create = (self._on_md.create_command(devices, scratch=scratch),) if self._on_md else ()
-        degrade = self.array.degrade_commands(devices[-1]) if self.array and scratch else ()
-        return (*create, self.mkfs_command(*devices, scratch=scratch), *degrade)
-
-    def mount_command(self, device: str, directory: str) -> tuple[str, ...]:
-        """`device` is the first of the target's."""
-        if self.filesystem.pool:
-            return (self.filesystem.mkfs_program, "import", "-d", device, POOL)
-        options = ("-o", ",".join(self._mount_options)) if self._mount_options else ()
-        return ("mount", "-t", self.filesystem.mount_type, *options, ARRAY if self._on_md else device, directory)
+            return (Order("mkfs", mkfs),)
+        spread = {"level": array.layout.level, "missing": int(array.degraded and scratch)}
+        if array.layout.maker != MD:
+            return (Order("build", {**mkfs, **spread}),)
+        return (
+            Order("array", {**spread, "chunk_kib": array.chunk_kib, "bitmap": array.option(BITMAP)}),
+            Order("mkfs", mkfs),
+        )
 
     def fstab_line(self, source: str, directory: str) -> str:
         """Empty where the filesystem keeps by itself where it is mounted."""
@@ -284,11 +282,6 @@ class Candidate:
         return () if self.filesystem.pool else (*self.filesystem.scratch_mount_options, *self.mount_options)
 
     @property
-    def _on_md(self) -> Array | None:
+    def on_md(self) -> Array | None:
+        """The array of md that it lies on; None where there is none."""
         return self.array if self.array and self.array.layout.maker == MD else None
-
-    @property
-    def _mount_options(self) -> tuple[str, ...]:
-        """With what a btrfs that misses a device wants to be told."""
-        alone = self.array and self.array.degraded and self.array.layout.maker == "btrfs"
-        return (*self.mount_options, *([DEGRADED] if alone else []))

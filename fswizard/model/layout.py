@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 MD = "md"
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""
-ARRAY, POOL = "/dev/md/ARRAY", "POOL"
-"""Stand for names that people choose and a run makes up."""
 CHUNK, BITMAP = "chunk", "bitmap"
 _BLOCK_BYTES = 4096
 """Of ext4: its stride counts in them."""
@@ -114,33 +112,11 @@ class Array:
         """How many more disks may fail, whichever they are."""
         return self.layout.survives(self.members) - self.degraded
 
-    def spread(self, devices: Sequence[str]) -> tuple[str, ...]:
-        """`devices` as the last words of zpool create: a mirror is made of pairs."""
-        if self.layout.pairs:
-            pairs = zip(devices[::2], devices[1::2])
-            return tuple(word for pair in pairs for word in (self.layout.level, *pair))
-        return (self.layout.level, *devices)
-
-    def create_command(self, devices: Sequence[str], *, scratch: bool) -> tuple[str, ...]:
-        """mdadm's command for an array of `devices`, named `ARRAY`.
-
-        On scratch devices without the first synchronisation, which would go on for hours and be measured along
-        (`--assume-clean`): nobody keeps anything there. In a command to be copied that would leave parity wrong.
-        There they may miss the last of them, too.
-        """
-        flags = ["--run", "--assume-clean"] * scratch
-        chosen = [f"{option.flag}={self.option(option.name)}" for option in self.layout.options]
-        sizes = [f"--level={self.layout.level}", f"--raid-devices={len(devices)}", *chosen]
-        there = (*devices[:-1], "missing") if scratch and self.degraded else devices
-        return ("mdadm", "--create", ARRAY, *flags, *sizes, *there)
-
-    def degrade_commands(self, device: str) -> tuple[tuple[str, ...], ...]:
-        """What takes `device` away when all is made; an array of md is made without it."""
-        if not self.degraded or self.layout.maker == MD:
-            return ()
-        if self.layout.maker == "zfs":
-            return (("zpool", "offline", POOL, device),)
-        return (("wipefs", "--all", device),)
+    @property
+    def chunk_kib(self) -> int:
+        """The chunk in KiB, or 0 where the layout has none."""
+        chunk = self.option(CHUNK)
+        return chunk_kib(chunk) if chunk else 0
 
     @property
     def stripe(self) -> str:
@@ -148,10 +124,10 @@ class Array:
 
         XFS, F2FS and others ask the kernel for it, or do without.
         """
-        chunk, data = self.option(CHUNK), self.layout.data_members(self.members)
-        if not chunk or data < 1:
+        data = self.layout.data_members(self.members)
+        if not self.chunk_kib or data < 1:
             return ""
-        stride = chunk_kib(chunk) * 1024 // _BLOCK_BYTES
+        stride = self.chunk_kib * 1024 // _BLOCK_BYTES
         return f"stride={stride},stripe_width={stride * data}"
 
 

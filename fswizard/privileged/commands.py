@@ -1,11 +1,12 @@
-"""The commands that the helper runs, word for word: planned with placeholders, carried out, and told in the answer.
+"""The one maker of commands: plans show them with stand-ins, the helper runs them, and reports offer them for copying.
 
-Pure. Whether the words are allowed is checked where they come in: `grammar`, `groups`.
+Pure. Whether the words are allowed is checked where they come in, by `grammar`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fswizard.privileged import grammar
 
@@ -32,6 +33,22 @@ WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceNames:
+    """What commands call the devices they work on, and what is made of them."""
+
+    devices: tuple[str, ...]
+    """Paths of all devices."""
+    device: str
+    """Path of what a single filesystem is made on: the first device, or the array."""
+    name: str
+    """Name of the pool or array, and label of a btrfs on several devices."""
+    uuid: str
+    """UUID of the array, as mdadm writes it."""
+    directory: str
+    """Where it is mounted."""
+
+
 def make_image(size_bytes: int, length: str, image: str) -> Commands:
     """Programs that do what the helper does itself, with the user's rights: take an image's room, and write all of it.
 
@@ -48,15 +65,51 @@ def wipe(path: str, *, zoned: bool = False) -> Commands:
     return (*reset, ("wipefs", "--all", path))
 
 
-def mount(mount_type: str, options: str, source: str, directory: str) -> Commands:
-    """Mount a device, or a pool by its name; NILFS2's cleaner is started by us, to be sure that it ends."""
-    internal = () if mount_type in grammar.FUSE else ("--internal-only",)
+def make(
+    verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
+    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False,
+) -> Commands:  # fmt: skip
+    """The commands of the verbs `array`, `mkfs` and `build`, with the fields of their requests.
+
+    `program` is the mkfs of `filesystem`. What is made to be measured is marked as the helper's own, and is without its
+    last device where one is `missing`; a command to be `copied` has none of that.
+    """
+    if verb == "array":
+        return (create_array(names, level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing, copied=copied),)
+    if filesystem == grammar.ZFS:
+        return create_pool(names, arguments, level, missing=missing, copied=copied)
+    if verb == "mkfs":
+        return ((program, *arguments, names.device),)
+    label = () if copied else ("-L", names.name)
+    built = (program, *arguments, *label, "-d", level, "-m", level, *names.devices)
+    return (built, *(wipe(names.devices[-1]) if missing else ()))
+
+
+def mount(
+    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = ()
+) -> Commands:
+    """Mount a device, or a pool by its name, for a user; `further` options come from how it is spread.
+
+    NILFS2's cleaner is started by us, to be sure that it ends.
+    """
+    options = (*options, *grammar.added_options(mount_type, uid, gid), *further)
     known = kernel_options(options) if mount_type == NILFS2 else options
-    words = ("-t", mount_type, "-o", known, source, directory)
+    internal = () if mount_type in grammar.FUSE else ("--internal-only",)
+    source = names.name if mount_type == grammar.ZFS else names.device
+    words = ("-t", mount_type, "-o", ",".join(known), source, names.directory)
     command = ("mount", "--no-canonicalize", "--no-mtab", *internal, *words)
     if mount_type == grammar.ZFS:
         return (import_pool(source), command)
-    return (command, *cleaner(options, source, directory)) if mount_type == NILFS2 else (command,)
+    return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
+
+
+def umount(directory: str) -> Command:
+    return ("umount", directory)
+
+
+def attach(device: str, image: str) -> Command:
+    """What does the same as the helper, which makes loop devices itself."""
+    return ("losetup", "--direct-io=on", device, image)
 
 
 def btrfs_options(paths: Sequence[str], *, missing: bool) -> tuple[str, ...]:
@@ -65,34 +118,36 @@ def btrfs_options(paths: Sequence[str], *, missing: bool) -> tuple[str, ...]:
     return (*(f"device={path}" for path in left[1:]), *(("degraded",) if missing else ()))
 
 
-def kernel_options(options: str) -> str:
+def kernel_options(options: Sequence[str]) -> tuple[str, ...]:
     """Those of a NILFS2 that are not meant for its cleaner."""
-    parts = options.split(",")
-    return ",".join(part for part in parts if part != WITHOUT_CLEANER and not part.startswith(PROTECTED))
+    return tuple(option for option in options if option != WITHOUT_CLEANER and not option.startswith(PROTECTED))
 
 
-def cleaner(options: str, device: str, directory: str) -> Commands:
+def cleaner(options: Sequence[str], device: str, directory: str) -> Commands:
     """Start NILFS2's cleaner, unless the options forbid it."""
-    parts = options.split(",")
-    if WITHOUT_CLEANER in parts or "ro" in parts:
+    if WITHOUT_CLEANER in options or "ro" in options:
         return ()
-    period = [part.removeprefix(PROTECTED) for part in parts if part.startswith(PROTECTED)]
+    period = [option.removeprefix(PROTECTED) for option in options if option.startswith(PROTECTED)]
     return ((CLEANER, *(("-p", period[-1]) if period else ()), device, directory),)
 
 
 def create_array(
-    name: str, uuid: str, level: str, paths: Sequence[str], *, chunk_kib: int, bitmap: str, degraded: bool
+    names: DeviceNames, level: str, *, chunk_kib: int, bitmap: str, missing: int = 0, copied: bool = False
 ) -> Command:
-    """Make an array of md; `degraded` leaves the last device out.
-
-    Without the first synchronisation, which would be measured along: nobody keeps anything on these devices.
-    """
+    """Make an array of md of all devices, or without the last one."""
+    ours: Command = ()
+    if not copied:
+        # Without the first synchronisation, which would be measured along: nobody keeps anything on these devices.
+        # In a command to be copied that would leave parity wrong.
+        ours = (
+            WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2",
+            f"--name={names.name}", f"--uuid={names.uuid}",
+        )  # fmt: skip
     chunk = (f"--chunk={chunk_kib}K",) if chunk_kib else ()
-    there = (*paths[:-1], MISSING) if degraded else paths
+    there = (*names.devices[:-1], MISSING) if missing else names.devices
     return (
-        "mdadm", "--create", f"/dev/md/{name}", WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2",
-        f"--name={name}", f"--uuid={uuid}", f"--level={level}", f"--raid-devices={len(paths)}", *chunk,
-        f"--bitmap={bitmap}", *there,
+        "mdadm", "--create", f"/dev/md/{names.name}", *ours, f"--level={level}",
+        f"--raid-devices={len(names.devices)}", *chunk, f"--bitmap={bitmap}", *there,
     )  # fmt: skip
 
 
@@ -116,13 +171,28 @@ def pool_nodes(name: str, count: int) -> tuple[str, ...]:
     return (first, *(f"{first}-{number}" for number in range(2, count + 1)))
 
 
-def create_pool(name: str, arguments: Sequence[str], spread: Sequence[str], offline: str = "") -> Commands:
-    """Make a pool of the nodes in `spread`, put `offline` out of use, and export it. Nothing is mounted."""
+def create_pool(
+    names: DeviceNames, arguments: Sequence[str], level: str = "", *, missing: int = 0, copied: bool = False
+) -> Commands:
+    """Make a pool, put its last device out of use where one shall be missing, and export it. Nothing is mounted.
+
+    With a `level` it lies on all devices, a mirror on pairs of them; without, on the first.
+    """
+    count = len(names.devices) if level else 1
+    nodes = names.devices[:count] if copied else pool_nodes(names.name, count)
+    spread = nodes
+    if level == "mirror":
+        spread = tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
+    elif level:
+        spread = (level, *nodes)
+    if copied:
+        return (("zpool", "create", *arguments, names.name, *spread),)
     ours = [("-o", option) for option in POOL_OPTIONS]
-    ours += [("-O", option) for option in (*POOL_PROPERTIES, f"{POOL_MARK}={name}")]
+    ours += [("-O", option) for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}")]
     options = [part for pair in ours for part in pair]
-    create = ("zpool", "create", *APART, *options, *arguments, name, *spread)
-    return (create, *((("zpool", "offline", name, offline),) if offline else ()), export_pool(name))
+    create = ("zpool", "create", *APART, *options, *arguments, names.name, *spread)
+    offline = (("zpool", "offline", names.name, nodes[-1]),) if missing else ()
+    return (create, *offline, export_pool(names.name))
 
 
 def import_pool(name: str) -> Command:

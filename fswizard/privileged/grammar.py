@@ -149,6 +149,15 @@ MKFS = {
 ZONED: Mapping[str, tuple[str, ...]] = {"btrfs": ("-O", "zoned"), "f2fs": ("-m",)}
 """Filesystems that can be made on a disk whose zones must be written in order, and what says that they shall be."""
 
+BTRFS_LEVELS = ("raid1", "raid10")
+ZFS_LEVELS = ("mirror", "raidz", "raidz2")
+MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
+"""Levels of md that are made, and how many devices each takes at least."""
+CHUNKED = ("5", "6", "10")
+CHUNKS_KIB = frozenset(4 << power for power in range(10))
+"""4 KiB to 2 MiB; 0 where a level has none."""
+BITMAPS = ("internal", "none")
+
 LOCKING_PROGRAMS = frozenset({"mkfs.btrfs"})
 """Those that wait for a lock on the disk (flock(2), LOCK_EX): mkfs.btrfs from btrfs-progs 6.7.1 on."""
 
@@ -244,8 +253,8 @@ def fio_command(path: str, rw: str, io_engine: str, numbers: Mapping[str, int], 
     )  # fmt: skip
 
 
-def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = False) -> tuple[str, ...]:
-    """Program and arguments without the device; Refusal where anything is not on the list.
+def require_mkfs(filesystem: str, arguments: Sequence[str], *, zoned: bool = False) -> str:
+    """The program that takes the `arguments`; Refusal where anything is not on the list.
 
     With `zoned` the device's zones must be written in order.
     """
@@ -265,17 +274,36 @@ def mkfs_command(filesystem: str, arguments: Sequence[str], *, zoned: bool = Fal
             continue
         value = rest.pop(0) if rest else ""
         _check_parts(value.split(","), pattern, f"{mkfs.program} {flag}")
-    return (mkfs.program, *arguments)
+    return mkfs.program
 
 
-def mount_options(mount_type: str, options: Sequence[str], uid: int, gid: int) -> str:
-    """The value of mount's -o; Refusal where any option is not on the list."""
+def require_build(filesystem: str, level: str, members: int) -> None:
+    """Refusal where a filesystem is not spread over that many devices by itself, or its level is not on the list."""
+    if filesystem not in (ZFS, "btrfs"):
+        raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
+    if filesystem == "btrfs" and level not in BTRFS_LEVELS:
+        raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
+    if filesystem == ZFS and (level not in ZFS_LEVELS or (level == "mirror" and members % 2)):
+        raise Refusal("refused", f"{members} devices cannot be made a pool as {level!r:.40}")
+
+
+def require_array(level: str, chunk_kib: int, bitmap: str, members: int) -> None:
+    """Refusal where anything about an array of md is not on the list."""
+    if level not in MINIMUM_MEMBERS or members < MINIMUM_MEMBERS[level]:
+        raise Refusal("refused", f"{members} devices cannot be made an array of level {level!r:.20}")
+    if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
+        raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
+    if bitmap not in BITMAPS:
+        raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
+
+
+def require_mount(mount_type: str, options: Sequence[str]) -> None:
+    """Refusal where any option is not on the list."""
     if mount_type == ZFS and not options:
-        return ",".join(ALWAYS)
+        return
     if mount_type not in MOUNT_OPTIONS:
         raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
     _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")
-    return ",".join((*options, *added_options(mount_type, uid, gid)))
 
 
 def added_options(mount_type: str, uid: int, gid: int) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from pathlib import Path
 
 from fswizard.privileged import block_device, commands, names, programs
 from fswizard.privileged.exclusive_claim import ClaimedDevice
-from fswizard.privileged.jobs import Work
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
 
@@ -29,14 +28,6 @@ Held = LoopDevice | ClaimedDevice
 BTRFS_FORGET_DEV = 0x50009405
 """linux/btrfs.h; its argument is a descriptor, which is not used, and the path."""
 PATH_BYTES = 4088
-BTRFS_LEVELS = ("raid1", "raid10")
-ZFS_LEVELS = ("mirror", "raidz", "raidz2")
-CHUNKED = ("5", "6", "10")
-MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
-"""By level, all that are made."""
-CHUNKS_KIB = frozenset(4 << power for power in range(10))
-"""4 KiB to 2 MiB; 0 where a level has none."""
-BITMAPS = ("internal", "none")
 BLOCKS = Path("/sys/block")
 ANSWER_LIMIT_S = 10
 BUSY_LIMIT_S = 10.0
@@ -146,53 +137,10 @@ def unregister_btrfs(members: Sequence[Held]) -> None:
                 fcntl.ioctl(control, BTRFS_FORGET_DEV, bytearray(8) + path + bytes(PATH_BYTES - len(path)))
 
 
-def btrfs_arguments(level: str, label: str) -> tuple[str, ...]:
-    """What mkfs.btrfs gets besides; the label is the run's mark. Refusal where the level is not on the list."""
-    if level not in BTRFS_LEVELS:
-        raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
-    return ("-L", label, "-d", level, "-m", level)
-
-
-def zpool_arguments(level: str, nodes: Sequence[str]) -> tuple[str, ...]:
-    """The last words of zpool create; Refusal where level and number of devices do not go together."""
-    if level not in ZFS_LEVELS or (level == "mirror" and len(nodes) % 2):
-        raise Refusal("refused", f"{len(nodes)} devices cannot be made a pool as {level!r:.40}")
-    if level != "mirror":
-        return (level, *nodes)
-    return tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
-
-
 def uuid_of(name: str) -> str:
     """The UUID that the array of that name is given, as mdadm writes it."""
     digits = hashlib.sha256(name.encode()).hexdigest()[:32]
     return ":".join(digits[start : start + 8] for start in range(0, 32, 8))
-
-
-def array_command(
-    name: str, level: str, chunk_kib: int, bitmap: str, paths: Sequence[str], *, degraded: bool
-) -> commands.Command:
-    """mdadm's command; Refusal where anything is not on the list. `degraded` leaves the last device out."""
-    if level not in MINIMUM_MEMBERS or len(paths) < MINIMUM_MEMBERS[level]:
-        raise Refusal("refused", f"{len(paths)} devices cannot be made an array of level {level!r:.20}")
-    if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
-        raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
-    if bitmap not in BITMAPS:
-        raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
-    names.require(name)
-    return commands.create_array(
-        name, uuid_of(name), level, paths, chunk_kib=chunk_kib, bitmap=bitmap, degraded=degraded
-    )
-
-
-def create_array(command: commands.Command, directory: int) -> Work:
-    """Make the array, in the empty `directory`: mdadm takes some words for files."""
-    argv = programs.located(command)
-
-    def body() -> int:
-        os.fchdir(directory)
-        os.execve(argv[0], argv, programs.ROOT_ENVIRONMENT)
-
-    return Work((command,), body)
 
 
 def find_array(names: Sequence[str], blocks: Path = BLOCKS) -> str:

@@ -38,7 +38,8 @@ class Names:
         self._held: set[str] = set()
 
     def hold(self, name: str) -> None:
-        """Until `release`, or until the helper is gone."""
+        """Until `release`, or until the helper is gone; Refusal where it is not a run's."""
+        require(name)
         self._lock(name)
         self._held.add(name)
 

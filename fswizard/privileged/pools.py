@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fswizard.privileged import commands, names, programs
@@ -57,14 +56,9 @@ def new(device: int) -> Pool:
     return Pool(names.new(), device)
 
 
-def create(pool: Pool, arguments: Sequence[str], spread: Sequence[str] = (), *, degraded: bool = False) -> Work:
-    """Make the pool and export it; `spread` says how its nodes go together, by themselves where there is one.
-
-    `degraded` puts the last one out of use. Refusal where there is no OpenZFS.
-    """
+def create(pool: Pool, orders: commands.Commands) -> Work:
+    """Make the pool by these commands, the last of which exports it. Refusal where there is no OpenZFS."""
     programs.find(OPENZFS)
-    nodes = [*pool.devices]
-    orders = commands.create_pool(pool.name, arguments, spread or nodes, nodes[-1] if degraded else "")
 
     def body() -> int:
         _make_nodes(pool)

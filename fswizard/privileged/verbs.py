@@ -7,11 +7,12 @@ import os
 import signal
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from fswizard.privileged import (
     block_device,
+    commands,
     consent,
     disk_errors,
     exclusive_claim,
@@ -28,7 +29,6 @@ from fswizard.privileged import (
     volumes,
 )
 from fswizard.privileged.arc import Arc
-from fswizard.privileged.commands import Commands
 from fswizard.privileged.groups import Group, Held
 from fswizard.privileged.identity import User
 from fswizard.privileged.jobs import Ending, Job, Jobs, Work
@@ -165,38 +165,42 @@ class Verbs:
 
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, "mkfs")
-        command = grammar.mkfs_command(filesystem, arguments, zoned=volume.zoned)
-        if filesystem == grammar.ZFS:
-            return self._make_pool(volume, "mkfs", command[1:])
-        volume.is_pool = False
-        return self._make(volume, "mkfs", filesystem, volumes.mkfs(volume, command, self._empty_directory))
+        program = grammar.require_mkfs(filesystem, arguments, zoned=volume.zoned)
+        return self._make(volume, "mkfs", program, filesystem, arguments=arguments)
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
         volume, group = self._group(handle, "array", missing)
         if group.array:
             raise Refusal("refused", f"{group.name} is an array already")
-        paths = [member.path for member in group.members]
-        command = groups.array_command(volume.pool.name, level, chunk_kib, bitmap, paths, degraded=missing > 0)
-        self._names.hold(volume.pool.name)
-        return self._work(
-            volume, "array", groups.create_array(command, self._empty_directory), keep=(self._empty_directory,)
+        grammar.require_array(level, chunk_kib, bitmap, len(group.members))
+        orders = commands.make(
+            "array", volume.device_names, level=level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing
         )
+        self._names.hold(volume.pool.name)
+        work = volumes.make(volume, orders, self._empty_directory)
+        return self._work(volume, "array", work, keep=(self._empty_directory,))
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
-        command = grammar.mkfs_command(filesystem, arguments)
-        if filesystem == grammar.ZFS:
-            return self._make_pool(volume, "build", command[1:], group, level, degraded=missing > 0)
-        if filesystem != "btrfs":
-            raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
-        volume.is_pool = False
-        command = (*command, *groups.btrfs_arguments(level, volume.pool.name))
-        group.spread, group.missing = True, missing > 0
-        work = volumes.build(volume, command, self._empty_directory, degraded=group.missing)
-        return self._make(volume, "build", filesystem, work)
+        program = grammar.require_mkfs(filesystem, arguments)
+        grammar.require_build(filesystem, level, len(group.members))
+        if filesystem != grammar.ZFS:
+            group.spread, group.missing = True, missing > 0
+        return self._make(volume, "build", program, filesystem, arguments=arguments, level=level, missing=missing)
 
-    def _make(self, volume: Volume, verb: str, filesystem: str, work: Work) -> Answer:
+    def _make(self, volume: Volume, verb: str, program: str, filesystem: str, **words: Any) -> Answer:
         """Start making a filesystem, which can be mounted once that went well."""
+        pool, orders = volume.pool, commands.make(verb, volume.device_names, program, filesystem=filesystem, **words)
+        if filesystem == grammar.ZFS:
+            further = volume.parts[1:] if verb == "build" else ()
+            pool.others = tuple(member.descriptor for member in further)
+            work = pools.create(pool, orders)
+            self._names.hold(pool.name)
+            pool.counted.clear()
+            volume.is_pool = True
+        else:
+            volume.is_pool = False
+            work = volumes.make(volume, orders, self._empty_directory)
 
         def finish(ending: Ending) -> None:
             volume.made = filesystem
@@ -205,24 +209,11 @@ class Verbs:
 
         return self._work(volume, verb, work, finish, keep=(self._empty_directory, *volume.locks))
 
-    def _make_pool(
-        self, volume: Volume, verb: str, arguments: Sequence[str], group: Group | None = None, level: str = "",
-        *, degraded: bool = False,
-    ) -> Answer:  # fmt: skip
-        pool = volume.pool
-        pool.others = tuple(member.descriptor for member in group.members[1:]) if group else ()
-        spread = groups.zpool_arguments(level, [*pool.devices]) if group else ()
-        work = pools.create(pool, arguments, spread, degraded=degraded)
-        self._names.hold(pool.name)
-        pool.counted.clear()
-        volume.is_pool = True
-        return self._make(volume, verb, grammar.ZFS, work)
-
     def _mount(self, handle: int, filesystem: str, options: list[str]) -> Answer:
         volume = self._volume(handle, "mount")
         if filesystem not in grammar.mount_types(volume.made):
             raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
-        allowed = grammar.mount_options(filesystem, options, self._user.uid, self._user.gid)
+        grammar.require_mount(filesystem, options)
         mounts.prepare(volume.directory)
         known = mounts.current().keys()
 
@@ -235,7 +226,7 @@ class Verbs:
                     mounted = mounts.current().get(mounted.id)
             volume.hold(mounted)
 
-        return self._work(volume, "mount", volumes.mount(volume, filesystem, allowed, self._user), finish)
+        return self._work(volume, "mount", volumes.mount(volume, filesystem, options, self._user), finish)
 
     def _umount(self, handle: int) -> Answer:
         volume = self._volume(handle, "umount")
@@ -379,8 +370,8 @@ def _reaped() -> bool:
     return False
 
 
-def _job_answer(job: Job, commands: Commands) -> Answer:
-    return {"job": job.number, "pid": job.pid, "commands": commands}
+def _job_answer(job: Job, orders: commands.Commands) -> Answer:
+    return {"job": job.number, "pid": job.pid, "commands": orders}
 
 
 def _deleted_directory() -> int:

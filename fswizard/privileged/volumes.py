@@ -30,7 +30,7 @@ from fswizard.privileged import (
 )
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.exclusive_claim import ClaimedDevice
-from fswizard.privileged.groups import Group, Held, unregister_btrfs
+from fswizard.privileged.groups import Group, Held, unregister_btrfs, uuid_of
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.mounts import Mount
@@ -94,6 +94,12 @@ class Volume:
     def directory(self) -> str:
         """Where it is mounted, seen by the helper and its programs alone."""
         return f"{commands.MOUNT_ROOT}/{self.handle}"
+
+    @property
+    def device_names(self) -> commands.DeviceNames:
+        """What commands call it, and what is made of it."""
+        name, devices = self.pool.name, tuple(part.path for part in self.parts)
+        return commands.DeviceNames(devices, self.device.path, name, uuid_of(name), self.directory)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -273,57 +279,38 @@ def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_direc
     return jobs.Work((command,), body)
 
 
-def mkfs(volume: Volume, command: commands.Command, empty_directory: int) -> jobs.Work:
-    """Make a filesystem."""
-    command = (*command, volume.device.path)
-    argv = programs.located(command)
+def make(volume: Volume, orders: commands.Commands, empty_directory: int) -> jobs.Work:
+    """Make an array or a filesystem with the first command; further ones take the last device away again.
 
-    def body() -> int:
-        os.fchdir(empty_directory)
-        if command[0] not in grammar.LOCKING_PROGRAMS:
-            os.execve(argv[0], command, programs.ROOT_ENVIRONMENT)
-        return _unlocked(argv, volume.locks)
-
-    return jobs.Work((command,), body)
-
-
-def build(volume: Volume, command: commands.Command, empty_directory: int, *, degraded: bool) -> jobs.Work:
-    """Make a filesystem on all devices of a group; `degraded` takes the last one away again."""
-    parts = volume.parts
-    command = (*command, *(part.path for part in parts))
-    away = commands.wipe(parts[-1].path) if degraded else ()
+    In the empty directory, as mdadm takes some words for files.
+    """
+    command, *away = orders
     argv = programs.located(command)
     for each in away:
         programs.find(each[0])
 
     def body() -> int:
         os.fchdir(empty_directory)
-        code = _unlocked(argv, volume.locks)
-        if code == 0 and degraded:
-            code = _wipe(parts[-1], away, zoned=False)
-            unregister_btrfs(parts[-1:])
+        if command[0] not in grammar.LOCKING_PROGRAMS:
+            os.execve(argv[0], command, programs.ROOT_ENVIRONMENT)
+        for lock in volume.locks:  # it locks the disk itself, and would wait for our lock
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        code = subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
+        for lock in volume.locks:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if code == 0 and away:
+            code = _wipe(volume.parts[-1], tuple(away), zoned=False)
+            unregister_btrfs(volume.parts[-1:])
         return code
 
-    return jobs.Work((command, *away), body)
+    return jobs.Work(orders, body)
 
 
-def _unlocked(argv: list[str], locks: Sequence[int]) -> int:
-    """The exit code. A program that locks the disk itself gets our lock meanwhile: it would wait for it."""
-    for lock in locks:
-        fcntl.flock(lock, fcntl.LOCK_UN)
-    code = subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
-    for lock in locks:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return code
-
-
-def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Work:
+def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -> jobs.Work:
     """Mount it below /run/fswizard, and make its top directory the user's."""
     directory, known = volume.directory, mounts.current().keys()
-    device = volume.pool.name if volume.is_pool else volume.device.path
-    if isinstance(volume.device, Group):
-        options = ",".join((options, *volume.device.mount_options))
-    orders = commands.mount(mount_type, options, device, directory)
+    further = volume.device.mount_options if isinstance(volume.device, Group) else ()
+    orders = commands.mount(volume.device_names, mount_type, options, user.uid, user.gid, further=further)
     mounting, *after = orders[1:] if volume.is_pool else orders
 
     def body() -> int:
@@ -336,7 +323,7 @@ def mount(volume: Volume, mount_type: str, options: str, user: User) -> jobs.Wor
             return code
         code = programs.call(mounting)
         mounted = new_mount(volume, known)
-        if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options.split(","):
+        if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options:
             root = mounts.open_root(mounted)
             os.fchown(root, user.uid, user.gid)
             os.fchmod(root, 0o700)
@@ -369,7 +356,7 @@ def umount(volume: Volume, mounted: Mount) -> jobs.Work:
             programs.gone(NTFS_3G, END_LIMIT_S)  # it closes the device a moment after the umount
         return code
 
-    return jobs.Work((("umount", volume.directory), *export), body)
+    return jobs.Work((commands.umount(volume.directory), *export), body)
 
 
 def sync(volume: Volume) -> jobs.Work:

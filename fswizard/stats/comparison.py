@@ -150,10 +150,11 @@ def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> It
     left_out += [f"{candidate.title}: only the second result has it." for candidate in others.values()]
 
 
-def made(candidate: Candidate) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+def made(candidate: Candidate) -> tuple[object, ...]:
     """How it is formatted and mounted, whatever the devices."""
-    devices = [f"DEVICE-{number}" for number in range(candidate.array.members if candidate.array else 1)]
-    return candidate.making_commands(*devices, scratch=True), candidate.mount_command(devices[0], "MOUNT")
+    filesystem, members = candidate.filesystem, candidate.array.members if candidate.array else 1
+    orders = candidate.orders(scratch=True)
+    return filesystem.mkfs_program, orders, members, filesystem.mount_type, candidate.mount_options
 
 
 def _overall(

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fswizard.engines import BareSample
-from fswizard.model.layout import BITMAP, CHUNK, Array, chunk_kib
 from fswizard.model.text import safe
 from fswizard.system import timeouts
 from fswizard.system.process import Finished
@@ -96,16 +95,37 @@ class Helper(Channel):
             paths=tuple(path for part in parts for path in part.paths),
         )
 
+    async def order(
+        self, verb: str, handle: int, *, begun: Begun = _nobody, limit_s: float = JOB_LIMIT_S, **fields: Any
+    ) -> Finished:
+        """Have the helper do what takes time; the exit code says whether it failed. Whoever stops waiting ends it.
+
+        Making takes the fields of a candidate's `orders`; `mount` takes `options`, and the mount type as `filesystem`.
+        What is mounted is the user's, and the host does not see it. `begun` is called with the command once it runs.
+        """
+        if self.waits_for_disk is not None:
+            raise self.waits_for_disk
+        job: HelperProcess = await self.ask(verb, handle=handle, **fields)
+        begun(job.argv)
+        try:
+            return await timeouts.within(limit_s, job.wait())
+        except asyncio.TimeoutError:
+            await job.kill()
+            raise HelperFailed(f"{job.argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
+        except asyncio.CancelledError:
+            await job.kill()
+            raise
+
     async def detach(self, handle: int) -> None:
         await self.ask("detach", handle=handle)
 
     async def wipe(self, handle: int) -> Finished:
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
-        return _succeeded(await self._work("wipe", handle=handle))
+        return _succeeded(await self.order("wipe", handle))
 
     async def inspect(self, handle: int, *, reading: bool) -> Finished:
         """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
-        return await self._work("inspect", handle=handle, reading=reading)
+        return await self.order("inspect", handle, reading=reading)
 
     async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
         """Start writing random data to blocks of 1 MiB of a claimed, empty device; a line of output tells each time.
@@ -122,52 +142,16 @@ class Helper(Channel):
         job: HelperProcess = await self.ask("bare", handle=handle, **asdict(sample))
         return job
 
-    async def mkfs(
-        self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun = _nobody,
-        limit_s: float | None = None,
-    ) -> Finished:  # fmt: skip
-        """Make `filesystem`; the exit code says whether that failed, as it is the candidate's.
-
-        `begun` is called with the command once it runs.
-        """
-        fields = {"filesystem": filesystem, "arguments": list(arguments)}
-        return await self._work("mkfs", begun, limit_s, handle=handle, **fields)
-
-    async def array(self, handle: int, array: Array, *, begun: Begun = _nobody) -> Finished:
-        """Make an array of joined devices, on which mkfs then works; as `mkfs`."""
-        chunk = array.option(CHUNK)
-        level, bitmap, missing = array.layout.level, array.option(BITMAP), int(array.degraded)
-        return await self._work(
-            "array", begun, handle=handle, level=level, chunk_kib=chunk_kib(chunk) if chunk else 0, bitmap=bitmap,
-            missing=missing,
-        )  # fmt: skip
-
-    async def build(
-        self, handle: int, filesystem: str, arguments: Sequence[str], array: Array, *, begun: Begun = _nobody,
-        limit_s: float | None = None,
-    ) -> Finished:  # fmt: skip
-        """Make `filesystem` on all joined devices; a degraded array loses one of them again. As `mkfs`."""
-        fields = {"filesystem": filesystem, "arguments": list(arguments)}
-        level, missing = array.layout.level, int(array.degraded)
-        return await self._work("build", begun, limit_s, handle=handle, level=level, missing=missing, **fields)
-
-    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
-        """Mount what was made on a device; the user owns the root of it. The host does not see it.
-
-        The exit code says whether that failed.
-        """
-        return await self._work("mount", handle=attached.handle, filesystem=mount_type, options=list(options))
-
     async def umount(self, handle: int) -> Finished:
         """Never lazily: while something is open, the exit code is not 0 and the output names what it is."""
-        return await self._work("umount", handle=handle)
+        return await self.order("umount", handle)
 
     async def sync(self, handle: int) -> Finished:
         """Write everything back; HelperFailed with the reason where that, or an earlier write-back, failed.
 
         The output is the bytes in use on the filesystem, its own structures included.
         """
-        finished = await self._work("sync", handle=handle)
+        finished = await self.order("sync", handle)
         require_unkilled(finished)
         return _succeeded(finished)
 
@@ -201,24 +185,6 @@ class Helper(Channel):
         limit = memory_bytes if self.limits_memory else 0
         job: HelperProcess = await self.ask("run", argv=list(argv), cwd=cwd, env=dict(env or {}), memory_bytes=limit)
         return job
-
-    async def _work(
-        self, verb: str, begun: Begun = _nobody, limit_s: float | None = None, /, **fields: Any
-    ) -> Finished:  # fmt: skip
-        """An order that takes time: whoever stops waiting for it ends it."""
-        limit_s = JOB_LIMIT_S if limit_s is None else limit_s
-        if self.waits_for_disk is not None:
-            raise self.waits_for_disk
-        job: HelperProcess = await self.ask(verb, **fields)
-        begun(job.argv)
-        try:
-            return await timeouts.within(limit_s, job.wait())
-        except asyncio.TimeoutError:
-            await job.kill()
-            raise HelperFailed(f"{job.argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
-        except asyncio.CancelledError:
-            await job.kill()
-            raise
 
 
 def _attached(answer: Mapping[str, Any]) -> Attached:

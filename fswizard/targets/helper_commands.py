@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import BITMAP, CHUNK, MD, Array, chunk_kib
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands, grammar, groups
-from fswizard.privileged.commands import Command, Commands
+from fswizard.privileged import commands
+from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a pool or a btrfs."""
@@ -46,7 +45,7 @@ def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, .
     return (
         PlannedCommand(reserve, text="reserve"),
         PlannedCommand(fill, text="fill"),
-        _as_root(("losetup", "--direct-io=on", device, image), "attach"),
+        _as_root(commands.attach(device, image), "attach"),
     )
 
 
@@ -54,25 +53,26 @@ def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iter
     """From the devices as they are to the candidate, mounted."""
     for command in _wiping(devices, zoned=zoned):
         yield _as_root(command, "forget the previous candidate", candidate)
-    for command in _made(candidate, devices):
-        yield _as_root(command, FORMAT, candidate)
-    array, filesystem = candidate.array, candidate.filesystem
+    filesystem, array = candidate.filesystem, candidate.array
+    name = POOL if filesystem.pool else ARRAY if candidate.on_md else LABEL
+    names = DeviceNames(tuple(devices), MD_DEVICE if candidate.on_md else devices[0], name, UUID, MOUNT)
+    for order in candidate.orders(scratch=True):
+        for command in commands.make(order.verb, names, filesystem.mkfs_program, **order.fields):
+            yield _as_root(command, FORMAT, candidate)
     further: tuple[str, ...] = ()
     if array and array.layout.maker == "btrfs":
         further = commands.btrfs_options(devices, missing=array.degraded)
-    added = grammar.added_options(filesystem.mount_type, os.getuid(), os.getgid())
-    source = POOL if filesystem.pool else MD_DEVICE if _on_md(candidate) else devices[0]
-    options = ",".join((*candidate.scratch_mount_options, *added, *further))
-    for command in commands.mount(filesystem.mount_type, options, source, MOUNT):
+    options, user = candidate.scratch_mount_options, (os.getuid(), os.getgid())
+    for command in commands.mount(names, filesystem.mount_type, options, *user, further=further):
         yield _as_root(command, MOUNTING, candidate)
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:
     """Nothing is mounted after that, nor left of pools and arrays but what lies on the devices."""
-    yield _as_root(("umount", MOUNT), "unmount")
+    yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), "export the pool")
-    if any(_on_md(candidate) for candidate in candidates):
+    if any(candidate.on_md for candidate in candidates):
         for command in commands.stop_array(MD_DEVICE, devices):
             yield _as_root(command, "take the array apart")
 
@@ -80,34 +80,6 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
 def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:
     for device in devices:
         yield from commands.wipe(device, zoned=zoned)
-
-
-def _made(candidate: Candidate, devices: Sequence[str]) -> Commands:
-    array, filesystem = candidate.array, candidate.filesystem
-    arguments = candidate.mkfs_arguments(scratch=True)
-    if filesystem.pool:
-        nodes = commands.pool_nodes(POOL, len(devices) if array else 1)
-        spread = groups.zpool_arguments(array.layout.level, nodes) if array else nodes
-        return commands.create_pool(POOL, arguments, spread, nodes[-1] if array and array.degraded else "")
-    mkfs = (filesystem.mkfs_program, *arguments)
-    if array is None:
-        return ((*mkfs, devices[0]),)
-    if array.layout.maker == MD:
-        return (_creating(array, devices), (*mkfs, MD_DEVICE))
-    built = (*mkfs, *groups.btrfs_arguments(array.layout.level, LABEL), *devices)
-    return (built, *(commands.wipe(devices[-1]) if array.degraded else ()))
-
-
-def _creating(array: Array, devices: Sequence[str]) -> Command:
-    chunk = array.option(CHUNK)
-    return commands.create_array(
-        ARRAY, UUID, array.layout.level, devices, chunk_kib=chunk_kib(chunk) if chunk else 0,
-        bitmap=array.option(BITMAP), degraded=array.degraded,
-    )  # fmt: skip
-
-
-def _on_md(candidate: Candidate) -> bool:
-    return candidate.array is not None and candidate.array.layout.maker == MD
 
 
 def _as_root(argv: Command, text: str, candidate: Candidate | None = None) -> PlannedCommand:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fswizard.engines import BareSample, WorkloadContext, WorkloadDisturbed, forget_cell
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import MD
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import Plan, Target
 from fswizard.model.text import safe
@@ -88,9 +87,8 @@ class ImageContext:
 
     async def mount(self) -> Finished:
         candidate = self.candidate
-        finished = await self._helper.mount(
-            self._attached, candidate.filesystem.mount_type, candidate.scratch_mount_options
-        )
+        kind, options = candidate.filesystem.mount_type, list(candidate.scratch_mount_options)
+        finished = await self._helper.order("mount", self._attached.handle, filesystem=kind, options=options)
         require_unkilled(finished)
         if finished.exit_code:
             raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
@@ -247,25 +245,14 @@ class PreparedImage:
         self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
         begun = functools.partial(self._emitter.command_begins, as_root=True)
         took_s = 0.0
-        for order in self._orders(candidate):
-            finished = await order(begun=begun)
+        for order in candidate.orders(scratch=True):
+            finished = await self._helper.order(order.verb, self._attached.handle, begun=begun, **order.fields)
             self._emitter.command_ended(finished, as_root=True)
             require_unkilled(finished)
             if finished.exit_code:
                 raise CandidateFailed("mkfs", f"{finished.argv[0]} could not make {candidate.name}.", finished.output)
             took_s += finished.wall_s
         self._emitter.sample(MKFS_TIME, took_s)
-
-    def _orders(self, candidate: Candidate) -> Iterator[Callable[..., Awaitable[Finished]]]:
-        """What the helper is asked for, in order; taking a device away goes with building."""
-        handle, array = self._attached.handle, candidate.array
-        name, arguments = candidate.filesystem.name, candidate.mkfs_arguments(scratch=True)
-        if array is not None and array.layout.maker != MD:
-            yield functools.partial(self._helper.build, handle, name, arguments, array)
-            return
-        if array is not None:
-            yield functools.partial(self._helper.array, handle, array)
-        yield functools.partial(self._helper.mkfs, handle, name, arguments)
 
     async def _check(self, candidate: Candidate, context: ImageContext) -> None:
         self._emitter.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
@@ -298,8 +285,7 @@ async def _attached(plan: Plan, emitter: Emitter, helper: Helper) -> Attached:
             text = f"No scratch image can be made in {safe(member.path)}: {error.strerror}."
             raise RunFailed(text, "Was its disk unplugged?") from error
         parts.append(part)
-        loop = ("losetup", "--direct-io=on", part.path, commands.IMAGE)
-        emitter.command_ended(Finished(loop, 0, b"", b"", 0.0), as_root=True)
+        emitter.command_ended(Finished(commands.attach(part.path, commands.IMAGE), 0, b"", b"", 0.0), as_root=True)
         if not part.direct_io:
             raise RunFailed(
                 f"The filesystem under the image ({member.host_filesystem}) refuses direct I/O, so the image would be "

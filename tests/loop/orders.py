@@ -17,13 +17,16 @@ async def make(helper: Helper, attached: Attached, name: str = "ext4") -> None:
     """The filesystem of a candidate."""
     candidate = parse_candidate(name)
     await helper.wipe(attached.handle)
-    made = await helper.mkfs(attached.handle, candidate.filesystem.name, candidate.mkfs_arguments(scratch=True))
-    assert made.exit_code == 0, f"{name}: {made.output}"
+    for order in candidate.orders(scratch=True):
+        made = await helper.order(order.verb, attached.handle, **order.fields)
+        assert made.exit_code == 0, f"{name}: {made.output}"
 
 
 async def mount(helper: Helper, attached: Attached, name: str = "ext4") -> None:
     candidate = parse_candidate(name)
-    mounted = await helper.mount(attached, candidate.filesystem.name, candidate.mount_options)
+    mounted = await helper.order(
+        "mount", attached.handle, filesystem=candidate.filesystem.name, options=[*candidate.mount_options]
+    )
     assert mounted.exit_code == 0, f"{name}: {mounted.output}"
 
 

@@ -124,16 +124,16 @@ async def parts(helper: Helper, bench: Bench) -> list[Attached]:
 
 async def build(helper: Helper, joined: Attached, name: str) -> Candidate:
     candidate = parse_candidate(name).on(MEMBERS)
-    assert candidate.array is not None
     await helper.wipe(joined.handle)
-    made = await helper.build(joined.handle, "btrfs", candidate.mkfs_arguments(scratch=True), candidate.array)
+    (order,) = candidate.orders(scratch=True)
+    made = await helper.order(order.verb, joined.handle, **order.fields)
     assert made.exit_code == 0, made.output
     await remount(helper, joined, candidate)
     return candidate
 
 
 async def remount(helper: Helper, joined: Attached, candidate: Candidate) -> None:
-    mounted = await helper.mount(joined, "btrfs", candidate.mount_options)
+    mounted = await helper.order("mount", joined.handle, filesystem="btrfs", options=[*candidate.mount_options])
     assert mounted.exit_code == 0, mounted.output
 
 
@@ -180,9 +180,11 @@ async def test_what_has_no_layout_lies_on_the_first_member_alone(
 async def test_a_member_takes_no_order_while_it_is_part_of_a_group(helper: Helper, parts: list[Attached]) -> None:
     joined = await helper.joined(parts)
     for order in (
-        helper.wipe(parts[1].handle), helper.mkfs(parts[0].handle, "ext4", ("-q",)), helper.detach(parts[3].handle),
+        helper.wipe(parts[1].handle),
+        helper.order("mkfs", parts[0].handle, filesystem="ext4", arguments=["-q"]),
+        helper.detach(parts[3].handle),
         helper.joined(parts[:2]),
-    ):  # fmt: skip
+    ):
         with pytest.raises(Refused, match="part of a group"):
             await order
     await helper.detach(joined.handle)

@@ -222,7 +222,7 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     try:
         volume = Volume(1, device, volumes.errors_of(device), Pool("fswizard-0", device.descriptor))
         nowhere = os.open(bench.directory, os.O_RDONLY)
-        work = volumes.mkfs(volume, ("mkfs.btrfs", "-q"), nowhere)
+        work = volumes.make(volume, (("mkfs.btrfs", "-q", device.path),), nowhere)
         child = os.fork()
         if child == 0:
             os._exit(work.body())

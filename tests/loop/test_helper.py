@@ -75,8 +75,10 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
     assert loops_below(tmp_path) == [f"{attached.name} on {opened_at(helper, tmp_path)}"]
     for _ in range(2):  # a second time over the first
         await helper.wipe(attached.handle)
-        assert (await helper.mkfs(attached.handle, filesystem, MKFS[filesystem])).exit_code == 0
-        mounted = await helper.mount(attached, filesystem, OPTIONS[filesystem])
+        assert (
+            await helper.order("mkfs", attached.handle, filesystem=filesystem, arguments=[*MKFS[filesystem]])
+        ).exit_code == 0
+        mounted = await helper.order("mount", attached.handle, filesystem=filesystem, options=[*OPTIONS[filesystem]])
         assert mounted.exit_code == 0, mounted.output
         table = await said(helper, directory, "findmnt", "-no", "FSTYPE,OPTIONS", directory)
         assert table.startswith(filesystem)
@@ -87,7 +89,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
         await helper.sync(attached.handle)
         assert await helper.health(attached.handle, known.error_counters) == {}
         await umount(helper, attached)
-    assert (await helper.mount(attached, filesystem, ())).exit_code == 0
+    assert (await helper.order("mount", attached.handle, filesystem=filesystem, options=[])).exit_code == 0
     assert await said(helper, directory, "cat", "file") == "hello"
     await umount(helper, attached)
     await helper.detach(attached.handle)
@@ -190,8 +192,9 @@ async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_
 ) -> None:
     mounted = await made_and_mounted(helper, attached)
     handle = attached.handle
-    orders = helper.wipe(handle), helper.mkfs(handle, "ext4", ()), helper.detach(handle)
-    for order in (*orders, helper.mount(attached, "ext4", ())):
+    make = helper.order("mkfs", handle, filesystem="ext4", arguments=[])
+    orders = helper.wipe(handle), make, helper.detach(handle)
+    for order in (*orders, helper.order("mount", attached.handle, filesystem="ext4", options=[])):
         with pytest.raises(Refused, match="is mounted"):
             await order
     process = await helper.run(["sleep", "60"], cwd=mounted)
@@ -204,7 +207,7 @@ async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_
 
 
 async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, attached: Attached) -> None:
-    finished = await helper.mkfs(attached.handle, "ext4", ("-b", "999"))
+    finished = await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-b", "999"])
     assert finished.exit_code > 0
     assert "block size" in finished.output
 
@@ -215,22 +218,22 @@ async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: 
     run("mkfs.ext4", "-q", "-F", "-e", "panic", "-E", "nodiscard", attached.path)
     for _ in range(2):
         with pytest.raises(Refused, match="no filesystem that was made in this run"):
-            await helper.mount(attached, "ext4", ())
+            await helper.order("mount", attached.handle, filesystem="ext4", options=[])
         await made_and_mounted(helper, attached)
         await umount(helper, attached)
         with pytest.raises(Refused, match="'xfs' is not what was made: ext4"):
-            await helper.mount(attached, "xfs", ())
+            await helper.order("mount", attached.handle, filesystem="xfs", options=[])
         await helper.wipe(attached.handle)
     await helper.detach(attached.handle)
 
 
 async def test_a_mount_that_fails_tells_why_and_leaves_the_device_free(helper: Helper, attached: Attached) -> None:
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    assert (await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])).exit_code == 0
     device = os.open(attached.path, os.O_WRONLY)
     os.pwrite(device, bytes(4096), 0)
     os.fsync(device)
     os.close(device)
-    failed = await helper.mount(attached, "ext4", ())
+    failed = await helper.order("mount", attached.handle, filesystem="ext4", options=[])
     assert failed.exit_code != 0
     assert "superblock" in failed.output
     if os.access("/dev/kmsg", os.R_OK):
@@ -257,8 +260,8 @@ async def test_sync_tells_that_the_device_lost_what_was_written(small_host: Path
         run("fallocate", "--punch-hole", "--length", str(SIZE), opened_as(helper, small_host))
         with (small_host / "ballast").open("wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, 50 << 20)
-        await helper.mkfs(attached.handle, "ext4", ("-q", "-F", "-O", "^has_journal"))
-        assert (await helper.mount(attached, "ext4", ())).exit_code == 0
+        await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F", "-O", "^has_journal"])
+        assert (await helper.order("mount", attached.handle, filesystem="ext4", options=[])).exit_code == 0
         argv = ["dd", "if=/dev/zero", "of=file", "bs=1M", "count=32"]
         ended = await (await helper.run(argv, cwd=attached.directory)).wait()
         reasons = ("Input/output error", "No space left on device", "Read-only file system")  # a matter of moments
@@ -335,7 +338,7 @@ async def test_whoever_stops_waiting_for_a_program_of_the_helper_ends_it(helper:
         await order
     await said(helper, "/", "true")  # it was taken up by then
     await until(lambda: children(helper_pid(helper)) == before)
-    assert (await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))).exit_code == 0
+    assert (await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])).exit_code == 0
 
 
 @pytest.fixture

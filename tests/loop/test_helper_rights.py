@@ -56,7 +56,7 @@ async def test_the_helper_and_what_it_starts_keep_only_the_rights_that_are_liste
     listed = sum(1 << number for number in system_calls.CAPABILITIES.values()) & ours
     only_these = (0, listed, listed, listed, 0, 1)
     assert rights(Path(f"/proc/{helper_pid(helper)}/status").read_text()) == only_these
-    assert rights((await helper.mkfs(attached.handle, "ext4", ())).output) == only_these
+    assert rights((await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=[])).output) == only_these
     assert "sys_resource" not in system_calls.CAPABILITIES, "blocks that are reserved for root stay so"
 
 
@@ -66,11 +66,11 @@ async def test_a_program_that_was_covered_since_the_start_is_not_run(
     enter = ["nsenter", "--target", str(helper_pid(helper)), "--mount"]
     run(*enter, "mount", "--bind", str(stand_in), str(MKE2FS))
     with pytest.raises(Refused, match="mke2fs was mounted over it after the helper started"):
-        await helper.mkfs(attached.handle, "ext4", ())
+        await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=[])
     run(*enter, "umount", str(MKE2FS))
     run(*enter, "mount", "--bind", str(MKE2FS.parent), str(MKE2FS.parent))
     with pytest.raises(Refused, match="/usr/sbin was mounted over it after the helper started"):
-        await helper.mkfs(attached.handle, "ext4", ())
+        await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=[])
     run(*enter, "umount", str(MKE2FS.parent))
     await make(helper, attached)
 

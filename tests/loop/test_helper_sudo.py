@@ -28,8 +28,8 @@ async def main(home):
     async with Helper.start() as helper:
         attached = await helper.attach(home, 64 << 20)
         directory = attached.directory
-        await helper.mkfs(attached.handle, "ext4", ("-q", "-F"))
-        print((await helper.mount(attached, "ext4", ("noatime",))).output)
+        await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])
+        print((await helper.order("mount", attached.handle, filesystem="ext4", options=["noatime"])).output)
         {then}
 
 asyncio.run(main(sys.argv[1]))

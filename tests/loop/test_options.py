@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.advice.commands import making
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.plan import FORMAT, MOUNTING
 from fswizard.system import commands, host
+from fswizard.targets import helper_commands
 from tests.loop.devices import Bench, run
 
 pytestmark = pytest.mark.loop
@@ -43,10 +46,15 @@ EVERY_OPTION = [
 ]
 
 
+def planned(candidate: Candidate, text: str, device: str) -> tuple[str, ...]:
+    """The command of a plan that makes or mounts it, its own cleaner not among them."""
+    return next(c.argv for c in helper_commands.making(candidate, (device,), zoned=False) if c.text == text)
+
+
 def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:
     """Format, mount, write, mount again, read; returns the options that the kernel says it mounted with."""
     directory.mkdir()
-    checked(*candidate.mkfs_command(device, scratch=True))
+    checked(*planned(candidate, FORMAT, device))
     with mounted(candidate, device, directory):
         (directory / "file").write_bytes(b"kept" * 5000)
     with mounted(candidate, device, directory):
@@ -56,7 +64,7 @@ def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:
 
 @contextmanager
 def mounted(candidate: Candidate, device: str, directory: Path) -> Iterator[None]:
-    checked(*candidate.mount_command(device, str(directory)))
+    checked(*planned(candidate, MOUNTING, device)[:-1], str(directory))
     try:
         yield
     finally:
@@ -103,10 +111,10 @@ def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesys
     names = [filesystem.name, *(f"{filesystem.name}:{option.name}" for option in filesystem.mkfs_options)]
     device = bench.disk(IMAGE_BYTES).path
     for name in names:
-        run(*parse_candidate(name).mkfs_command(device, scratch=True))
+        run(*planned(parse_candidate(name), FORMAT, device))
         assert run("blkid", "--probe", "--output", "value", "--match-tag", "TYPE", device).strip() == filesystem.name
     small = bench.attach(bench.file("small", filesystem.minimum_bytes))
-    run(*parse_candidate(filesystem.name).mkfs_command(small, scratch=True))
+    run(*planned(parse_candidate(filesystem.name), FORMAT, small))
     pytest.xfail(f"this kernel cannot mount it; not mounted: {', '.join(token for token, _ in tokens(filesystem))}")
 
 
@@ -131,12 +139,12 @@ def test_a_command_to_be_copied_leaves_an_existing_filesystem_alone(filesystem: 
     """On a terminal, where its question is answered with no."""
     require(filesystem)
     device = bench.disk(IMAGE_BYTES).path
-    run(*parse_candidate("btrfs" if filesystem.name == "ext4" else "ext4").mkfs_command(device, scratch=True))
+    run(*planned(parse_candidate("btrfs" if filesystem.name == "ext4" else "ext4"), FORMAT, device))
     before = run("blkid", "--probe", device)
     leader, follower = os.openpty()
     os.write(leader, b"n\n")
-    command = parse_candidate(filesystem.name).mkfs_command(device, scratch=False)
-    subprocess.run(command, stdin=follower, stdout=follower, stderr=follower, timeout=60, check=False)
+    (command,) = making(parse_candidate(filesystem.name))
+    subprocess.run((*command[:-1], device), stdin=follower, stdout=follower, stderr=follower, timeout=60, check=False)
     os.close(follower)
     os.close(leader)
     assert run("blkid", "--probe", device) == before

@@ -72,4 +72,4 @@ async def test_what_is_no_pool_is_not_mounted_as_one(helper: Helper, tmp_path: P
     attached = await attach(helper, tmp_path)
     await make(helper, attached)
     with pytest.raises(Refused, match="is not what was made"):
-        await helper.mount(attached, "zfs", ())
+        await helper.order("mount", attached.handle, filesystem="zfs", options=[])

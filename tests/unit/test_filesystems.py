@@ -13,6 +13,7 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard.advice.commands import making
 from fswizard.errors import UsageError
 from fswizard.filesystems import (
     NEEDS,
@@ -30,6 +31,8 @@ from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import SmrKind
 from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption, Zones
 from fswizard.model.layout import Layout, LayoutOption
+from fswizard.model.plan import FORMAT, MOUNTING
+from fswizard.targets import helper_commands
 from tests.builders import make_drive
 
 FILESYSTEMS = list(catalogue().values())
@@ -142,10 +145,10 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
 
 def test_options_reach_the_right_program() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
-    assert candidate.mkfs_command("DEVICE", scratch=False) == ("mkfs.ext4", "-E", "packed_meta_blocks=1", "DEVICE")
-    assert candidate.mount_command("DEVICE", "DIR") == ("mount", "-t", "ext4", "-o", "noatime", "DEVICE", "DIR")
-    measured = candidate.mkfs_command("DEVICE", scratch=True)
+    assert making(candidate) == (("mkfs.ext4", "-E", "packed_meta_blocks=1", "/dev/DEVICE"),)
+    _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",), zoned=False))
     assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
+    assert mount[-3:] == ("noinit_itable,noatime,errors=remount-ro,nosuid,nodev", "DEVICE", "MOUNT")
 
 
 @pytest.mark.parametrize(
@@ -263,9 +266,15 @@ LAYOUTS = list(layouts().values())
 every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 
 
-def made(name: str, *, scratch: bool = True, disks: tuple[str, ...] = DISKS) -> list[str]:
-    candidate = parse_candidate(name).on(len(disks))
-    return [shlex.join(command) for command in candidate.making_commands(*disks, scratch=scratch)]
+def planned(name: str, text: str = FORMAT, disks: tuple[str, ...] = DISKS) -> list[str]:
+    """The commands of a plan that make a candidate, or mount it."""
+    each = helper_commands.making(parse_candidate(name).on(len(disks)), disks, zoned=False)
+    return [shlex.join(command.argv) for command in each if command.text == text]
+
+
+def copied(name: str) -> list[str]:
+    """The commands that are offered for copying, of as many disks."""
+    return [shlex.join(command) for command in making(parse_candidate(name).on(len(DISKS)))]
 
 
 def name_on(layout: Layout) -> str:
@@ -310,40 +319,42 @@ def test_room_and_redundancy_follow_from_the_number_of_disks(
 
 
 def test_an_array_is_made_and_formatted_with_its_stripes() -> None:
-    assert made("md:raid5,chunk=64K+ext4") == [
-        "mdadm --create /dev/md/ARRAY --run --assume-clean --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
-        "A B C D",
-        "mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/md/ARRAY",
+    assert planned("md:raid5,chunk=64K+ext4") == [
+        "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
+        "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal A B C D",
+        "mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/mdN",
     ]
-    assert "stride=128,stripe_width=256 " in made("md:raid6+ext4")[1], "as the fourth document has it"
-    assert "stride=128,stripe_width=256 " in made("md:raid10+ext4")[1]
-    assert "stride" not in made("md:raid1+ext4")[1], "there are no stripes"
-    assert made("md:raid10+xfs")[1] == "mkfs.xfs -q -f -K /dev/md/ARRAY", "it asks the kernel for them"
+    assert "stride=128,stripe_width=256 " in planned("md:raid6+ext4")[1], "as the fourth document has it"
+    assert "stride=128,stripe_width=256 " in planned("md:raid10+ext4")[1]
+    assert "stride" not in planned("md:raid1+ext4")[1], "there are no stripes"
+    assert planned("md:raid10+xfs")[1] == "mkfs.xfs -q -f -K /dev/mdN", "it asks the kernel for them"
 
 
 @every_layout
 def test_what_is_advised_is_synchronised_asks_before_it_overwrites_and_has_all_its_disks(layout: Layout) -> None:
-    commands = made(name_on(layout).replace(layout.name, f"{layout.name},degraded"), scratch=False)
+    commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
     text = " ".join(commands)
     assert "--assume-clean" not in text and "--run" not in text
     assert "missing" not in text and "offline" not in text and "wipefs" not in text
-    assert all(disk in text.split() for disk in DISKS)
+    assert all(f"/dev/disk/by-id/DISK-{number}" in text.split() for number in (1, 2, 3, 4))
 
 
 @pytest.mark.parametrize(
-    ("name", "last"), [("zfs:raidz,degraded", "zpool offline POOL D"), ("btrfs:raid1,degraded", "wipefs --all D")]
+    ("name", "last"),
+    [("zfs:raidz,degraded", "zpool offline POOL /dev/POOL/disk-4"), ("btrfs:raid1,degraded", "wipefs --all D")],
 )
 def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
-    assert made(name)[-1] == last
-    assert " D" in made(name)[0]
+    create, degrade, *_ = planned(name)
+    assert degrade == last
+    assert last.rsplit(maxsplit=1)[-1] in create.split()
     candidate = parse_candidate(name).on(4)
     assert candidate.array is not None and candidate.array.survives == 0
     assert "degraded" in candidate.unsafe_options, "nobody is told to live with a failed disk"
-    assert ("degraded" in candidate.mount_command("A", "MOUNT")) == name.startswith("btrfs")
+    assert ("degraded" in planned(name, MOUNTING)[0]) == name.startswith("btrfs")
 
 
 def test_an_array_is_made_without_the_disk_that_it_shall_miss() -> None:
-    create, mkfs = made("md:raid6,degraded+ext4")
+    create, mkfs = planned("md:raid6,degraded+ext4")
     assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
     assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
     candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
@@ -352,14 +363,17 @@ def test_an_array_is_made_without_the_disk_that_it_shall_miss() -> None:
 
 
 def test_filesystems_that_make_arrays_of_their_own_take_all_disks() -> None:
-    assert made("zfs:mirror,atime=off") == ["zpool create -O atime=off POOL mirror A B mirror C D"]
-    assert made("zfs:raidz2") == ["zpool create POOL raidz2 A B C D"]
-    assert made("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -d raid10 -m raid10 A B C D"]
+    one, two, three, four = (f"/dev/disk/by-id/DISK-{number}" for number in (1, 2, 3, 4))
+    assert copied("zfs:mirror,atime=off") == [
+        f"zpool create -O atime=off POOL mirror {one} {two} mirror {three} {four}"
+    ]
+    assert copied("zfs:raidz2") == [f"zpool create POOL raidz2 {one} {two} {three} {four}"]
+    assert planned("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -L LABEL -d raid10 -m raid10 A B C D"]
 
 
 @pytest.mark.parametrize("name", ["ext4", "xfs:noatime", "btrfs", "zfs:atime=off"])
 def test_what_has_no_layout_lies_on_the_first_disk_alone(name: str) -> None:
-    assert made(name) == made(name, disks=("A",))
+    assert planned(name) == planned(name, disks=("A",))
 
 
 @pytest.mark.parametrize(

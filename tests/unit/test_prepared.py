@@ -55,12 +55,10 @@ class StuckHelper:
             raise self.wiping
         return done("wipefs")
 
-    async def mkfs(self, handle: int, filesystem: str, arguments: Sequence[str], *, begun: Begun) -> Finished:
-        begun(("mkfs",))
-        return done("mkfs")
-
-    async def mount(self, attached: Attached, mount_type: str, options: Sequence[str]) -> Finished:
-        return done("mount")
+    async def order(self, verb: str, handle: int, *, begun: Begun | None = None, **fields: Any) -> Finished:
+        if begun:
+            begun((verb,))
+        return done(verb)
 
     async def umount(self, handle: int) -> Finished:
         self.attempts -= 1

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from tests.fakes.machine import make_program
 
 NAME = "fswizard-0123456789abcdef"
 MOUNT = "mount --no-canonicalize --no-mtab"
+CALLED = commands.DeviceNames(("/dev/loop0", "/dev/loop1"), "/dev/loop0", NAME, groups.uuid_of(NAME), "/m")
+"""What the helper's commands call two devices, and what is made of them."""
+ON_MD = replace(CALLED, device="/dev/md127")
+USER = (os.getuid(), os.getgid())
 
 
 def words(*argvs: commands.Command) -> list[str]:
@@ -27,8 +32,9 @@ def words(*argvs: commands.Command) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "alone"), [("ext4", " --internal-only"), ("ntfs-3g", "")])
 def test_a_mount_looks_nothing_up_and_starts_no_program_but_a_filesystem_that_is_one(kind: str, alone: str) -> None:
-    told = words(*commands.mount(kind, "noatime,nosuid,nodev", "/dev/loop0", "/m"))
-    assert told == [f"{MOUNT}{alone} -t {kind} -o noatime,nosuid,nodev /dev/loop0 /m"]
+    (told,) = words(*commands.mount(CALLED, kind, ("noatime",), 1000, 1000))
+    added = ",".join(grammar.added_options(kind, 1000, 1000))
+    assert told == f"{MOUNT}{alone} -t {kind} -o noatime,{added} /dev/loop0 /m"
 
 
 def test_only_a_zoned_device_has_its_zones_emptied() -> None:
@@ -45,9 +51,8 @@ def test_an_array_that_is_stopped_is_forgotten_by_each_member() -> None:
 
 
 def test_of_a_degraded_pool_a_device_is_put_out_of_use_before_the_export() -> None:
-    nodes = commands.pool_nodes("tank", 2)
-    told = words(*commands.create_pool("tank", (), ("mirror", *nodes), nodes[-1]))
-    assert told[1:] == ["zpool offline tank /dev/tank/disk-2", "zpool export tank"]
+    told = words(*commands.create_pool(CALLED, (), "mirror", missing=1))
+    assert told[1:] == [f"zpool offline {NAME} /dev/{NAME}/disk-2", f"zpool export {NAME}"]
 
 
 def made(name: str) -> list[commands.Command]:
@@ -58,23 +63,23 @@ def made(name: str) -> list[commands.Command]:
 
 
 def test_an_array_is_planned_as_the_helper_makes_it() -> None:
-    create = groups.array_command(NAME, "1", 0, "internal", ("/dev/loop0", "/dev/loop1"), degraded=False)
+    create = commands.make("array", CALLED, level="1", bitmap="internal")[0]
     wiped, planned = made("md:raid1+ext4")[:2], made("md:raid1+ext4")[2:]
     assert words(*wiped) == ["wipefs --all /dev/loop0", "wipefs --all /dev/loop1"]
     assert planned[0] == create
     assert planned[1][-1] == "/dev/md127"
-    options = grammar.mount_options("ext4", ("noinit_itable",), os.getuid(), os.getgid())
-    assert planned[2:] == [*commands.mount("ext4", options, "/dev/md127", "/m")]
+    assert planned[2:] == [*commands.mount(ON_MD, "ext4", ("noinit_itable",), *USER)]
 
 
 @pytest.mark.parametrize("degraded", [False, True])
 def test_a_pool_is_planned_as_the_helper_makes_it(degraded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "find", lambda program: f"/usr/sbin/{program}")
     pool = pools.Pool(NAME, -1, others=(-1,))
-    executed = pools.create(pool, (), groups.zpool_arguments("mirror", [*pool.devices]), degraded=degraded).commands
-    options = grammar.mount_options("zfs", (), os.getuid(), os.getgid())
+    orders = commands.make("build", CALLED, "zpool", filesystem="zfs", level="mirror", missing=degraded)
+    executed = pools.create(pool, orders).commands
+    assert [word for word in executed[0] if word.startswith("/dev/f")] == [*pool.devices]
     planned = made("zfs:mirror,degraded" if degraded else "zfs:mirror")
-    assert planned[2:] == [*executed, *commands.mount("zfs", options, NAME, "/m")]
+    assert planned[2:] == [*executed, *commands.mount(CALLED, "zfs", (), *USER)]
 
 
 @pytest.fixture
@@ -88,15 +93,15 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("options", "kernel", "arguments"),
     [
-        ("noatime,nosuid,nodev", "noatime,nosuid,nodev", "/dev/loop9 /m\n"),
-        ("pp=600,order=strict", "order=strict", "-p 600 /dev/loop9 /m\n"),
+        ("noatime,lazytime", "noatime,lazytime", "/dev/loop0 /m\n"),
+        ("pp=600,order=strict", "order=strict", "-p 600 /dev/loop0 /m\n"),
         ("nogc,noatime", "noatime", None),
         ("ro", "ro", None),
     ],
 )
 def test_options_go_to_whom_they_mean(options: str, kernel: str, arguments: str | None, told: Path) -> None:
-    mount, *starting = commands.mount("nilfs2", options, "/dev/loop9", "/m")
-    assert mount[-4:] == ("-o", kernel, "/dev/loop9", "/m")
+    mount, *starting = commands.mount(CALLED, "nilfs2", options.split(","), 1000, 1000)
+    assert mount[-4:] == ("-o", f"{kernel},errors=remount-ro,nosuid,nodev", "/dev/loop0", "/m")
     assert [programs.call(command) for command in starting] == [0] * len(starting)
     assert (told.read_text() if told.exists() else None) == arguments
 

@@ -12,7 +12,7 @@ from fswizard.privileged import commands, grammar, groups, pools, programs, righ
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.names import NAME as NAME_OF_A_RUN
-from fswizard.privileged.names import Names
+from fswizard.privileged.names import Names, require
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.verbs import Verbs
 from fswizard.privileged.volumes import Volume
@@ -106,7 +106,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Root:
 def create(*, degraded: bool = False, **given: Any) -> str:
     usual = {"level": "5", "chunk_kib": 64, "bitmap": "none", "paths": PATHS, "name": NAME}
     name, level, chunk_kib, bitmap, paths = ({**usual, **given}[key] for key in ("name", *list(usual)[:4]))
-    return " ".join(groups.array_command(name, level, chunk_kib, bitmap, paths, degraded=degraded))
+    require(name)
+    grammar.require_array(level, chunk_kib, bitmap, len(paths))
+    called, missing = commands.DeviceNames(paths, "", name, groups.uuid_of(name), ""), int(degraded)
+    words = {"level": level, "chunk_kib": chunk_kib, "bitmap": bitmap}
+    return " ".join(*commands.make("array", called, **words, missing=missing))
 
 
 def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
@@ -202,11 +206,13 @@ def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> N
 @pytest.mark.parametrize("level", ["raid5", "raid0", "", "raid1 -f"])
 def test_levels_that_are_not_on_the_list_are_refused(level: str) -> None:
     with pytest.raises(Refusal):
-        groups.btrfs_arguments(level, NAME)
+        grammar.require_build("btrfs", level, 4)
     with pytest.raises(Refusal):
-        groups.zpool_arguments(level, PATHS)
+        grammar.require_build("zfs", level, 4)
     with pytest.raises(Refusal):
-        groups.zpool_arguments("mirror", PATHS[:3])
+        grammar.require_build("zfs", "mirror", 3)
+    with pytest.raises(Refusal, match="does not spread"):
+        grammar.require_build("ext4", "mirror", 4)
 
 
 def test_errors_are_the_highest_of_each_column() -> None:
@@ -246,8 +252,12 @@ def test_a_pool_that_may_be_anothers_is_not(name: str, how: dict[str, str], root
     assert root.told("destroy") == []
 
 
+PAIR = pools.Pool(NAME, -1, others=(-1,))
+CALLED = commands.DeviceNames(("/dev/loop0", "/dev/loop1"), "/dev/loop0", NAME, "", "/m")
+
+
 def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> None:
-    create, export = commands.create_pool(NAME, ("-o", "ashift=12", "-O", "atime=off"), commands.pool_nodes(NAME, 1))
+    create, export = commands.create_pool(CALLED, ("-o", "ashift=12", "-O", "atime=off"))
     assert export == ("zpool", "export", NAME)
     assert " ".join(create) == (
         "zpool create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
@@ -255,23 +265,20 @@ def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> N
     )
 
 
-PAIR = pools.Pool(NAME, -1, others=(-1,))
-
-
 def test_a_pool_over_several_devices_is_made_as_they_are_spread() -> None:
     assert [*PAIR.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
-    command = commands.create_pool(NAME, (), ("mirror", *PAIR.devices))[0]
+    command = commands.create_pool(CALLED, (), "mirror")[0]
     assert command[-4:] == (NAME, "mirror", *PAIR.devices)
 
 
 def test_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
     """A dataset that somebody has put into the image could be meant for a directory of the system."""
-    command, mount = commands.mount("zfs", "nosuid,nodev", NAME, "/m")
+    command, mount = commands.mount(CALLED, "zfs", (), 1000, 1000)
     assert mount[-6:] == ("-t", "zfs", "-o", "nosuid,nodev", NAME, "/m")
     assert " ".join(command) == f"zpool import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
-    assert grammar.mount_options("zfs", (), 1000, 1000) == "nosuid,nodev"
+    grammar.require_mount("zfs", ())
     with pytest.raises(Refusal):
-        grammar.mount_options("zfs", ("suid",), 1000, 1000)
+        grammar.require_mount("zfs", ("suid",))
 
 
 def test_the_zpool_of_zfs_fuse_is_never_tried(root: Root) -> None:
@@ -288,7 +295,7 @@ def test_a_pool_is_imported_only_while_it_is_mounted(
     root.pool()
     root.install(**{"mount.zfs": ""})
     monkeypatch.setattr(pools, "_make_nodes", lambda pool: None)
-    assert pools.create(PAIR, (), ("mirror", *PAIR.devices), degraded=degraded).body() == 0
+    assert pools.create(PAIR, commands.create_pool(CALLED, (), "mirror", missing=degraded)).body() == 0
     assert pools.import_pool(PAIR) == 0
     assert pools.export_pool(PAIR) == 0
     told = [line.split()[1] for line in root.told("create", "offline", "import", "export")]

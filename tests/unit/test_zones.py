@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from fswizard.advice.commands import making
 from fswizard.drives.machine import Machine
 from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
 from fswizard.model.plan import Target
 from fswizard.privileged import block_device
-from fswizard.privileged.grammar import ZONED, mkfs_command
+from fswizard.privileged.grammar import ZONED, require_mkfs
 from fswizard.privileged.protocol import Refusal
 from fswizard.targets import zones
 
@@ -74,17 +75,17 @@ def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
 
 
 def test_the_commands_for_copying_make_it_for_zones() -> None:
-    command = zones.made_for_zones(parse_candidate("btrfs"), DISK).mkfs_command("/dev/DEVICE", scratch=False)
-    assert command == ("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE")
+    commands = making(zones.made_for_zones(parse_candidate("btrfs"), DISK))
+    assert commands == (("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE"),)
 
 
 @pytest.mark.parametrize("filesystem", catalogue())
 def test_root_makes_nothing_else_there(filesystem: str) -> None:
     known = catalogue()[filesystem]
     with pytest.raises(Refusal):
-        mkfs_command(filesystem, parse_candidate(filesystem).mkfs_arguments(scratch=True), zoned=True)
+        require_mkfs(filesystem, parse_candidate(filesystem).mkfs_arguments(scratch=True), zoned=True)
     assert (known.zones is not None) == (filesystem in ZONED)
     if known.zones is not None:
         made: Any = parse_candidate(filesystem).filesystem.on_zones(known.zones)
         arguments = [part for pair in (*made.mkfs_arguments, *made.scratch_arguments) for part in pair if part]
-        assert mkfs_command(filesystem, arguments, zoned=True)[0] == known.mkfs_program
+        assert require_mkfs(filesystem, arguments, zoned=True) == known.mkfs_program

@@ -111,7 +111,7 @@ async def one_that_a_program_uses_stays_and_the_program_is_named(helper: Helper,
 async def only_a_pool_is_mounted_as_one(helper: Helper, attached: Attached) -> None:
     await make(helper, attached, "zfs")
     try:
-        await helper.mount(attached, "ext4", ())
+        await helper.order("mount", attached.handle, filesystem="ext4", options=[])
     except Refused as refused:
         assert "is not what was made" in str(refused)
         return
