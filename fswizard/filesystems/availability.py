@@ -22,7 +22,7 @@ class Availability:
     hint: str = ""
     """How to get it, in a sentence; empty when there is no way or nothing is missing."""
     version: str = ""
-    """Of the mkfs program; empty where it is absent or does not tell."""
+    """Version of the mkfs program, or empty if unknown."""
     package: str = ""
     """What would bring what is missing; empty where no package does."""
     driver: Driver | None = None

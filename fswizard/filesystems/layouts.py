@@ -62,7 +62,7 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:
-    """UsageError where the candidate `name` cannot be spread over so many devices."""
+    """UsageError where the candidate `name` can't be spread over `members` devices."""
     if array is None:
         return
     layout = array.layout

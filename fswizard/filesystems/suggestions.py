@@ -36,7 +36,7 @@ def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
 
 
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
-    """What is compared on so many disks: of `named` what they are enough for, or every layout beside one disk alone.
+    """Candidates for `members` disks: those of `named` that fit, or one disk alone and every layout.
 
     UsageError where `named` has what is no candidate.
     """

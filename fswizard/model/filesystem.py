@@ -149,7 +149,7 @@ class Filesystem:
     slow_below_bytes: int = 0
     """Below this size it is clearly slower than on a usual disk; 0 where that is not known of any size."""
     made_bytes: int = 0
-    """What making it as it is measured writes: these bytes, and this share of its size."""
+    """Bytes that making it for a measurement writes, besides `made_share` of its size."""
     made_share: float = 0.0
     made_share_bytes: int | None = None
     """The most that this share is; None where it has no limit."""
@@ -158,7 +158,7 @@ class Filesystem:
     features: tuple[Feature, ...] = ()
     prices: tuple[Price, ...] = ()
     stripe_flag: str = ""
-    """The flag of its mkfs that takes an array's stripes; empty where it finds them itself, or does without."""
+    """Flag of its mkfs that takes an array's stripes; empty where it detects them or does without."""
     fsck_pass: int = 2
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
     zones: Zones | None = None
@@ -211,7 +211,7 @@ class Candidate:
         text = f"{title} ({', '.join(options)})" if options else title
         if array and array.layout.maker == MD:
             text = ", ".join((f"{text} on {array.layout.title}", *(f"{k}={v}" for k, v in array.options.items())))
-        return text + " with one disk missing" * bool(array and array.degraded)
+        return f"{text} with one disk missing" if array and array.degraded else text
 
     @property
     def unsafe_options(self) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ class Candidate:
 
     @property
     def survives(self) -> int:
-        """How many of its disks may fail, whichever they are."""
+        """Number of its disks that may fail, whichever they are."""
         return self.array.survives if self.array else 0
 
     @property
@@ -232,7 +232,7 @@ class Candidate:
         return self.filesystem.pool or self.on_md is not None
 
     def on(self, members: int) -> Candidate:
-        """The same on a target of so many devices."""
+        """The same on a target of `members` devices."""
         return replace(self, array=replace(self.array, members=members)) if self.array else self
 
     def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:

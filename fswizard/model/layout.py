@@ -47,7 +47,7 @@ class Layout:
     copies: int = 1
     """How often everything is stored; 0: once on each member."""
     parity: int = 0
-    """So many members' worth of room is taken by what the others are checked and rebuilt with."""
+    """Number of members' worth of room for what the others are checked and rebuilt with."""
     pairs: bool = False
     """Members are taken two by two, so that their number must be even."""
     level: str = ""
@@ -76,7 +76,7 @@ class Layout:
         return members * member_bytes // self.copies - self.parity * member_bytes
 
     def survives(self, members: int) -> int:
-        """How many disks may fail, whichever they are."""
+        """Number of disks that may fail, whichever they are."""
         return members - 1 if not self.copies else self.parity + self.copies - 1
 
     def data_members(self, members: int) -> int:
@@ -100,7 +100,9 @@ class Array:
     def name(self) -> str:
         """As people type it: `md:raid5,chunk=64K,degraded`."""
         chosen = [f"{name}={value}" for name, value in self.options.items()]
-        return ",".join((self.layout.name, *chosen, *([DEGRADED] * self.degraded)))
+        if self.degraded:
+            chosen.append(DEGRADED)
+        return ",".join((self.layout.name, *chosen))
 
     def option(self, name: str) -> str:
         """The value chosen or else the default; empty where the layout has no such option."""
@@ -109,7 +111,7 @@ class Array:
 
     @property
     def survives(self) -> int:
-        """How many more disks may fail, whichever they are."""
+        """Number of further disks that may fail, whichever they are."""
         return self.layout.survives(self.members) - self.degraded
 
     @property
@@ -120,7 +122,7 @@ class Array:
 
     @property
     def stripe(self) -> str:
-        """What ext4 is told of it, as the value of mke2fs's -E; empty where there are no stripes.
+        """Its stripes as the value of mke2fs's -E; empty where there are none.
 
         XFS, F2FS and others ask the kernel for it, or do without.
         """

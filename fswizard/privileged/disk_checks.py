@@ -53,7 +53,7 @@ def findings(
     """All that stands against formatting `device`, the weightiest first; empty where nothing does.
 
     `probed` has what lies on it, on its partitions and on its disk, by kernel name and as far as it is known. `openers`
-    tells who has it open.
+    yields who has it open.
     """
     known = {name: probed.get(name, Probed()) for name in (device.name, *device.partitions, device.disk)}
     found = (*_in_use(device, known), *_named(device, known), *_contents(device, known), *_unfit(device, minimum_bytes))

@@ -30,7 +30,7 @@ KERNEL_ERROR = 3
 """Priority in the kernel log: errors and worse (linux/kern_levels.h), of the kernel itself: what programs write to its
 log has a facility, and with that a higher number."""
 NO_FAULT = re.compile(r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)")
-"""A way of zeroing or discarding that the device has not: whoever asked writes zeros instead (block/blk-core.c)."""
+"""A way of zeroing or discarding that the device lacks: zeros are written instead (block/blk-core.c)."""
 Writer = Literal["disk", "filesystem"]
 FORMS: Sequence[tuple[Writer, str]] = (
     ("disk", r"(?:\w+: )?[\w/ ]+ error, dev DEVICE, sector \d"),  # block/blk-mq.c; until 5.15 blk-core.c
@@ -65,7 +65,7 @@ FS_INFO, UUID_AT = 0x8400941F, 16
 
 
 class DiskErrors:
-    """What the kernel has told, since this was made, of disks and of the filesystem on them."""
+    """What the kernel has reported, since this was made, of disks and of the filesystem on them."""
 
     def __init__(self, devices: Callable[[], Sequence[str]], hosts: Sequence[str] = (), tree: Tree = HERE) -> None:
         """`devices` names those that the filesystem lies on now, and `hosts` are those that its image lies on.

@@ -39,7 +39,7 @@ class ClaimedDevice:
     diskseq: int
     size_bytes: int
     empty: bool
-    """Neither a filesystem nor a partition table nor any other mark was found on it."""
+    """Whether it has no filesystem, no partition table and no other mark."""
     zoned: bool = False
     """Its zones must be written in order."""
     direct_io: bool = True
@@ -54,7 +54,7 @@ class ClaimedDevice:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What whoever works on it needs."""
+        """Descriptors that a process needs to work on it."""
         return (self.descriptor,)
 
     @property
@@ -111,7 +111,7 @@ def claim(
 ) -> ClaimedDevice:
     """The device `number`, for formatting; Refusal, with nothing written, where anything stands against it.
 
-    `shown` is the type of what the user was told lies there, as libblkid names it; empty for nothing.
+    `shown` is the type of what the user was shown, as libblkid names it; empty for nothing.
     """
     device = block_device.find(number)
     check_identity(device, diskseq, size_bytes)

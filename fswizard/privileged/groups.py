@@ -129,7 +129,7 @@ def join(devices: Sequence[Held | Group]) -> Group:
 
 
 def unregister_btrfs(members: Sequence[Held]) -> None:
-    """Have the kernel forget what it once found on them: it would look for the devices of a btrfs that is gone."""
+    """Have the kernel forget what it has seen on them: it would look for the devices of a btrfs that is gone."""
     with contextlib.suppress(OSError), open("/dev/btrfs-control", "rb", buffering=0) as control:
         for member in members:
             with contextlib.suppress(OSError):
@@ -202,7 +202,7 @@ def _members(block: Path) -> set[str]:
 
 
 def _lock(path: str, undo: contextlib.ExitStack) -> None:
-    """Of the whole disk; whoever holds the lock already, the helper itself above all, keeps it."""
+    """Lock the whole disk, unless it is locked already, above all by the helper itself."""
     directory = Path("/sys/class/block", path.removeprefix("/dev/").replace("/", "!")).resolve()
     disk = directory.parent.name if (directory / "partition").exists() else directory.name
     with contextlib.suppress(OSError):

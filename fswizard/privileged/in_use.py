@@ -43,14 +43,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What lies on a device: without root as udev's database has it, as root as the programs just found it."""
+    """What lies on a device: without root as udev's database has it, as root as blkid and wipefs read it."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
     """In udev's words, which are those of `blkid -p -o udev`, too."""
     signatures: frozenset[str] = frozenset()
     """Types of everything that wipefs finds, also where one hides the other; empty without root."""
     devices: int = 0
-    """How many the filesystem has, as its superblock counts them, or, without root, as they are found."""
+    """How many the filesystem has, by its superblock, or, without root, as far as udev knows them."""
 
     @property
     def type(self) -> str:

@@ -61,7 +61,7 @@ class Job:
     """As the machine's /proc names the program; 0 for the helper's own tools."""
     started: float
     report: int
-    """Where a contained program's process ID, and how it ended, are told."""
+    """Descriptor from which a contained program's process ID is read, and how it ended."""
     pipes: dict[int, str]
     finish: Callable[[Ending], None]
     beginning: int = -1
@@ -93,39 +93,6 @@ class Jobs:
 
         Of the open descriptors it sees those in `keep` alone. `finish` may add to what is said of the end.
         """
-        return self._start(body, contained, finish, keep)
-
-    def start_as_user(
-        self, begin: Begin, user: User, *, contained: bool, finish: Callable[[Ending], None] = lambda ending: None,
-        keep: Collection[int] = (), entrance: Collection[int] = (),
-    ) -> Job:  # fmt: skip
-        """The same with the rights and resource limits of `user`; root enters the cgroups of `entrance` before.
-
-        Where `begin` takes longer than `BEGIN_LIMIT_S`, the job is given up: killed, and not waited for.
-        """
-        said, saying = os.pipe()
-
-        def body() -> int:
-            for cgroup in entrance:
-                os.write(cgroup, b"0")
-            inherited.restore_limits(self._limits)
-            system_calls.become(user.uid, user.gid, user.groups)
-            return _begin(begin, saying)
-
-        try:
-            job = self._start(body, contained, finish, {saying, *keep, *entrance})
-        except BaseException:
-            os.close(said)
-            raise
-        finally:
-            os.close(saying)
-        job.beginning, job.begins_by = said, job.started + BEGIN_LIMIT_S
-        self._selector.register(said, EVENT_READ, lambda: self._begun(job))
-        return job
-
-    def _start(
-        self, body: Body, contained: bool, finish: Callable[[Ending], None], keep: Collection[int]
-    ) -> Job:  # fmt: skip
         if len(self._running) >= MAXIMUM_JOBS:
             raise Refusal("busy", f"{MAXIMUM_JOBS} jobs are running already")
         (out, child_out), (err, child_err), (report, child_report) = os.pipe(), os.pipe(), os.pipe()
@@ -147,6 +114,34 @@ class Jobs:
         for descriptor in job.pipes:
             os.set_blocking(descriptor, False)
             self._selector.register(descriptor, EVENT_READ, lambda fd=descriptor: self._relay(job, fd))
+        return job
+
+    def start_as_user(
+        self, begin: Begin, user: User, *, contained: bool, finish: Callable[[Ending], None] = lambda ending: None,
+        keep: Collection[int] = (), entrance: Collection[int] = (),
+    ) -> Job:  # fmt: skip
+        """The same with the rights and resource limits of `user`; root enters the cgroups of `entrance` before.
+
+        Where `begin` takes longer than `BEGIN_LIMIT_S`, the job is given up: killed, and not waited for.
+        """
+        said, saying = os.pipe()
+
+        def body() -> int:
+            for cgroup in entrance:
+                os.write(cgroup, b"0")
+            inherited.restore_limits(self._limits)
+            system_calls.become(user.uid, user.gid, user.groups)
+            return _begin(begin, saying)
+
+        try:
+            job = self.start(body, contained=contained, finish=finish, keep={saying, *keep, *entrance})
+        except BaseException:
+            os.close(said)
+            raise
+        finally:
+            os.close(saying)
+        job.beginning, job.begins_by = said, job.started + BEGIN_LIMIT_S
+        self._selector.register(said, EVENT_READ, lambda: self._begun(job))
         return job
 
     def _begun(self, job: Job) -> None:
@@ -318,7 +313,7 @@ def _begin(begin: Begin, saying: int) -> int:
 
 
 def _contain(body: Body, report: int, keep: Collection[int]) -> int:
-    """Be PID 1 of the namespace: start `body`, reap, tell how it ended; with the return the kernel ends the rest.
+    """Be PID 1 of the namespace: start `body`, reap, report how it ended; with the return the kernel ends the rest.
 
     What the kernel takes to clear the namespace away is no part of what the program took.
     """

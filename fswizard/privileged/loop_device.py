@@ -41,7 +41,7 @@ PUNCHED_BYTES = 1 << 20
 TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
 """Another has the device, or took it away meanwhile."""
 NUMBERS = range(1000, 1256)
-"""Of the helper's own devices: one that was told to keep all blocks can never be told otherwise again."""
+"""Numbers of the helper's own devices: the refusal to discard can never be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LoopDevice:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What whoever works on it needs."""
+        """Descriptors that a process needs to work on it."""
         return (self.descriptor, self.image.descriptor)
 
     @property
@@ -119,7 +119,7 @@ def _attach(image: Image, block_bytes: int) -> LoopDevice:
             _lock(device, name)
             _configure(device, image.descriptor, block_bytes)
             _keep_blocks(device, name, image.descriptor)
-            flags = _status(device)[8]
+            flags = INFO.unpack(fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(INFO.size)))[8]
             if not flags & AUTOCLEAR:
                 raise Refusal("failed", f"{name} would outlive the helper")
             return LoopDevice(device, name, bool(flags & DIRECT_IO), image)
@@ -205,7 +205,3 @@ def _configure_in_steps(device: int, image: int, block_bytes: int) -> None:
         raise
     with contextlib.suppress(OSError):  # the result is read back
         fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
-
-
-def _status(device: int) -> tuple[int, ...]:
-    return INFO.unpack(fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(INFO.size)))

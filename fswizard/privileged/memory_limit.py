@@ -69,7 +69,7 @@ class MemoryLimit:
         self._descriptor = -1
         self._bytes = 0
         self.entrance = -1
-        """A descriptor: whoever writes `0` to it is in the cgroup from then on, with all that it starts."""
+        """A descriptor: a process that writes `0` to it is in the cgroup from then on, with all that it starts."""
         self.directory = ""
 
     def make(self) -> bool:

@@ -81,7 +81,7 @@ def open_root(mount: Mount) -> int:
 
 
 def unmount(path: str) -> int:
-    """0, or the number of the error, which is told on standard error. Never lazily."""
+    """0, or the error number; the reason goes to standard error. Never lazily."""
     try:
         system_calls.unmount(path)
     except OSError as error:

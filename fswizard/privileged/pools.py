@@ -115,7 +115,7 @@ def reclaim(name: str) -> None:
 
 
 def counters(pool: Pool) -> dict[str, int]:
-    """Errors since the pool was made, as `zpool status` tells."""
+    """Errors since the pool was made, as `zpool status` has them."""
     now = errors(_zpool("status", "-p", pool.name))
     return {name: pool.counted.get(name, 0) + now.get(name, 0) for name in (*COUNTERS, "data_errors")}
 

@@ -28,7 +28,7 @@ VERBS: Mapping[str, frozenset[str]] = {
     ERASE: _ON_DISKS,
     ERASE_UNATTENDED: _ON_DISKS,
 }
-"""The verbs that each right allows. For the probe a disk can be claimed only where nothing was found on it."""
+"""The verbs that each right allows. For the probe a disk can be claimed only where no mark of any content is on it."""
 
 
 def require(right: str, verb: str) -> None:

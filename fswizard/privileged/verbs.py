@@ -81,7 +81,7 @@ class Verbs:
         }  # fmt: skip
 
     def _attach(self, size_bytes: int) -> Answer:
-        """Make an image below the directory that came with it; how that ended has what `_hold` says of its device."""
+        """Make an image below the directory that came with it; its end has the answer of `_hold` for the device."""
         if not self._given:
             raise Refusal("invalid", "attach: no descriptor came with it")
         making = Making(self._given.popleft(), size_bytes, self._user)
@@ -328,7 +328,7 @@ class Verbs:
         return volume
 
     def _group(self, handle: int, verb: str, missing: int) -> tuple[Volume, Group]:
-        """The group, of which something shall be made that misses no device or one."""
+        """The group, on which something is made that misses at most one device."""
         volume = self._volume(handle, verb)
         if not isinstance(volume.device, Group):
             raise Refusal("refused", f"{volume.device.name} is one device alone")

@@ -241,7 +241,7 @@ def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
 
 
 def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
-    """Write random data over a device on which nothing was found, and print the seconds that each block took."""
+    """Write random data over an empty device, and print the seconds that each block took."""
     device = volume.device
     if not isinstance(device, ClaimedDevice) or not device.empty:
         raise Refusal("refused", f"{device.name} is not empty")

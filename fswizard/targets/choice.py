@@ -139,7 +139,7 @@ def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> T
 
 
 def require_still_there(plan: Plan) -> None:
-    """UsageError where what `plan` was begun on is not where it was, or cannot be gone on with."""
+    """UsageError where the target that `plan` was begun on has moved, or can't be resumed."""
     target = plan.target
     if target.kind == "device":
         raise UsageError(

@@ -30,7 +30,7 @@ class Offer:
     whole: bool
     """A whole disk, not a partition of one."""
     empty: bool
-    """Everything could be looked at, and nothing was found."""
+    """Whether all of it could be looked at, and nothing is on it."""
     losses: tuple[str, ...]
     """What would be lost, a sentence each."""
     identifier: str = ""
@@ -138,7 +138,7 @@ def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[
 
 
 def require_confirmation(plan: Plan) -> None:
-    """Refused for a device of which nothing was typed that confirms it."""
+    """Refused for a device that nothing typed confirms."""
     if plan.target.kind == "device" and not plan.target.confirmed:
         paths = ", ".join(member.path for member in plan.target.members)
         raise Refused(f"Everything on {paths} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
@@ -163,7 +163,7 @@ class Question:
     kind: str
     """What that one is, such as `serial number`."""
     empty: bool
-    """Nothing was found on the device."""
+    """Whether the device is empty."""
 
     @property
     def identifier(self) -> str:
@@ -173,11 +173,9 @@ class Question:
 
 def questions(plan: Plan) -> tuple[Question, ...]:
     """What to ask before the devices of `plan` are erased, one question for each."""
-    return tuple(map(_question, _devices(plan)))
-
-
-def _question(device: DeviceTarget) -> Question:
-    return Question(_descriptions([device]), device.identifiers, device.kind, device.empty)
+    return tuple(
+        Question(_descriptions([device]), device.identifiers, device.kind, device.empty) for device in _devices(plan)
+    )
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:

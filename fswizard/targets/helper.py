@@ -1,4 +1,4 @@
-"""The privileged helper's orders, each a typed method."""
+"""The privileged helper's orders."""
 
 from __future__ import annotations
 
@@ -46,18 +46,10 @@ class Attached:
         return self.paths[0]
 
 
-async def _nobody_watches(job: HelperProcess) -> None:
-    """Nobody wants to know how far it is."""
-
-
-def _nobody(argv: tuple[str, ...]) -> None:
-    """Nobody wants to know that a command has begun."""
-
-
 class Helper(Channel):
     """The running helper."""
 
-    async def attach(self, directory: str, size_bytes: int, watch: Watch = _nobody_watches) -> Attached:
+    async def attach(self, directory: str, size_bytes: int, watch: Watch | None = None) -> Attached:
         """Have the helper make a scratch image below a directory of the user's, and a loop device on it.
 
         `watch` gets the process while the image is written, which prints how many bytes are.
@@ -65,7 +57,8 @@ class Helper(Channel):
         given = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         job: HelperProcess = await self.ask("attach", given=given, size_bytes=size_bytes)
         try:
-            await watch(job)
+            if watch:
+                await watch(job)
             finished = await job.wait()
         except BaseException:
             await job.kill()
@@ -96,7 +89,7 @@ class Helper(Channel):
         )
 
     async def order(
-        self, verb: str, handle: int, *, begun: Begun = _nobody, limit_s: float = JOB_LIMIT_S, **fields: Any
+        self, verb: str, handle: int, *, begun: Begun | None = None, limit_s: float = JOB_LIMIT_S, **fields: Any
     ) -> Finished:
         """Have the helper do what takes time; the exit code says whether it failed. Whoever stops waiting ends it.
 
@@ -106,7 +99,8 @@ class Helper(Channel):
         if self.waits_for_disk is not None:
             raise self.waits_for_disk
         job: HelperProcess = await self.ask(verb, handle=handle, **fields)
-        begun(job.argv)
+        if begun:
+            begun(job.argv)
         try:
             return await timeouts.within(limit_s, job.wait())
         except asyncio.TimeoutError:
@@ -128,9 +122,9 @@ class Helper(Channel):
         return await self.order("inspect", handle, reading=reading)
 
     async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
-        """Start writing random data to blocks of 1 MiB of a claimed, empty device; a line of output tells each time.
+        """Start writing random data to blocks of 1 MiB of a claimed, empty device; each prints the seconds it took.
 
-        Refused where anything was found on the device when it was claimed.
+        Refused where the device was not empty when it was claimed.
         """
         job: HelperProcess = await self.ask("write", handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6))
         return job

@@ -163,7 +163,7 @@ def starting() -> str:
 
 
 def instead() -> str:
-    """What to do where the helper cannot tell whom it works for."""
+    """What to do where the helper doesn't know whom it works for."""
     known = commands.find("sudo") or commands.find("pkexec")
     return "Start fswizard as yourself: it calls sudo or pkexec where it needs root." if known else LOG_IN
 

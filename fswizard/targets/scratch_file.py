@@ -20,7 +20,7 @@ from fswizard.targets.prepared import require_no_errors
 
 FILLING = "writing the whole scratch image once"
 PROBE_MIB = 16
-"""Written beside the image after an error, to tell a failing disk from a failing candidate."""
+"""Written beside the image after an error, to distinguish a failing disk from a failing candidate."""
 
 
 def expected_s(plan: Plan) -> float:
