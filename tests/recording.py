@@ -20,7 +20,7 @@ from fswizard.demo.stories import stories
 from fswizard.model.codec import tagged
 from fswizard.model.events import Event, RunStarted
 from fswizard.recipes import find
-from fswizard.results.event_lines import event_in
+from fswizard.results import event_in
 from fswizard.session import Session
 
 RUNS = Path(__file__).parent / "recorded" / "runs"
@@ -32,7 +32,7 @@ def recorded(name: str) -> Iterator[Event]:
 
 
 def events_in(path: Path) -> Iterator[Event]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         yield from map(event_in, file)
 
 

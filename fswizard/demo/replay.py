@@ -26,7 +26,7 @@ from fswizard.model.events import (
     StepProgressed,
     StepSkipped,
     StepStarted,
-    kept,
+    fold,
 )
 from fswizard.model.plan import Plan
 from fswizard.session import ended_text
@@ -94,12 +94,12 @@ class Replay:
                 break
             at_s = event.at_s
             for told in self._told(event):
-                self.result = kept(self.result, told)
+                self.result = fold(self.result, (told,))
                 yield told
         else:
             return
         ended = RunEnded(at_s, "stopped", ended_text(self.result))
-        self.result = kept(self.result, ended)
+        self.result = fold(self.result, (ended,))
         yield ended
 
     async def _wait(self, seconds: float) -> None:

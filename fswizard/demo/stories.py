@@ -14,10 +14,10 @@ from typing import Any
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
 from fswizard.model.drive import Drive
-from fswizard.model.events import Event, RunStarted, kept
+from fswizard.model.events import Event, RunStarted, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.results.event_lines import event_in
+from fswizard.results import event_in
 
 HERE = Path(__file__).parent
 
@@ -40,7 +40,7 @@ class Story:
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """All that the run told."""
-        with gzip.open(self.path, "rt", encoding="utf-8") as file:
+        with gzip.open(self.path) as file:
             return tuple(map(event_in, file))
 
     @property
@@ -61,10 +61,7 @@ class Story:
     @cached_property
     def result(self) -> Result:
         """What came of it."""
-        result = self.beginning
-        for event in self.events:
-            result = kept(result, event)
-        return result
+        return fold(self.beginning, self.events)
 
 
 @cache

@@ -1,12 +1,13 @@
-"""What a run tells while it goes on. `Session.events()` is the only way a run is watched.
+"""What happens in a run. A result file holds these events, one a line, and everything shown of a run follows from them.
 
-`at_s` is the time since the run started, in seconds, on a clock that never jumps.
+`at_s` is the time since the run started, in seconds, on a clock that never jumps. It goes on where a run is resumed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from fswizard.model.forecast import Forecast
 from fswizard.model.judgement import Judgement
@@ -39,6 +40,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
+    """The first event of a run. Where it comes again, the run is resumed, with limits that count from there."""
+
     plan: Plan
     environment: Environment
 
@@ -147,29 +150,57 @@ class RoundFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
+    """The last event of a run, unless it was killed or is resumed."""
+
     outcome: Outcome
-    text: str
+    text: str = ""
     """Why it ended, in a sentence."""
+    leaders: tuple[str, ...] = ()
+    """Candidates that nobody was proven to beat, best first."""
+    rounds: int = 0
+    """Number of rounds that `leaders` rest on."""
     verdict: str = ""
-    """Of the result's card."""
+    """Verdict of the result's card, so that a listing says the same words; empty in files of earlier versions."""
 
 
-def kept(result: Result, event: Event) -> Result:
-    """The state of a run after `event`."""
-    changes: dict[str, Any] = {}
-    match event:
-        case SampleTaken(sample=sample):
-            changes = {"samples": (*result.samples, sample)}
-        case SeriesRecorded(series=series):
-            changes = {"throughput_series": (*result.throughput_series, series)}
-        case StepFailed(failure=failure):
-            changes = {"failures": (*result.failures, failure)}
-        case DoubtRaised(doubt=doubt):
-            changes = {"doubts": (*result.doubts, doubt)}
-        case RoundDiscarded(round=number):
-            changes = {"discarded_rounds": (*result.discarded_rounds, number)}
-        case RoundFinished(round=number, survivors=survivors):
-            changes = {"finished_rounds": number, "survivors": survivors}
-        case RunEnded(at_s=at_s, outcome=outcome):
-            changes = {"outcome": outcome, "elapsed_s": at_s}
-    return replace(result, **changes) if changes else result
+def fold(result: Result, events: Iterable[Event]) -> Result:
+    """The result after `events`. Pure."""
+    samples: list[Sample] = []
+    series: list[ThroughputSeries] = []
+    failures: list[Failure] = []
+    doubts: list[Doubt] = []
+    discarded: list[int] = []
+    finished_rounds, survivors = result.finished_rounds, result.survivors
+    outcome, elapsed_s = result.outcome, result.elapsed_s
+    for event in events:
+        elapsed_s = max(elapsed_s, event.at_s)
+        match event:
+            case SampleTaken():
+                sample = event.sample
+                samples.append(sample if sample.at_s else replace(sample, at_s=event.at_s))
+            case SeriesRecorded():
+                series.append(event.series)
+            case StepFailed():
+                failures.append(event.failure)
+            case DoubtRaised():
+                doubts.append(event.doubt)
+            case RoundDiscarded():
+                discarded.append(event.round)
+            case RoundFinished():
+                finished_rounds, survivors = event.round, event.survivors
+            case RunStarted():
+                outcome = "killed"
+            case RunEnded():
+                outcome = event.outcome
+    return replace(
+        result,
+        samples=result.samples + tuple(samples),
+        throughput_series=result.throughput_series + tuple(series),
+        failures=result.failures + tuple(failures),
+        doubts=result.doubts + tuple(doubts),
+        discarded_rounds=result.discarded_rounds + tuple(discarded),
+        finished_rounds=finished_rounds,
+        survivors=survivors,
+        outcome=outcome,
+        elapsed_s=elapsed_s,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import Event, RoundDiscarded, RoundFinished, SampleTaken, StepStarted
+from fswizard.model.events import Event, RoundDiscarded, RoundFinished, RunStarted, SampleTaken, StepStarted
 from fswizard.model.metrics import BARE_WRITTEN, TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -96,6 +96,7 @@ class Budget:
         self._plan = plan
         self._rounds = earlier.whole_rounds if earlier else 0
         self._discarded: set[int] = set()
+        self._began_s = 0.0
         self._rounds_began_s: float | None = None
         self._trials = 0
         self._trial = (0, "")
@@ -111,6 +112,8 @@ class Budget:
                 self._rounds_began_s = event.at_s
             trial = (event.step.round, event.step.candidate)
             self._trials, self._trial = self._trials + (trial != self._trial), trial
+        elif isinstance(event, RunStarted):
+            self._began_s = event.at_s
         elif isinstance(event, RoundDiscarded):
             self._discarded.add(event.round)
         elif isinstance(event, RoundFinished) and self._rounds_began_s is not None:
@@ -124,4 +127,6 @@ class Budget:
         uncounted = self._plan.writes_bytes_per_trial
         trial_bytes = self._counted_bytes / self._trials if self._counted_bytes else uncounted
         written_bytes = self._plan.target.filled_bytes + self._trials * trial_bytes
-        return Spent(self._rounds, len(event.survivors), event.at_s, written_bytes, trial_s, trial_bytes)
+        return Spent(
+            self._rounds, len(event.survivors), event.at_s - self._began_s, written_bytes, trial_s, trial_bytes
+        )

@@ -33,7 +33,7 @@ class Sample:
     predecessor: str = ""
     """The candidate measured right before; empty for the first one of a run, or of its resumption."""
     at_s: float = field(default=0.0, compare=False)
-    """When it was taken, in seconds since the run started; 0 unless this program measured it."""
+    """Time when it was taken, in seconds since the run started; 0 in an event, which has it itself, or if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

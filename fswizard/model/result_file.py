@@ -1,11 +1,11 @@
-"""The lines of a result file: those that are no other objects of the model, and what every line has to keep to."""
+"""The lines of a result file: a header for listings, then the events of a run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fswizard.model import events
@@ -13,10 +13,11 @@ from fswizard.model.codec import tagged, to_json
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
-from fswizard.model.result import Environment, Outcome, Result
+from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
 
-SCHEMA = 1
+SCHEMA = 2
+"""Files of schema 1, which earlier versions wrote, have other kinds of lines: see `results.earlier_versions`."""
 LARGEST = float(2**63)
 """No number of the model reaches it; a larger one, as a damaged file may have, is refused."""
 UNREADABLE = (ValueError, OverflowError, RecursionError)
@@ -54,55 +55,40 @@ class Header:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Last line of a result file."""
-
-    at_s: float
-    outcome: Outcome
-    text: str = ""
-    leaders: tuple[str, ...] = ()
-    """Candidates that nobody was proven to beat, best first."""
-    rounds: int = 0
-    verdict: str = ""
-    """Of the result's card, so that a listing says the same words; empty in files of earlier versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumption:
-    """The run goes on from here; how it ended before does not count any more."""
-
-    at_s: float
-    started: str
-    """UTC, ISO 8601."""
-
-
 def recipe_digest(recipe: Recipe) -> str:
     """The same for recipes that measure the same work with the same weights, whatever they are called."""
     done = [(w.name, w.engine, to_json(w.job), to_json(w.metric), w.weight) for w in recipe.workloads]
     return hashlib.sha256(json.dumps(sorted(done), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def lines(result: Result, judgement: Judgement | None = None, verdict: str = "") -> Iterator[dict[str, Any]]:
-    """A whole result, such as one measured elsewhere, line by line.
+def lines(result: Result, judgement: Judgement | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
+    """What a file holds of a whole result, such as one measured elsewhere.
 
     `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
     """
-    yield tagged(Header.of(result.plan, result.environment))
-    yield tagged(events.RunStarted(0.0, result.plan, result.environment))
-    for item in (*result.samples, *result.throughput_series, *result.failures, *result.doubts):
-        yield {"at_s": 0.0} | tagged(item)
+    yield Header.of(result.plan, result.environment)
+    yield events.RunStarted(0.0, result.plan, result.environment)
+    for sample in result.samples:
+        yield events.SampleTaken(sample.at_s, replace(sample, at_s=0.0))
+    for series in result.throughput_series:
+        yield events.SeriesRecorded(0.0, series)
+    for failure in result.failures:
+        step = events.Step(0, "workload", "", failure.round, failure.candidate, failure.workload)
+        yield events.StepFailed(0.0, step, failure)
+    for doubt in result.doubts:
+        yield events.DoubtRaised(0.0, doubt)
     for number in result.discarded_rounds:
-        yield tagged(events.RoundDiscarded(0.0, number, ""))
+        yield events.RoundDiscarded(0.0, number, "")
     if result.survivors is not None:
-        yield tagged(events.RoundFinished(0.0, result.finished_rounds, result.survivors))
+        yield events.RoundFinished(0.0, result.finished_rounds, result.survivors)
     leaders, rounds = (judgement.leaders, judgement.rounds) if judgement else ((), 0)
-    yield tagged(Ending(result.elapsed_s, result.outcome, "", leaders, rounds, verdict))
+    yield events.RunEnded(result.elapsed_s, result.outcome, "", leaders, rounds, verdict)
 
 
-def encoded(line: dict[str, Any]) -> bytes:
-    """A line as it stands in the file."""
-    return json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+def encoded(line: Header | events.Event) -> bytes:
+    """A line as it stands in the file; its type comes first, so that a reader can pass over a line unread."""
+    text = json.dumps(tagged(line), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def parse_line(line: bytes) -> dict[str, Any]:

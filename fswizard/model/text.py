@@ -35,9 +35,12 @@ def mid_sentence(title: str) -> str:
 
 
 def harmless(value: Any, key: str = "") -> Any:
-    """Values as JSON and TOML have them, with all text in them made safe; what `details` are may be several lines."""
+    """Values as JSON and TOML have them, with all text in them made safe.
+
+    `details` and `output`, which programs printed, may be several lines.
+    """
     if isinstance(value, str):
-        return safe_lines(value) if key == "details" else safe(value)
+        return safe_lines(value) if key in ("details", "output") else safe(value)
     if isinstance(value, dict):
         return {safe(name): harmless(item, name) for name, item in value.items()}
     return [harmless(item, key) for item in value] if isinstance(value, list) else value

@@ -23,11 +23,14 @@ BEFORE_ROUNDS = Trial(0, "")
 class Emitter:
     """Emits what a run does, one event at a time."""
 
-    def __init__(self, emit: Callable[[Event], None], eta: Eta, doubts: Iterable[str] = ()) -> None:
-        """`doubts` are the codes of those that were raised before."""
+    def __init__(
+        self, emit: Callable[[Event], None], eta: Eta, doubts: Iterable[str] = (), before_s: float = 0.0
+    ) -> None:
+        """`doubts` are the codes of those that were raised before, in the `before_s` of the run that is resumed."""
         self._emit = emit
         self._eta = eta
         self._started = clock.monotonic()
+        self._before_s = before_s
         self._steps = 0
         self._doubts = set(doubts)
         self.step = Step(0, "prepare", "")
@@ -36,63 +39,74 @@ class Emitter:
 
     @property
     def now_s(self) -> float:
-        """Time since the run started, in seconds."""
+        """Time since the run started, or was resumed, in seconds."""
         return clock.monotonic() - self._started
+
+    @property
+    def at_s(self) -> float:
+        """Time of an event: as `now_s`, in milliseconds, after what the run had taken before it was resumed."""
+        return round(self._before_s + self.now_s, 3)
 
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
         self._steps += 1
         self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
         self._eta.step_begins(self.now_s, expected_s, workload)
-        self._emit(events.StepStarted(self.now_s, self.step))
+        self._emit(events.StepStarted(self.at_s, self.step))
         return self.step
 
     def progress(self, text: str, progress: Progress, *, preparing: bool = False) -> None:
-        fraction, left_s = self._eta.outlook(self.now_s, progress.fraction)
+        """In three digits, which is more than a screen shows: most of a result file is progress."""
+        share, left_s = self._eta.outlook(self.now_s, progress.fraction)
+        latency_s, worst_s = _short(progress.latency_s), _short(progress.worst_latency_s)
         self._emit(
             events.StepProgressed(
-                self.now_s, self.step.number, progress.fraction, text, progress.rate, progress.rate_unit,
-                progress.latency_s, progress.worst_latency_s, fraction, left_s, preparing,
+                self.at_s, self.step.number, _short(progress.fraction), text, _short(progress.rate), progress.rate_unit,
+                latency_s, worst_s, round(share, 4), _short(left_s), preparing,
             )
         )  # fmt: skip
 
     def command_begins(self, argv: tuple[str, ...], *, as_root: bool = False) -> None:
-        self._emit(events.CommandStarted(self.now_s, self.step.number, argv, as_root))
+        self._emit(events.CommandStarted(self.at_s, self.step.number, argv, as_root))
 
     def command_ended(self, done: Finished, *, as_root: bool = False) -> None:
-        step, now = self.step.number, self.now_s
+        step, now = self.step.number, self.at_s
         self._emit(events.CommandFinished(now, step, done.argv, done.exit_code, done.wall_s, done.output, as_root))
         for argv in done.further if done.exit_code == 0 else ():  # of a failure, which one it was is not known
             self._emit(events.CommandFinished(now, step, argv, 0, 0.0, "", as_root))
 
     def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
-        trial, name, unit, now_s = self.trial, metric.name, metric.unit, self.now_s
+        trial, name, unit = self.trial, metric.name, metric.unit
         sample = Sample(
             trial.round, trial.candidate, workload, name, value, unit, metric.better, primary,
-            predecessor=trial.predecessor, at_s=now_s,
+            predecessor=trial.predecessor,
         )  # fmt: skip
-        self._emit(events.SampleTaken(now_s, sample))
+        self._emit(events.SampleTaken(self.at_s, sample))
 
     def throughput(self, unit: Literal["B/s", "1/s"], rates: tuple[float, ...], *, workload: str) -> None:
         series = ThroughputSeries(self.trial.round, self.trial.candidate, workload, unit, rates)
-        self._emit(events.SeriesRecorded(self.now_s, series))
+        self._emit(events.SeriesRecorded(self.at_s, series))
 
     def failure(self, failure: Failure) -> None:
-        self._emit(events.StepFailed(self.now_s, self.step, failure))
+        self._emit(events.StepFailed(self.at_s, self.step, failure))
 
     def skipped(self, reason: str) -> None:
-        self._emit(events.StepSkipped(self.now_s, self.step, reason))
+        self._emit(events.StepSkipped(self.at_s, self.step, reason))
 
     def doubt(self, doubt: Doubt) -> None:
         """Raise a doubt, once."""
         if doubt.code not in self._doubts:
             self._doubts.add(doubt.code)
-            self._emit(events.DoubtRaised(self.now_s, doubt))
+            self._emit(events.DoubtRaised(self.at_s, doubt))
 
     def ratios(self, judgement: Judgement, forecast: Forecast | None = None) -> None:
-        self._emit(events.RatioUpdated(self.now_s, judgement, forecast))
+        self._emit(events.RatioUpdated(self.at_s, judgement, forecast))
 
     def discarded(self, number: int, reason: str) -> None:
-        self._emit(events.RoundDiscarded(self.now_s, number, reason))
+        self._emit(events.RoundDiscarded(self.at_s, number, reason))
 
     def round_finished(self, number: int, survivors: Iterable[str]) -> None:
-        self._emit(events.RoundFinished(self.now_s, number, tuple(sorted(survivors))))
+        self._emit(events.RoundFinished(self.at_s, number, tuple(sorted(survivors))))
+
+
+def _short(value: float | None) -> float | None:
+    return value if value is None else float(f"{value:.3g}")

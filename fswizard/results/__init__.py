@@ -1,10 +1,9 @@
 """Result files: JSON Lines that are whole up to the last line, whatever ended the run.
 
-The first line is a summary for listings, the second the plan and the environment; then comes one
-line for each thing worth keeping, and at last how the run ended.
+The first line is a summary for listings; then come the events of the run, one a line, as `model.events` has them.
 """
 
-from fswizard.model.result_file import Ending, Header
+from fswizard.model.result_file import Header
 from fswizard.results.history import (
     Entry,
     all_results,
@@ -18,18 +17,18 @@ from fswizard.results.history import (
     write_note,
 )
 from fswizard.results.index import Index
-from fswizard.results.reading import load
+from fswizard.results.reading import event_in, load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
 from fswizard.system.files import state_directory
 
 __all__ = [
-    "Ending",
     "Entry",
     "Header",
     "Index",
     "ResultWriter",
     "all_results",
     "by_disk",
+    "event_in",
     "find",
     "header",
     "is_being_written",

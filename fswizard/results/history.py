@@ -11,9 +11,11 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
+from fswizard.model.events import RunEnded
 from fswizard.model.plan import Plan
-from fswizard.model.result_file import UNREADABLE, Ending, Header, parse_line
+from fswizard.model.result_file import UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
+from fswizard.results.earlier_versions import as_event
 from fswizard.results.writing import is_being_written
 from fswizard.system import clock
 from fswizard.system.files import state_directory, without_waiting
@@ -31,7 +33,7 @@ class Entry:
 
     path: Path
     header: Header
-    ending: Ending | None
+    ending: RunEnded | None
     """None where the run was killed, or still goes on."""
     note: str = ""
     """What the user wrote beside it, in a line."""
@@ -207,9 +209,9 @@ def _note(path: Path) -> str:
         return ""
 
 
-def _ending(line: bytes) -> Ending | None:
+def _ending(line: bytes) -> RunEnded | None:
     try:
-        data = parse_line(line)
-        return from_json(Ending, data) if data.get("type") == Ending.__name__ else None
+        data = as_event(parse_line(line), {})
+        return from_json(RunEnded, data) if data.get("type") == RunEnded.__name__ else None
     except UNREADABLE:
         return None

@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fswizard.engines  # noqa: F401 - finds the kinds of jobs that plans consist of
 from fswizard.errors import UsageError
+from fswizard.model import events
 from fswizard.model.codec import from_json
-from fswizard.model.events import RoundDiscarded, RoundFinished, RunStarted
+from fswizard.model.events import (
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    RunStarted,
+    SampleTaken,
+    SeriesRecorded,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+    fold,
+)
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
-from fswizard.model.result_file import SCHEMA, UNREADABLE, Ending, Header, Resumption, parse_line
+from fswizard.model.result import Result
+from fswizard.model.result_file import SCHEMA, UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
+from fswizard.results.earlier_versions import as_event
 from fswizard.system.files import read_file
 
-MAXIMUM_BYTES = 20_000_000
-"""Read within 300 MB of memory; twelve rounds with 30 candidates and 20 workloads write 14 MB."""
-KEPT = (Sample, ThroughputSeries, Failure, Doubt, RoundDiscarded, RoundFinished, Resumption, Ending)
-FORMERLY: Mapping[str, type[Any]] = {"Course": ThroughputSeries}
-"""What lines were called before version 0.1."""
+T = TypeVar("T")
+MAXIMUM_BYTES = 200_000_000
+"""Half a day of progress, ten times a second, is 80 MB; what the largest run measures is 25 MB."""
+NAMING = (SampleTaken, SeriesRecorded, StepFailed)
+"""Events of which a part names a candidate and a workload of the plan."""
+KINDS: Mapping[str, type[Event]] = {
+    kind.__name__: kind for kind in (*NAMING, DoubtRaised, RoundDiscarded, RoundFinished, RunStarted, RunEnded)
+}
+"""Events that change the result."""
+UNREAD = tuple(
+    f'{{"type":"{kind.__name__}",'.encode()
+    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated)
+)
+"""How lines begin that are passed over: what they say is shown while the run goes on."""
 WHERE_RESULTS_ARE = "`fswizard history` lists the results."
 
 
@@ -33,12 +60,12 @@ def load(path: str | Path) -> Result:
     """
     lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=WHERE_RESULTS_ARE))
     where = safe(Path(path).name)
-    header = _expect(where, 1, lines.readline(), Header)
-    if header.schema != SCHEMA:
+    header, _ = _expect(where, 1, lines.readline(), Header)
+    if header.schema not in (1, SCHEMA):
         hint = "A newer fswizard wrote it: update fswizard." if header.schema > SCHEMA else ""
-        raise UsageError(f"{where} has schema {header.schema}; this program reads schema {SCHEMA}.", hint)
-    begun = _expect(where, 2, lines.readline(), RunStarted)
-    return _collect(where, Result(begun.environment, begun.plan), lines)
+        raise UsageError(f"{where} has schema {header.schema}; this program reads schemas up to {SCHEMA}.", hint)
+    begun, data = _expect(where, 2, lines.readline(), RunStarted)
+    return fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
 
 
 def _wrong(where: str, number: int, error: Exception) -> UsageError:
@@ -48,7 +75,8 @@ def _wrong(where: str, number: int, error: Exception) -> UsageError:
     return UsageError(f"{where}, line {number}: {reason}.", hint)
 
 
-def _expect(where: str, number: int, line: bytes, kind: type[Any]) -> Any:
+def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dict[str, Any]]:
+    """The object of type `kind` that a line holds, and its JSON object."""
     if not line:
         raise UsageError(f"{where} ends before its plan.", "Nothing was measured in that run.")
     try:
@@ -60,17 +88,32 @@ def _expect(where: str, number: int, line: bytes, kind: type[Any]) -> Any:
             _check_plan(found.plan)
     except UNREADABLE as error:
         raise _wrong(where, number, error) from error
-    return found
+    return found, data
 
 
-def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
-    """Take up the lines that follow the plan."""
-    kinds: dict[str, type[Any]] = {kind.__name__: kind for kind in KEPT} | dict(FORMERLY)
-    found: dict[type[Any], list[Any]] = {kind: [] for kind in KEPT}
-    candidates = frozenset(("", *(candidate.name for candidate in result.plan.candidates)))
-    workloads = frozenset(("", *(workload.name for workload in result.plan.recipe.workloads)))
-    elapsed_s = 0.0
+def event_in(line: bytes) -> Event:
+    """The event that a line of a result file holds; one of UNREADABLE is raised where it holds none."""
+    return event_of(parse_line(line))
+
+
+def event_of(data: Any) -> Event:
+    """As `event_in`, of the line's JSON object."""
+    kind = getattr(events, str(data.get("type")), None) if isinstance(data, dict) else None
+    if not (isinstance(kind, type) and issubclass(kind, Event)):
+        raise ValueError("an event was expected")
+    return from_json(kind, data)
+
+
+def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
+    """What the lines that follow the plan tell of the result, and when the last event was."""
+    candidates = frozenset(("", *(candidate.name for candidate in plan.candidates)))
+    workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
+    unread, number = b"", 2
     for number, line in enumerate(lines, 3):
+        if line.startswith(UNREAD):
+            unread = line
+            continue
+        unread = b""
         try:
             try:
                 data = parse_line(line)
@@ -78,29 +121,22 @@ def _collect(where: str, result: Result, lines: Iterable[bytes]) -> Result:
                 if line.endswith(b"\n"):
                     raise
                 break
-            _check_name("candidate", data, candidates)
-            _check_name("predecessor", data, candidates)
-            _check_name("workload", data, workloads)
-            if kind := kinds.get(str(data.get("type"))):
-                found[kind].append(from_json(kind, data))
-                if kind is Resumption:
-                    found[Ending].clear()
-            elapsed_s = max(elapsed_s, from_json(float, data.get("at_s", 0.0)))
+            if header.schema == 1:
+                data = as_event(data, started)
+            kind = KINDS.get(str(data.get("type")), Event)
+            for part in data.values() if kind in NAMING else ():
+                if type(part) is dict:
+                    _check_name("candidate", part, candidates)
+                    _check_name("predecessor", part, candidates)
+                    _check_name("workload", part, workloads)
+            yield from_json(kind, {"at_s": 0.0, **data})
         except UNREADABLE as error:
             raise _wrong(where, number, error) from error
-    finished: RoundFinished | None = found[RoundFinished][-1] if found[RoundFinished] else None
-    return replace(
-        result,
-        samples=tuple(found[Sample]),
-        throughput_series=tuple(found[ThroughputSeries]),
-        failures=tuple(found[Failure]),
-        doubts=tuple(found[Doubt]),
-        discarded_rounds=tuple(event.round for event in found[RoundDiscarded]),
-        finished_rounds=finished.round if finished else 0,
-        survivors=finished.survivors if finished else None,
-        outcome=found[Ending][-1].outcome if found[Ending] else result.outcome,
-        elapsed_s=elapsed_s,
-    )
+    if unread.endswith(b"\n"):
+        try:
+            yield from_json(Event, parse_line(unread))
+        except UNREADABLE as error:
+            raise _wrong(where, number, error) from error
 
 
 def _check_plan(plan: Plan) -> None:

@@ -6,14 +6,12 @@ import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model import events
-from fswizard.model.codec import tagged
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Result
-from fswizard.model.result_file import UNREADABLE, Ending, Header, Resumption, encoded, lines, parse_line
+from fswizard.model.result_file import UNREADABLE, Header, encoded, lines, parse_line
 from fswizard.model.text import safe
 from fswizard.system.files import without_waiting
 
@@ -27,13 +25,9 @@ class ResultWriter:
     be written.
     """
 
-    def __init__(self, path: str | Path, *, resumed_after_s: float | None = None) -> None:
-        """`resumed_after_s` is how long the run had taken that this one goes on with."""
+    def __init__(self, path: str | Path, *, resumed: bool = False) -> None:
         self.path = Path(path)
-        self._leaders: tuple[str, ...] = ()
-        self._rounds = 0
-        self._resumed = resumed_after_s is not None
-        self._before_s = resumed_after_s or 0.0
+        self._resumed = resumed
         flags = os.O_RDWR if self._resumed else os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
             self._descriptor = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
@@ -70,27 +64,10 @@ class ResultWriter:
         self.close()
 
     def write(self, event: events.Event) -> None:
-        """Keep what is worth keeping of `event`; it can be read from the file when this returns."""
-        match event:
-            case events.RunStarted(at_s=at_s, environment=environment) if self._resumed:
-                self.append(tagged(Resumption(at_s, environment.started)))
-            case events.RunStarted(plan=plan, environment=environment):
-                self.append(tagged(Header.of(plan, environment)))
-                self.append(tagged(event))
-            case events.SampleTaken(at_s=at_s, sample=sample):
-                self.append(tagged(sample) | {"at_s": at_s})
-            case events.SeriesRecorded(at_s=at_s, series=series):
-                self.append(tagged(series) | {"at_s": at_s})
-            case events.StepFailed(at_s=at_s, failure=failure):
-                self.append(tagged(failure) | {"at_s": at_s})
-            case events.DoubtRaised(at_s=at_s, doubt=doubt):
-                self.append(tagged(doubt) | {"at_s": at_s})
-            case events.RoundDiscarded() | events.RoundFinished():
-                self.append(tagged(event))
-            case events.RatioUpdated(judgement=judgement):
-                self._leaders, self._rounds = judgement.leaders, judgement.rounds
-            case events.RunEnded(at_s=at_s, outcome=outcome, text=text, verdict=verdict):
-                self.append(tagged(Ending(at_s, outcome, text, self._leaders, self._rounds, verdict)))
+        """Keep an event; it can be read from the file when this returns."""
+        if isinstance(event, events.RunStarted) and not self._resumed:
+            self.append(Header.of(event.plan, event.environment))
+        self.append(event)
 
     def close(self) -> None:
         """Make the file durable; further calls do nothing."""
@@ -107,10 +84,8 @@ class ResultWriter:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def append(self, line: dict[str, Any]) -> None:
-        """Keep a line as it is."""
-        if self._before_s and "at_s" in line:
-            line["at_s"] += self._before_s
+    def append(self, line: Header | events.Event) -> None:
+        """Add one line."""
         data = encoded(line)
         start = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.codec import from_json
-from fswizard.model.events import Event, RunEnded, RunStarted, kept
+from fswizard.model.events import Event, RunEnded, RunStarted, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import harmless_lines
 from fswizard.results import load
-from fswizard.results.event_lines import event_of
+from fswizard.results.reading import event_of
 from fswizard.session.ongoing_runs import OngoingRun, connect
 from fswizard.system import clock, timeouts
 
@@ -128,7 +128,7 @@ class FollowedRun:
 
     def _take(self, event: Event) -> Event:
         self._at_s = event.at_s
-        self.result = kept(self.result, event)
+        self.result = fold(self.result, (event,))
         return event
 
     async def _connected_again(self) -> bool:

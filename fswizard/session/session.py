@@ -14,7 +14,7 @@ from fswizard.advice import conclude
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import ON_REQUEST, Event, RunEnded, RunStarted, kept
+from fswizard.model.events import ON_REQUEST, Event, RunEnded, RunStarted, fold
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
@@ -78,7 +78,7 @@ class Session:
         self._earlier = earlier
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
-        self._emitter = Emitter(self._emit, self._eta, known_doubts)
+        self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
         self._environment = environment(plan)
         self._result = earlier or Result(self._environment, plan)
         self._writer: ResultWriter | None = None
@@ -123,7 +123,7 @@ class Session:
         """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
         async with AsyncExitStack() as undo:
             listening = undo.enter_context(entered(self.plan, self.path))
-            self._writer = ResultWriter(self.path, resumed_after_s=self._earlier.elapsed_s if self._earlier else None)
+            self._writer = ResultWriter(self.path, resumed=self._earlier is not None)
             undo.callback(self._writer.close)
             await undo.enter_async_context(self._broadcast.on(listening))
             self._main = asyncio.create_task(self._run())
@@ -139,10 +139,10 @@ class Session:
             await self._main
 
     def _emit(self, event: Event) -> None:
-        """Keep what is worth keeping, on disk first, then pass the event on."""
+        """Write an event into the result file first, then pass it on."""
         assert self._writer is not None
         self._writer.write(event)
-        self._result = kept(self._result, event)
+        self._result = fold(self._result, (event,))
         self._broadcast.tell(event)
         self._queue.put_nowait(event)
 
@@ -150,7 +150,7 @@ class Session:
         outcome: Outcome = "failed"
         text = "It ended because of a bug in fswizard."
         try:
-            self._emit(RunStarted(self._emitter.now_s, self.plan, self._environment))
+            self._emit(RunStarted(self._emitter.at_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
                 prepared = await self._prepare(undo)
                 for doubt in doubts.fits_in_memory(self.plan, limited=prepared.limits_memory):
@@ -167,8 +167,9 @@ class Session:
             outcome, text = "failed", self.error.message
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
-                verdict = conclude(replace(self._result, outcome=outcome)).advice.card.verdict
-                self._emit(RunEnded(self._emitter.now_s, outcome, text, verdict))
+                findings = conclude(replace(self._result, outcome=outcome))
+                judgement, verdict = findings.judgement, findings.advice.card.verdict
+                self._emit(RunEnded(self._emitter.at_s, outcome, text, judgement.leaders, judgement.rounds, verdict))
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:

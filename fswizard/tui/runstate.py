@@ -90,6 +90,8 @@ class RunState:
 
     plan: Plan
     at_s: float = 0.0
+    began_s: float = 0.0
+    """Time of the first event since the run was started, or resumed."""
     step: Step | None = None
     fraction: float | None = None
     """Of the step."""
@@ -123,6 +125,11 @@ class RunState:
     outcome: Outcome | None = None
     """None while the run goes on."""
     ending: str = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time since the run was started, or resumed."""
+        return self.at_s - self.began_s
 
     @property
     def ended(self) -> bool:
@@ -176,7 +183,7 @@ def advance(state: RunState, event: Event) -> RunState:
         case CommandFinished():
             return _finished(state, event)
         case RunStarted():
-            return replace(state, plan=event.plan, race=race if race.lanes else Race.of(event.plan))
+            return replace(state, plan=event.plan, began_s=event.at_s, race=race if race.lanes else Race.of(event.plan))
     return _noted(state, event)
 
 
@@ -282,7 +289,7 @@ class RunMonitor:
     @property
     def elapsed_s(self) -> float:
         """Time since the start, also while no event comes."""
-        return self.state.at_s if self.state.ended else max(self.state.at_s, self._clock() - self._began_s)
+        return self.state.elapsed_s if self.state.ended else max(self.state.elapsed_s, self._clock() - self._began_s)
 
     @property
     def paused(self) -> bool:
@@ -290,8 +297,8 @@ class RunMonitor:
 
     def take(self, event: Event) -> None:
         """What an event changes."""
-        self._began_s = min(self._began_s, self._clock() - event.at_s)  # of a run that is watched, long ago
         self.state = advance(self.state, event)
+        self._began_s = min(self._began_s, self._clock() - self.state.elapsed_s)  # of a run that is watched, long ago
         self.budget.corrects(event)
 
     async def follow(self) -> None:

@@ -6,8 +6,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+from fswizard.model.events import RunEnded
 from fswizard.model.result import Result
-from fswizard.results import Ending, Entry, Header
+from fswizard.results import Entry, Header
 from fswizard.session.session import WHY_STOPPED
 from tests.fakes.wizard import FakeMachine, finished_result, verdict
 
@@ -23,7 +24,7 @@ class TwoRuns(FakeMachine):
         self._image_bytes = image_bytes
 
     def history(self) -> tuple[Entry, ...]:
-        ending = Ending(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
+        ending = RunEnded(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
         header = Header(1, "2025-12-31T18:20:00Z", "archive-disk", "image", NAMES, "ST8000AS0002-1NA17Z")
         return tuple(
             Entry(Path(f"/results/{name}.jsonl"), replace(header, started=started), ending, note)

@@ -38,7 +38,7 @@ from fswizard.model.events import (
     StepFailed,
     StepProgressed,
     StepStarted,
-    kept,
+    fold,
 )
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import Forecast
@@ -46,7 +46,7 @@ from fswizard.model.plan import FORMAT, Plan
 from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import SHIPPED, load, shipped_directory
-from fswizard.results import Ending, Entry, Header
+from fswizard.results import Entry, Header
 from fswizard.session import OngoingRun, doubts
 from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
@@ -241,7 +241,7 @@ class FakeMachine(Backend):
             Entry(
                 Path("/results/new.jsonl"),
                 header,
-                Ending(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict()),
+                RunEnded(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict()),
             ),
             Entry(Path("/results/old.jsonl"), older, None),
         )
@@ -319,7 +319,7 @@ class FakeSession:
                 await asyncio.sleep(self._event_s)
                 if self._stopped.is_set():
                     break
-                self.result = kept(self.result, event)
+                self.result = fold(self.result, (event,))
                 at_s = event.at_s
                 yield event
             else:
@@ -328,7 +328,7 @@ class FakeSession:
             yield StepStarted(at_s + 0.1, step)
             await asyncio.sleep(self._event_s)
             ended = RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
-            self.result = kept(self.result, ended)
+            self.result = fold(self.result, (ended,))
             yield ended
         finally:
             self.undone = True
@@ -373,7 +373,7 @@ class _Script:
 
     def events(self) -> Iterator[Event]:
         for event in self._events():
-            self.result = kept(self.result, event)
+            self.result = fold(self.result, (event,))
             yield event
 
     def _events(self) -> Iterator[Event]:
@@ -509,10 +509,7 @@ def finished_result(machine: FakeMachine, **changes: Any) -> Result:
     """The result of a whole script."""
     plan = plan_for(machine, chosen(**changes))
     plan = replace(plan, candidates=(*plan.candidates, *nilfs2()), minimum_rounds=6)
-    result = Result(ENVIRONMENT, plan)
-    for event in script(plan, 6):
-        result = kept(result, event)
-    return result
+    return fold(Result(ENVIRONMENT, plan), script(plan, 6))
 
 
 def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:

@@ -48,7 +48,7 @@ def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: B
     output = bench.directory / "result.jsonl"
     done = asked("run", recipe, case, "--erase", str(case.file), "--rounds", "1..1", "--output", str(output), code=0)
     assert "on the device itself" in done.stdout
-    assert '"outcome": "finished"' in output.read_text()
+    assert '"outcome":"finished"' in output.read_text()
     assert signatures(case) == ""
     findings = conclude(results.load(output))
     for name in FORMATS:

@@ -31,7 +31,7 @@ def run_arguments(directory: Path, *more: str, recipe: str = QUICK) -> list[str]
 def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, recipe=LASTING)) as shown:
         file = tmp_path / "result.jsonl"
-        wait_for(file, '"round": 1')
+        wait_for(file, '"sample":{"round":1')
         below = descendants(shown.process.pid)
         shown.cut()
         assert shown.process.wait(LIMIT_S) == 130
@@ -45,7 +45,7 @@ def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     file, gate = tmp_path / "result.jsonl", tmp_path / "gate"
     still = standing_still("^Writes$", gate)
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup", script=still) as shown:
-        wait_for(file, '"round": 1')
+        wait_for(file, '"sample":{"round":1')
         shown.cut()
         gate.write_text("")
         shown.process.wait(LIMIT_S)

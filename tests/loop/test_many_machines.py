@@ -215,7 +215,7 @@ def test_six_machines_of_which_one_dies_five_answers_and_one_clear_failure(
     }  # fmt: skip
 
     playing = network.playbook("measure.yml", variables)
-    wait_until(lambda: any('"round": 1' in path.read_text() for path in dying.results), LIMIT_S, "it measures")
+    wait_until(lambda: any('"sample":{"round":1' in path.read_text() for path in dying.results), LIMIT_S, "it measures")
     dying.kill()
     said, _ = playing.communicate(timeout=LIMIT_S)
 
@@ -265,7 +265,9 @@ def test_of_a_run_that_is_killed_the_figures_come_home_and_nothing_stays(network
     }}  # fmt: skip
 
     playing = network.playbook("measure.yml", variables)
-    wait_until(lambda: any('"round": 2' in path.read_text() for path in machine.results), LIMIT_S, "it measures")
+    wait_until(
+        lambda: any('"sample":{"round":2' in path.read_text() for path in machine.results), LIMIT_S, "it measures"
+    )
     assert machine.process is not None
     (killed,) = (each for each in descendants(machine.process.pid) if "--output" in each.cmdline() and _is_python(each))
     killed.kill()

@@ -20,12 +20,14 @@ from fswizard.model.events import (
     RunEnded,
     RunStarted,
     SampleTaken,
+    Step,
     StepFailed,
     StepStarted,
 )
 from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Target
-from fswizard.model.result import Result
+from fswizard.model.result import Failure, Result
+from fswizard.model.result_file import encoded
 from fswizard.results import write_result
 from fswizard.session import resuming
 from fswizard.session.resuming import Resumption
@@ -109,7 +111,7 @@ async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cu
     path = await ended_early(tmp_path, measured_in(2))
     before_s = results.load(path).elapsed_s
     with path.open("ab") as file:
-        file.write(b'{"type": "Sample", "round": 2, "cand')
+        file.write(b'{"type":"SampleTaken","at_s":2,"sam')
     events = await watch(taken_up(path))
     assert isinstance(events[0], RunStarted)
     assert [event.round for event in events if isinstance(event, RoundDiscarded)] == [2]
@@ -120,8 +122,8 @@ async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cu
     times = [line["at_s"] for line in lines if "at_s" in line]
     assert times == sorted(times), "one time line"
     assert times[-1] > before_s
-    assert [line["type"] for line in lines].count("Resumption") == 1
-    assert [line["type"] for line in lines].count("RunStarted") == 1
+    assert [line["type"] for line in lines].count("RunStarted") == 2
+    assert [line["type"] for line in lines].count("Header") == 1
 
 
 async def test_rounds_that_were_whole_are_kept(tmp_path: Path) -> None:
@@ -139,20 +141,20 @@ async def test_a_run_that_was_ended_before_anything_was_measured_starts_with_its
 async def test_a_resumed_run_that_is_killed_counts_as_killed_and_goes_on_again(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, measured_in(1, 2))
     lines = path.read_text().splitlines()
-    ending = next(n for n, line in enumerate(lines) if '"Ending"' in line)
-    path.write_text("\n".join([*lines[: ending + 1], '{"type": "Resumption", "at_s": 99.0, "started": ""}']) + "\n")
+    ending = next(n for n, line in enumerate(lines) if '"RunEnded"' in line)
+    path.write_text("\n".join([*lines[: ending + 1], lines[1]]) + "\n")
     assert results.load(path).outcome == "killed"
     assert (await result_of(taken_up(path))).outcome == "finished"
 
 
 async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, measured_in(2), "ext4; ext2; ext4:noatime")
-    text = path.read_text().replace('"ext2", "ext4", "ext4:noatime"', '"ext2", "ext4"')
+    text = path.read_text().replace('"ext2","ext4","ext4:noatime"', '"ext2","ext4"')
     assert text != path.read_text()
-    failure = (
-        '{"type": "Failure", "round": 1, "candidate": "ext4:noatime", "workload": "", "kind": "mkfs", "text": "No."}'
-    )
-    path.write_text(text + failure + "\n")
+    failure = Failure(1, "ext4:noatime", "", "mkfs", "No.")
+    path.write_text(text)
+    with path.open("ab") as file:
+        file.write(encoded(StepFailed(0.0, Step(1, "format", "formatting"), failure)))
     events = await watch(taken_up(path))
     assert not [event for event in events if isinstance(event, StepFailed)]
     after = {event.sample.candidate for event in events if isinstance(event, SampleTaken)}

@@ -40,7 +40,7 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
 )
 def test_a_signal_ends_the_run_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
     with tiny_run(tmp_path, "--rounds", "12..12", recipe=TWO_KINDS) as started:
-        wait_for(started.file, '"round": 2')
+        wait_for(started.file, '"sample":{"round":2')
         started.process.send_signal(number)
         stdout, stderr = started.process.communicate(timeout=LIMIT_S)
     assert started.process.returncode == 130, stderr

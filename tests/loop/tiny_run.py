@@ -126,7 +126,7 @@ def killed(result: Path, *arguments: str) -> list[psutil.Process]:
     """`fswizard run` with this result, killed with SIGKILL in its second round; the processes that were below it."""
     argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(result, '"round": 2')
+    wait_for(result, '"sample":{"round":2')
     below = descendants(process.pid)
     process.kill()
     process.communicate()

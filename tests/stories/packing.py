@@ -13,7 +13,8 @@ from fswizard.demo.stories import HERE
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Event, RunStarted, StepProgressed
-from fswizard.results.event_lines import event_in, line_of
+from fswizard.model.result_file import encoded
+from fswizard.results import event_in
 from tests.fakes.desktop import drives
 
 SIMULATED = "simulated"
@@ -25,8 +26,8 @@ HOME = re.compile(r"(?<![\w./-])/(?:root|home/\w+)(?=[/\"' ])")
 
 def pack(name: str, path: Path, *, simulated: bool) -> None:
     """Make what is shipped of a recording; a disk that is `simulated` says so by its name."""
-    with path.open(encoding="utf-8") as file:
-        text = "".join(f"{line_of(event)}\n" for event in _smaller(map(event_in, file), simulated))
+    with path.open("rb") as file:
+        text = b"".join(map(encoded, _smaller(map(event_in, file), simulated))).decode()
     _write(f"{name}.jsonl.gz", HOME.sub("/home/you", text))
 
 

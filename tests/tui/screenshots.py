@@ -20,7 +20,7 @@ from unittest.mock import patch
 from fswizard import recipes, results
 from fswizard.advice import conclude
 from fswizard.demo.app import DemoApp
-from fswizard.model.events import Event, RunStarted, StepProgressed, kept
+from fswizard.model.events import Event, RunStarted, StepProgressed, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report import render
@@ -152,7 +152,7 @@ def result(name: str = RUN) -> Result:
     started = _started(name)
     found = Result(replace(started.environment, host=""), started.plan)
     for event in recorded(name):
-        found = kept(found, event)
+        found = fold(found, (event,))
     return found
 
 

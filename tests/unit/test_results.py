@@ -21,6 +21,10 @@ from fswizard.model.events import Event, RunStarted, SampleTaken, Step
 from fswizard.model.judgement import Judgement
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
+from fswizard.model.result_file import encoded
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from fswizard.progress.workload_events import Progress
 from fswizard.results import (
     ResultWriter,
     all_results,
@@ -47,12 +51,12 @@ RESULT = make_result(
 
 
 SAMPLE = (
-    b'{"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s", '
-    b'"better": "higher"}'
+    b'{"type": "SampleTaken", "at_s": 1, "sample": {"round": 1, "candidate": "xfs", "workload": "", "metric": "m", '
+    b'"value": 2.5, "unit": "s", "better": "higher"}}'
 )
 SERIES = (
-    b'{"type": "ThroughputSeries", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", '
-    b'"rates": [1.0, 2.5]}'
+    b'{"type": "SeriesRecorded", "at_s": 1, "series": {"round": 1, "candidate": "xfs", "workload": "write", '
+    b'"unit": "B/s", "rates": [1.0, 2.5]}}'
 )
 
 
@@ -70,7 +74,7 @@ def events_of(result: Result) -> Iterator[Event]:
         yield events.DoubtRaised(21.0, doubt)
     yield events.RoundDiscarded(22.0, 3, "The machine was suspended.")
     yield events.RatioUpdated(23.0, Judgement(leaders=("xfs",), rounds=3))
-    yield events.RunEnded(result.elapsed_s, "finished", "Every verdict is settled.")
+    yield events.RunEnded(result.elapsed_s, "finished", "Every verdict is settled.", ("xfs",), 3)
 
 
 @pytest.fixture
@@ -109,8 +113,8 @@ def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: P
             continue
         whole = [json.loads(line) for line in data[: place + 1].split(b"\n")[:-1]]
         result = load(cut)
-        assert len(result.samples) == sum(line["type"] == "Sample" for line in whole)
-        assert len(result.failures) == sum(line["type"] == "Failure" for line in whole)
+        assert len(result.samples) == sum(line["type"] == "SampleTaken" for line in whole)
+        assert len(result.failures) == sum(line["type"] == "StepFailed" for line in whole)
         assert result.plan == RESULT.plan
 
 
@@ -194,21 +198,21 @@ def replaced(file: Path, number: int, old: bytes, new: bytes) -> Path:
         (b"not json", "not JSON"),
         (b"[1]", "an object was expected"),
         (b"\xff\xfe", "not UTF-8"),
-        (b'{"type": "Sample"}', "missing required field .round"),
-        (b'{"type": "Sample", "candidate": "zfs"}', "'zfs' is not in the plan"),
-        (b'{"type": "Sample", "candidate": []}', "is not in the plan"),
-        (b'{"type": "Doubt", "code": 1, "text": ""}', "Doubt.code: Expected .str., got .int."),
+        (b'{"type": "SampleTaken", "sample": {}}', "missing required field .round"),
+        (b'{"type": "SampleTaken", "sample": {"candidate": "zfs"}}', "'zfs' is not in the plan"),
+        (b'{"type": "SampleTaken", "sample": {"candidate": []}}', "is not in the plan"),
+        (b'{"type": "DoubtRaised", "doubt": {"code": 1, "text": ""}}', "doubt.code: Expected .str., got .int."),
         (b'{"at_s": NaN}', "not JSON"),
         (b'{"at_s": 1e999}', "out of range"),
         (b'{"at_s": ' + b"9" * 400 + b"}", "too large"),
         (b'{"at_s": ' + b"9" * 5000 + b"}", "out of range"),
         (SAMPLE.replace(b"2.5", b"1e30"), "the number 1e.30 is too large"),
-        (SAMPLE.replace(b"higher", b"greener"), "Sample.better: Invalid enum value 'greener'"),
+        (SAMPLE.replace(b"higher", b"greener"), "sample.better: Invalid enum value 'greener'"),
         (SAMPLE + b", " + SAMPLE, "not JSON"),
         (SERIES.replace(b"2.5", b"1e30"), "the number 1e.30 is too large"),
-        (SERIES.replace(b"2.5", b'"fast"'), "ThroughputSeries.rates.1.: Expected .float., got .str."),
+        (SERIES.replace(b"2.5", b'"fast"'), "series.rates.1.: Expected .float., got .str."),
         (b'{"a": ' * 100_000, "nested too deeply"),
-        (b'{"type": "Ending", "at_s": 1, "outcome": "won"}', "Invalid enum value 'won'"),
+        (b'{"type": "RunEnded", "at_s": 1, "outcome": "won"}', "Invalid enum value 'won'"),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_number_and_reason(file: Path, line: bytes, reason: str) -> None:
@@ -218,19 +222,19 @@ def test_a_wrong_line_is_refused_with_its_number_and_reason(file: Path, line: by
 
 
 def test_a_whole_number_and_a_new_field_do_not_matter(file: Path) -> None:
-    result = load(with_line(file, 5, SAMPLE.replace(b"2.5", b"2").replace(b"}", b', "mood": "good"}')))
+    result = load(with_line(file, 5, SAMPLE.replace(b"2.5", b"2").replace(b"}", b', "mood": "good"}', 1)))
     assert Sample(1, "xfs", "", "m", 2.0, "s", "higher") in result.samples
 
 
 @pytest.mark.parametrize(
     ("number", "old", "new", "reason"),
     [
-        (1, b'"schema": 1', b'"schema": 2', "schema 2"),
-        (2, b'"baseline": "ext4"', b'"baseline": "zfs"', "'zfs' is not among the candidates"),
-        (2, b'"name": "xfs"', b'"name": "ext4"', "twice"),
+        (1, b'"schema":2', b'"schema":3', "schema 3"),
+        (2, b'"baseline":"ext4"', b'"baseline":"zfs"', "'zfs' is not among the candidates"),
+        (2, b'"name":"xfs"', b'"name":"ext4"', "twice"),
         (2, b'"baseline"', b'"base"', "missing required field .baseline"),
-        (2, b'"engine": "fio"', b'"engine": []', "engine: Expected .str."),
-        (2, b'"job": {', b'"job": [], "jobs": {', "workloads.0..job: FioJob: Expected .object."),
+        (2, b'"engine":"fio"', b'"engine":[]', "engine: Expected .str."),
+        (2, b'"job":{', b'"job":[],"jobs":{', "workloads.0..job: FioJob: Expected .object."),
     ],
 )
 def test_a_file_of_a_newer_program_and_a_plan_that_does_not_fit_together_are_refused(
@@ -250,19 +254,67 @@ def test_text_in_a_file_becomes_harmless(file: Path) -> None:
 def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", MAXIMUM_BYTES + 1)
-    with pytest.raises(UsageError, match="over 20 MB; no such file is that long"):
+    with pytest.raises(UsageError, match="over 200 MB; no such file is that long"):
         load(tmp_path / "large")
 
 
-def test_the_largest_run_writes_a_file_that_can_be_read(tmp_path: Path) -> None:
-    """Ten figures for each workload, and its rate in each of its seconds, 10 of them."""
+def test_the_largest_run_of_half_a_day_can_be_read(tmp_path: Path) -> None:
+    """Ten figures for each workload, its rate in each of its seconds, 10 of them, and progress ten times a second."""
     cells = MAXIMUM_ROUNDS * 30 * 20
     sample = Sample(12, "ext4:noatime,data=journal", "a-long-name", "latency_p999_s", 1 / 3, "s", "lower", True)
     course = ThroughputSeries(12, "ext4:noatime,data=journal", "a-long-name", "B/s", (123_000_000.0,) * 10)
     write_result(tmp_path / "none", replace(RESULT, samples=(), throughput_series=()))
     write_result(tmp_path / "cell", replace(RESULT, samples=(sample,) * 10, throughput_series=(course,)))
     cell_bytes = (tmp_path / "cell").stat().st_size - (tmp_path / "none").stat().st_size
-    assert cells * cell_bytes < MAXIMUM_BYTES
+    told: list[Event] = []
+    emitter = Emitter(told.append, Eta(RESULT.plan))
+    emitter.progress("writing large files", Progress(1 / 3, 123456789.0, "B/s", 1 / 300, 1 / 3))
+    progress_bytes = len(encoded(replace(told[0], at_s=40_000.123)))
+    assert cells * cell_bytes + 12 * 36_000 * progress_bytes < MAXIMUM_BYTES
+
+
+def test_progress_is_passed_over_unread_and_the_last_of_it_says_how_far_a_killed_run_came(
+    file: Path, tmp_path: Path
+) -> None:
+    lines = file.read_bytes().splitlines(keepends=True)[:-1]
+    progress = [encoded(events.StepProgressed(30.0 + number, 1, 0.5, "writing")) for number in range(3)]
+    (tmp_path / "killed").write_bytes(b"".join([*lines, *progress]))
+    assert load(tmp_path / "killed") == replace(RESULT, outcome="killed", elapsed_s=32.0)
+
+
+OLD = (
+    {"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s",
+     "better": "higher", "at_s": 1.5},
+    {"type": "Course", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", "rates": [1.0], "at_s": 2.0},
+    {"type": "Failure", "round": 2, "candidate": "xfs", "workload": "write", "kind": "EIO", "text": "No.", "at_s": 3.0},
+    {"type": "Doubt", "code": "busy", "text": "Busy.", "at_s": 4.0},
+    {"type": "Ending", "at_s": 5.0, "outcome": "stopped", "leaders": ["xfs"], "rounds": 1},
+    {"type": "Resumption", "at_s": 6.0, "started": "2026-01-02T03:04:05Z"},
+)  # fmt: skip
+"""One line of each kind that files of schema 1 had."""
+
+
+def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
+    path = new_path(RESULT.plan)
+    with ResultWriter(path) as writer:
+        writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
+    begin = path.read_text().replace('"schema":2', '"schema":1')
+    path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD[:-1]))
+    stopped = Result(
+        RESULT.environment,
+        RESULT.plan,
+        samples=(Sample(1, "xfs", "", "m", 2.5, "s", "higher"),),
+        throughput_series=(ThroughputSeries(1, "xfs", "write", "B/s", (1.0,)),),
+        failures=(Failure(2, "xfs", "write", "EIO", "No."),),
+        doubts=(Doubt("busy", "Busy."),),
+        outcome="stopped",
+        elapsed_s=5.0,
+    )
+    assert load(path) == stopped
+    assert load(path).samples[0].at_s == 1.5
+    assert all_results()[0].leaders == ("xfs",)
+    path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD))
+    assert load(path) == replace(stopped, outcome="killed", elapsed_s=6.0)
 
 
 @pytest.mark.parametrize("name", ["", "missing", "/dev/zero"])

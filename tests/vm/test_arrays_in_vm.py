@@ -51,7 +51,7 @@ def test_every_layout_is_measured_also_without_a_disk_and_taken_apart_again(zfs_
 def test_a_killed_run_leaves_no_array_behind(zfs_machine: Machine) -> None:
     argv = prepared(zfs_machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", recipe=RECIPE)
     running = zfs_machine.start(*argv, timeout_s=RUN_S)
-    await_words(zfs_machine, running, '"round": 1')
+    await_words(zfs_machine, running, '"sample":{"round":1')
     running.kill()
     running.wait()
     zfs_machine.run("fswizard", "clean")

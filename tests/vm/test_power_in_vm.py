@@ -74,7 +74,7 @@ def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(
     machine.ok("udevadm", "wait", "--timeout=600", link)
     argv = prepared(machine, f"device:{link}", "ext4; f2fs", "--erase", disk.serial, "--rounds", "3..3")
     running = machine.start(*argv, timeout_s=RUN_S)
-    await_words(machine, running, '"round": 1')
+    await_words(machine, running, '"sample":{"round":1')
     machine.pull(disk)
     done = running.wait()
     assert done.exit_code == 1, done.output
@@ -92,7 +92,7 @@ def test_after_a_power_failure_promises_were_kept_and_the_run_goes_on(zfs_machin
     more = ("--rounds", "2..2", "--seed", "7")
     argv = prepared(zfs_machine, "image:512M@/srv/room", "; ".join(RESUMED), *more, recipe=RECIPE)
     running = zfs_machine.start(*argv, timeout_s=RUN_S)
-    await_words(zfs_machine, running, '"round": 2')
+    await_words(zfs_machine, running, '"sample":{"round":2')
     for name in MAKING:
         zfs_machine.start("python3", "/root/writer.py", f"/mnt/{name}", f"/run/{name}")
     promised = _promised(zfs_machine)

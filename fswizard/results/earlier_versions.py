@@ -1,0 +1,36 @@
+"""Lines of result files of schema 1, which earlier versions wrote, as the events of today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fswizard.model.events import DoubtRaised, RunEnded, RunStarted, SampleTaken, SeriesRecorded, StepFailed
+
+INSIDE = {
+    "Sample": (SampleTaken, "sample"),
+    "ThroughputSeries": (SeriesRecorded, "series"),
+    "Course": (SeriesRecorded, "series"),
+    "Failure": (StepFailed, "failure"),
+    "Doubt": (DoubtRaised, "doubt"),
+}
+"""Former type of a line to the event, and the field of it, that now holds what the line said."""
+
+
+def as_event(line: dict[str, Any], started: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of an event for that of a line; one that was an event already stays as it is.
+
+    `started` is the second line of the file, the start of the run.
+    """
+    former, at_s = line.get("type"), line.get("at_s", 0.0)
+    if former == "Ending":
+        return {**line, "type": RunEnded.__name__}
+    if former == "Resumption":
+        return {**started, "type": RunStarted.__name__, "at_s": at_s}
+    if former not in INSIDE:
+        return line
+    kind, field = INSIDE[former]
+    event = {"type": kind.__name__, "at_s": at_s, field: line}
+    if kind is StepFailed:
+        event["step"] = {"number": 0, "stage": "workload", "title": ""}
+    return event
