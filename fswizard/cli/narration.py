@@ -27,6 +27,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement
 from fswizard.model.result import Outcome
+from fswizard.model.run_state import RunState
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
 from fswizard.report import card_lines, render
@@ -51,40 +52,27 @@ class Narration:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._moves = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-        self._where = ""
-        self.outcome: Outcome = "killed"
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: Event, state: RunState) -> None:
+        """Write what an event says; `state` is that of the run after it."""
         if isinstance(event, StepProgressed):
-            self._move(event)
-        elif isinstance(event, RunEnded):
-            self.outcome = event.outcome
-            self._line(event.text)
-        elif line := self._words(event):
-            self._line(line)
-
-    def _words(self, event: Event) -> str:
-        if isinstance(event, StepStarted):
-            step = event.step
-            who = f", {step.candidate}" if step.candidate else ""
-            self._where = f"round {step.round}{who}: {step.title}" if step.round else step.title
-            return "" if self._moves and step.stage not in ("prepare", "fill") else self._where
-        return _news(event)
+            if self._moves:
+                self._move(event, _where(state))
+        elif isinstance(event, StepStarted):
+            if not self._moves or event.step.stage in ("prepare", "fill"):
+                self.say(_where(state))
+        elif text := _news(event):
+            self.say(text)
 
     def say(self, text: str) -> None:
-        """A line that is no event's."""
-        self._line(text)
-
-    def _line(self, text: str) -> None:
+        """Write a line, also one that is no event's."""
         end = "\r\x1b[K" if self._moves else ""
         self._print(f"{end}{safe_lines(text)}\n")
 
-    def _move(self, event: StepProgressed) -> None:
-        if not self._moves:
-            return
+    def _move(self, event: StepProgressed, where: str) -> None:
         rate = f"  {figure_text(event.rate, event.rate_unit)}" if event.rate is not None else ""
         left = f"  about {duration_text(event.left_s)} left" if event.left_s is not None else ""
-        line = f"{event.run_fraction:4.0%}{left}{rate}  {self._where}"
+        line = f"{event.run_fraction:4.0%}{left}{rate}  {where}"
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _print(self, text: str) -> None:
@@ -93,6 +81,15 @@ class Narration:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
             turn_away_from([self._stream.fileno()])
+
+
+def _where(state: RunState) -> str:
+    """The step that goes on: `round 2, xfs: writing large files`."""
+    step = state.step
+    if step is None or not step.round:
+        return step.title if step else ""
+    who = f", {step.candidate}" if step.candidate else ""
+    return f"round {step.round}{who}: {step.title}"
 
 
 def print_report(path: str | Path) -> None:
@@ -127,6 +124,8 @@ def _news(event: Event) -> str:
         text = event.reason
     elif isinstance(event, RoundDiscarded):
         text = f"round {event.round} is discarded: {event.reason}"
+    elif isinstance(event, RunEnded):
+        text = event.text
     return text
 
 

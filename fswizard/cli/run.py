@@ -25,9 +25,10 @@ from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.model import plan as model
 from fswizard.model.events import RoundFinished, StepStarted
-from fswizard.model.outlook import Budget, expected
+from fswizard.model.outlook import expected
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Outcome
+from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
 from fswizard.recipes import find
@@ -207,8 +208,8 @@ def measure(session: Session, measuring: Callable[[], object] | None = None) -> 
 
 async def _carry_out(session: Session, measuring: Callable[[], object] | None) -> Outcome:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
-    narration, budget = Narration(sys.stderr), Budget(session.plan, session.result)
-    narration.say(budget_text(session.plan, budget.outlook))
+    narration, state = Narration(sys.stderr), RunState.of(session.plan, session.result)
+    narration.say(budget_text(session.plan, state.outlook))
     if session.plan.expected_s > session.plan.time_limit_s > 0:
         narration.say(_too_short(session.plan))
     loop = asyncio.get_running_loop()
@@ -224,13 +225,14 @@ async def _carry_out(session: Session, measuring: Callable[[], object] | None) -
             loop.add_signal_handler(number, end, number)
     async with aclosing(session.events()) as events:
         async for event in events:
-            narration.tell(event)
+            before, state = state.outlook, state.after(event)
+            narration.tell(event, state)
             if measuring and isinstance(event, StepStarted) and event.step.round:
                 measuring()
                 measuring = None
-            if budget.corrects(event) and isinstance(event, RoundFinished) and event.round == 1:
-                narration.say(f"corrected after round 1: {budget_text(session.plan, budget.outlook)}")
-    return narration.outcome
+            if state.outlook is not before and isinstance(event, RoundFinished) and event.round == 1:
+                narration.say(f"corrected after round 1: {budget_text(session.plan, state.outlook)}")
+    return state.outcome or "killed"
 
 
 def plan_text(plan: model.Plan, settles: str = "") -> str:

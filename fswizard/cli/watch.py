@@ -13,6 +13,7 @@ from plumbum import cli
 from fswizard.cli.command import OnMachine
 from fswizard.cli.narration import EXIT_CODES, Narration, print_report
 from fswizard.errors import ExitCode
+from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
@@ -52,9 +53,8 @@ class Watch(OnMachine):
 
 def follow(run: OngoingRun) -> int:
     """Tell of a run on standard error until it ends, then print its report; the exit code is the run's."""
-    narration = Narration(sys.stderr)
     try:
-        followed = asyncio.run(_followed(run, narration))
+        followed, state = asyncio.run(_followed(run))
     except KeyboardInterrupt:
         print("\nThe run goes on: `fswizard watch` shows it again.", file=sys.stderr)
         return ExitCode.OK
@@ -62,12 +62,15 @@ def follow(run: OngoingRun) -> int:
     if followed.error is not None:
         raise followed.error
     print_report(run.result)
-    return EXIT_CODES[narration.outcome]
+    return EXIT_CODES[state.outcome or "killed"]
 
 
-async def _followed(run: OngoingRun, narration: Narration) -> FollowedRun:
+async def _followed(run: OngoingRun) -> tuple[FollowedRun, RunState]:
+    narration = Narration(sys.stderr)
     followed = await FollowedRun.here(run)
+    state = RunState.of(followed.plan)
     async with aclosing(followed.events()) as events:
         async for event in events:
-            narration.tell(event)
-    return followed
+            state = state.after(event)
+            narration.tell(event, state)
+    return followed, state

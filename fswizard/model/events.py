@@ -161,6 +161,10 @@ class RunEnded(Event):
     """Number of rounds that `leaders` rest on."""
     verdict: str = ""
     """Verdict of the result's card, so that a listing says the same words; empty in files of earlier versions."""
+    hint: str = ""
+    """Where it failed: what the user can do, in a sentence."""
+    details: str = ""
+    """Where it failed: the whole output of a program."""
 
 
 def fold(result: Result, events: Iterable[Event]) -> Result:

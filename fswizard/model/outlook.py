@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import Event, RoundDiscarded, RoundFinished, RunStarted, SampleTaken, StepStarted
-from fswizard.model.metrics import BARE_WRITTEN, TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 
@@ -86,47 +84,3 @@ def _begins(plan: Plan, rounds: int, now_s: float, round_s: float) -> bool:
     if rounds < plan.minimum_rounds:
         return now_s < 2 * plan.time_limit_s
     return now_s + (1 + BARE_SHARE) * round_s <= plan.time_limit_s
-
-
-class Budget:
-    """Follows the events of a run; `outlook` is what it takes in all, as it looks now."""
-
-    def __init__(self, plan: Plan, earlier: Result | None = None) -> None:
-        """`earlier` is the run that this one resumes."""
-        self._plan = plan
-        self._rounds = earlier.whole_rounds if earlier else 0
-        self._discarded: set[int] = set()
-        self._began_s = 0.0
-        self._rounds_began_s: float | None = None
-        self._trials = 0
-        self._trial = (0, "")
-        self._counted_bytes = 0.0
-        self.outlook = expected(plan, earlier)
-
-    def corrects(self, event: Event) -> bool:
-        """Whether the outlook is another one after `event`."""
-        if isinstance(event, SampleTaken) and event.sample.metric in (TRIAL_WRITTEN.name, BARE_WRITTEN.name):
-            self._counted_bytes += event.sample.value
-        elif isinstance(event, StepStarted) and event.step.round and event.step.candidate:
-            if self._rounds_began_s is None:
-                self._rounds_began_s = event.at_s
-            trial = (event.step.round, event.step.candidate)
-            self._trials, self._trial = self._trials + (trial != self._trial), trial
-        elif isinstance(event, RunStarted):
-            self._began_s = event.at_s
-        elif isinstance(event, RoundDiscarded):
-            self._discarded.add(event.round)
-        elif isinstance(event, RoundFinished) and self._rounds_began_s is not None:
-            self._rounds += event.round not in self._discarded
-            self.outlook = outlook(self._plan, self._spent(event, self._rounds_began_s))
-            return True
-        return False
-
-    def _spent(self, event: RoundFinished, began_s: float) -> Spent:
-        trial_s = (event.at_s - began_s) / self._trials
-        uncounted = self._plan.writes_bytes_per_trial
-        trial_bytes = self._counted_bytes / self._trials if self._counted_bytes else uncounted
-        written_bytes = self._plan.target.filled_bytes + self._trials * trial_bytes
-        return Spent(
-            self._rounds, len(event.survivors), event.at_s - self._began_s, written_bytes, trial_s, trial_bytes
-        )

@@ -169,7 +169,9 @@ class Session:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
                 findings = conclude(replace(self._result, outcome=outcome))
                 judgement, verdict = findings.judgement, findings.advice.card.verdict
-                self._emit(RunEnded(self._emitter.at_s, outcome, text, judgement.leaders, judgement.rounds, verdict))
+                hint, details = (self.error.hint, self.error.details) if self.error else ("", "")
+                leaders, rounds = judgement.leaders, judgement.rounds
+                self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:

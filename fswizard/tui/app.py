@@ -22,7 +22,7 @@ from fswizard.model.result import Result
 from fswizard.system import clock
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, OWN, TERMINAL

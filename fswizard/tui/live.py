@@ -8,17 +8,29 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.model.events import Stage
 from fswizard.model.judgement import SIGNS, Ratio
 from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.run_state import LogCommand, LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
 from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
-from fswizard.tui.runstate import STAGES, LogCommand, LogEntry, LogNote, RunState
 from fswizard.tui.widgets.braille import area, swatch
 from fswizard.tui.widgets.graph import nice_top
 from fswizard.tui.widgets.lanes import Look, looks_of
 
 BEYOND = 1.6
 """Intervals are cut at this multiple of the best ratio: wide ones would leave no room for the rest."""
+STAGES: dict[Stage, str] = {
+    "prepare": "preparing",
+    "raw": "bare device",
+    "wait": "waiting",
+    "format": "formatting",
+    "mount": "mounting",
+    "fill": "preparing test files",
+    "workload": "measuring",
+    "check": "checking",
+    "clean": "cleaning up",
+}
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MARKS = {
     "step": ("·", "$faint"),

@@ -18,7 +18,7 @@ from fswizard.model.result import Result
 from fswizard.tui.backend import NO_WAY, Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.steps import WizardStep, steps_for
 
 if TYPE_CHECKING:

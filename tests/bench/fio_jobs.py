@@ -23,6 +23,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import CPU, IOPS, MEDIAN_LATENCY, P99_LATENCY
 from fswizard.model.plan import Plan, Target, Trial
 from fswizard.model.recipe import Workload
+from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
@@ -88,14 +89,16 @@ def _job(rw: Rw, place: str, seconds: float) -> FioJob:
 class _Listener:
     """Does with events what a run does: writes the result file, tells on standard error, keeps the figures."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, plan: Plan) -> None:
+        self._state = RunState.of(plan)
         self._writer = ResultWriter(file)
         self._narration = Narration(io.StringIO())
         self.figures: dict[str, float] = {}
 
     def tell(self, event: Event) -> None:
         self._writer.write(event)
-        self._narration.tell(event)
+        self._state = self._state.after(event)
+        self._narration.tell(event, self._state)
         if isinstance(event, SampleTaken):
             self.figures[event.sample.metric] = event.sample.value
 
@@ -123,9 +126,9 @@ class _Open:
 async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Listener]]:
     async with AsyncExitStack() as undo:
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir="/var/tmp")))
-        listener = _Listener(folder / "result.jsonl")
         candidate = parse_candidate("ext4")
         plan = make_plan()
+        listener = _Listener(folder / "result.jsonl", plan)
         if place == "tmpfs":
             where = undo.enter_context(tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir=MEMORY))
             plan = replace(plan, candidates=(replace(candidate, directory=where),), target=Target("directory", ""))

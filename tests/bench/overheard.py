@@ -13,13 +13,14 @@ from fswizard.__main__ import main
 from fswizard.cli import narration, run
 from fswizard.model.codec import tagged
 from fswizard.model.events import CommandFinished, Event, RoundFinished, StepStarted
+from fswizard.model.run_state import RunState
 
 KINDS = (StepStarted, CommandFinished, RoundFinished)
 
 
 class Overheard(narration.Narration):
-    def tell(self, event: Event) -> None:
-        super().tell(event)
+    def tell(self, event: Event, state: RunState) -> None:
+        super().tell(event, state)
         if isinstance(event, KINDS):
             print(json.dumps(tagged(event)), file=COPY, flush=True)
 

@@ -22,12 +22,13 @@ from fswizard.model.events import Event, RunEnded, RunStarted
 from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Result
+from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
-from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from tests.builders import make_plan, make_result, make_workload
 
 STEP_EVENTS = 1000
@@ -98,8 +99,10 @@ async def watch(what: str, run: Run) -> None:
         await RunMonitor(run, run.plan, time.monotonic).follow()
         return
     narration = Narration(sys.stderr)
+    state = RunState.of(run.plan)
     async for event in run.events():
-        narration.tell(event)
+        state = state.after(event)
+        narration.tell(event, state)
 
 
 def _wizard(run: Run) -> None:

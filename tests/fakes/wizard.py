@@ -60,7 +60,7 @@ from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.runstate import RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
 from tests.simulated.disks import PlainDisk, as_published

@@ -23,12 +23,13 @@ from fswizard.demo.app import DemoApp
 from fswizard.model.events import Event, RunStarted, StepProgressed, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.run_state import RunState
 from fswizard.report import render
 from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.runstate import RunMonitor, RunState
+from fswizard.tui.monitor import RunMonitor
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import FakeMachine, FakeSession, app
 from tests.recording import recorded
@@ -93,7 +94,7 @@ async def _animate() -> None:
     wizard = running()
     held = wizard.running
     assert held is not None
-    held.state = RunState(held.state.plan)
+    held.state = RunState.of(held.state.plan)
     pictures = []
     async with wizard.run_test(size=SIZE) as pilot:
         for number, event in enumerate(events):
@@ -150,10 +151,7 @@ def monitor(plan: Plan, events: Sequence[Event]) -> RunMonitor:
 def result(name: str = RUN) -> Result:
     """The result of a recorded run."""
     started = _started(name)
-    found = Result(replace(started.environment, host=""), started.plan)
-    for event in recorded(name):
-        found = fold(found, (event,))
-    return found
+    return fold(Result(replace(started.environment, host=""), started.plan), recorded(name))
 
 
 def finished() -> FswizardApp:

@@ -21,10 +21,10 @@ from fswizard.model.events import (
 from fswizard.model.judgement import Ratio
 from fswizard.model.metrics import DURATION, MEDIAN_LATENCY
 from fswizard.model.plan import Plan
+from fswizard.model.race import POINTS, Curve, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
+from fswizard.model.run_state import RunState
 from fswizard.tui import live
-from fswizard.tui.race import POINTS, Curve, Race
-from fswizard.tui.runstate import RunState, advance
 from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.lanes import looks_of, picture, time_line
 from tests.builders import make_plan, make_result, make_workload
@@ -52,9 +52,9 @@ def told(number: int, rate: float, *, preparing: bool = False, fraction: float =
 
 
 def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
-    state = RunState(plan, race=Race.of(plan))
+    state = RunState.of(plan)
     for event in events:
-        state = advance(state, event)
+        state = state.after(event)
     return state
 
 
@@ -213,14 +213,14 @@ def test_where_there_is_no_room_for_every_round_the_newest_stay() -> None:
 def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> None:
     workloads = [make_workload(f"work{number}") for number in range(10)]
     plan = make_plan(("ext4", "xfs", "btrfs"), workloads)
-    state, number = RunState(plan, race=Race.of(plan)), 0
+    state, number = RunState.of(plan), 0
     for round_ in range(1, 13):
         for candidate in plan.candidates:
             for workload in workloads:
                 number += 1
-                state = advance(state, begun(number, candidate.name, workload.name, round_))
+                state = state.after(begun(number, candidate.name, workload.name, round_))
                 for rate in range(2 * POINTS):
-                    state = advance(state, told(number, float(rate)))
+                    state = state.after(told(number, float(rate)))
     points = [len(lap.curve.means) for lane in state.race.lanes for lap in lane.laps]
     assert len(points) == 360
     assert max(points) <= POINTS

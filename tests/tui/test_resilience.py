@@ -16,9 +16,10 @@ from fswizard.filesystems import Availability
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
+from fswizard.model.run_state import LogCommand
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
-from fswizard.tui.runstate import LogCommand, RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.canvas import LiveCanvas
 from fswizard.tui.widgets.choice_list import ChoiceList

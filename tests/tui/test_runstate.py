@@ -25,9 +25,9 @@ from fswizard.model.events import (
 )
 from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Doubt, Failure
+from fswizard.model.run_state import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState
 from fswizard.model.units import ratio_text
 from fswizard.report import render
-from fswizard.tui.runstate import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState, advance
 from tests.builders import make_plan, make_workload
 from tests.fakes.wizard import FakeMachine, chosen, plan_for, script
 from tests.recording import RUNS, recorded
@@ -37,9 +37,9 @@ PLAN = make_plan(("ext4", "xfs"), (make_workload("write"), make_workload("read")
 
 
 def after(*events: Event) -> RunState:
-    state = RunState(PLAN)
+    state = RunState.of(PLAN)
     for event in events:
-        state = advance(state, event)
+        state = state.after(event)
     return state
 
 
@@ -64,7 +64,7 @@ def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures() -
     state = after(step(1), told(1, 100.0), step(2, workload="read"), told(2, None))
     assert state.rates == (100.0,)
     assert state.measured == 1
-    assert advance(state, told(2, 7.0)).rates == (7.0,)
+    assert state.after(told(2, 7.0)).rates == (7.0,)
 
 
 def test_a_curve_does_not_mix_bytes_with_operations() -> None:
@@ -88,9 +88,9 @@ def test_turns_and_finished_workloads_are_counted_within_the_round() -> None:
     state = after(step(1), step(2, workload="read"), step(3, "xfs"))
     assert state.tried == ("ext4", "xfs")
     assert state.done == ()
-    state = advance(state, step(4, "xfs", "read"))
+    state = state.after(step(4, "xfs", "read"))
     assert state.done == ("write",)
-    state = advance(state, step(5, "xfs", "write", round_=2))
+    state = state.after(step(5, "xfs", "write", round_=2))
     assert state.round == 2
     assert state.tried == ("xfs",)
 

@@ -21,13 +21,13 @@ from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
 from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
+from fswizard.model.run_state import RunState
 from fswizard.model.units import ratio_text, speed_text
 from fswizard.report import FORMATS, comparison, render
 from fswizard.report.presentation import Presentation, present
 from fswizard.stats import judge
 from fswizard.stats.comparison import compare
 from fswizard.tui import live, outcome
-from fswizard.tui.runstate import RunState
 from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload
@@ -231,7 +231,9 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
 
 def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
     for result in (early(), beaten()):
-        state = RunState(result.plan, judgement=judge(result), survivors=judge(result).leaders)
+        state = replace(
+            RunState.of(result.plan, replace(result, survivors=judge(result).leaders)), judgement=judge(result)
+        )
         lines = live.leaderboard(state, 120, tall=False).plain.splitlines()
         ratios = [ratio for ratio in present(conclude(result)).overall if ratio.verdict != "baseline"]
         for place, ratio in enumerate(present(conclude(result)).standing, 1):

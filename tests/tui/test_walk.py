@@ -13,11 +13,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import ExitCode, Missing, UsageError
+from fswizard.model.run_state import LogCommand
 from fswizard.results import Entry
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
-from fswizard.tui.runstate import LogCommand
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
@@ -477,7 +477,7 @@ async def test_a_run_names_no_time_that_has_passed() -> None:
     async with app("run").run_test(size=(120, 36)) as pilot:
         monitor = wizard(pilot).running
         assert monitor is not None
-        run = monitor.budget.outlook
+        run = monitor.state.outlook
         for elapsed_s, words in ((run.least_s + 1, "Takes up to "), (run.most_s + 1, "Takes longer than planned · ")):
             monitor.state = replace(monitor.state, at_s=elapsed_s)
             await shows(pilot, words)

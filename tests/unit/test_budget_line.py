@@ -10,9 +10,10 @@ import pytest
 from fswizard.cli.run import plan_text
 from fswizard.errors import UsageError
 from fswizard.model.events import RoundDiscarded, RoundFinished, SampleTaken, Step, StepStarted
-from fswizard.model.outlook import Budget, Spent, expected, outlook
+from fswizard.model.outlook import Spent, expected, outlook
 from fswizard.model.plan import Plan
 from fswizard.model.result import Sample
+from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
 from fswizard.session.session import another_round_fits
@@ -84,7 +85,7 @@ def test_the_write_budget_ends_it_too(plan: Plan) -> None:
 
 def test_of_a_resumed_run_only_what_is_still_to_come_is_told(plan: Plan) -> None:
     earlier = make_result(plan=plan, finished_rounds=4, survivors=("ext4", "xfs"), discarded_rounds=(2,))
-    left = Budget(plan, earlier).outlook
+    left = RunState.of(plan, earlier).outlook
     assert (left.least_s, left.least_bytes) == (10 + 20, 2 * GB), "a round at least, of those that are left"
     assert (left.most_s, left.most_bytes) == (10 + 8 * 20, 16 * GB), "as the time allows"
     limited = replace(plan, maximum_rounds=5)
@@ -106,24 +107,28 @@ def test_limits_count_from_where_a_run_is_resumed_and_leave_room_for_a_round(pla
 
 
 def test_a_round_that_was_discarded_leaves_as_many_to_come(plan: Plan) -> None:
-    budget = Budget(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
-    budget.corrects(RoundDiscarded(0.0, 2, "the run was interrupted in it"))
-    budget.corrects(StepStarted(10.0, Step(1, "workload", "", 3, "ext4")))
-    budget.corrects(StepStarted(20.0, Step(2, "workload", "", 3, "xfs")))
-    budget.corrects(RoundFinished(30.0, 3, ("ext4", "xfs")))
-    assert budget.outlook == outlook(plan, Spent(2, 2, 30.0, 2 * GB, 10.0, GB))
+    state = RunState.of(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
+    for event in (
+        RoundDiscarded(0.0, 2, "the run was interrupted in it"),
+        StepStarted(10.0, Step(1, "workload", "", 3, "ext4")),
+        StepStarted(20.0, Step(2, "workload", "", 3, "xfs")),
+        RoundFinished(30.0, 3, ("ext4", "xfs")),
+    ):
+        state = state.after(event)
+    assert state.outlook == outlook(plan, Spent(2, 2, 30.0, 2 * GB, 10.0, GB))
 
 
 def test_a_round_corrects_it(plan: Plan) -> None:
-    budget = Budget(plan)
-    assert not budget.corrects(StepStarted(10.0, Step(1, "prepare", "")))
+    state = before = RunState.of(plan)
+    state = state.after(StepStarted(10.0, Step(1, "prepare", "")))
     for number, name in enumerate(("ext4", "xfs", "btrfs")):
-        budget.corrects(StepStarted(20.0 + number * 20, Step(number, "workload", "", 1, name)))
-        budget.corrects(SampleTaken(30.0, Sample(1, name, "", "trial_written", 2.0 * GB, "B", "lower")))
-    budget.corrects(SampleTaken(75.0, Sample(1, "", "", "bare_written", 0.3 * GB, "B", "lower")))
-    assert budget.corrects(RoundFinished(80.0, 1, ("ext4", "xfs")))
-    assert budget.outlook == outlook(plan, Spent(1, 2, 80.0, 6.3 * GB, 20.0, 2.1 * GB))
-    assert budget.outlook.least_s == 80 + 2 * 2 * 20
+        state = state.after(StepStarted(20.0 + number * 20, Step(number, "workload", "", 1, name)))
+        state = state.after(SampleTaken(30.0, Sample(1, name, "", "trial_written", 2.0 * GB, "B", "lower")))
+    state = state.after(SampleTaken(75.0, Sample(1, "", "", "bare_written", 0.3 * GB, "B", "lower")))
+    assert state.outlook == before.outlook
+    state = state.after(RoundFinished(80.0, 1, ("ext4", "xfs")))
+    assert state.outlook == outlook(plan, Spent(1, 2, 80.0, 6.3 * GB, 20.0, 2.1 * GB))
+    assert state.outlook.least_s == 80 + 2 * 2 * 20
 
 
 @pytest.mark.parametrize("changes", [{}, {"time_limit_s": 120.0}, {"write_budget_bytes": 100e9}, {"drive": ARCHIVE}])
@@ -132,5 +137,5 @@ def test_wizard_plan_and_run_tell_the_same_line(changes: dict[str, Any]) -> None
         machine, choices = FakeMachine(), chosen(**{"drive": SSD, **changes})
         made = machine.make_plan(choices)
         before = budget_text(machine.draft(choices))
-    assert before == budget_text(made) == budget_text(made, Budget(made).outlook)
+    assert before == budget_text(made) == budget_text(made, RunState.of(made).outlook)
     assert f"Budget      {before}\n" in plan_text(made)

@@ -23,6 +23,7 @@ from fswizard.cli.output import deliver
 from fswizard.drives import inventory
 from fswizard.errors import UsageError
 from fswizard.model.events import RatioUpdated
+from fswizard.model.run_state import RunState
 from fswizard.stats import judge
 from tests.fakes.command_line import fswizard
 from tests.fakes.host import ModelHost, use
@@ -356,7 +357,7 @@ def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path)
 
 def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> None:
     stream = io.StringIO()
-    Narration(stream).tell(RatioUpdated(1.0, judge(RESULT)))
+    Narration(stream).tell(RatioUpdated(1.0, judge(RESULT)), RunState.of(RESULT.plan))
     assert stream.getvalue() == (
         "after round 3: xfs 11 % faster; ext4:noatime level with ext4, behind the leader; "
         "btrfs:noatime 9 % slower; nilfs2 failed\n"

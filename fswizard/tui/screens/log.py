@@ -12,11 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 
+from fswizard.model.run_state import LogCommand, LogEntry
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text
 from fswizard.tui.drawing import cursor, lines, text, wrap
 from fswizard.tui.live import log_line
-from fswizard.tui.runstate import LogCommand, LogEntry, RunMonitor
+from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow

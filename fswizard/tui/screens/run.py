@@ -9,11 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.model.race import Race
+from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text
 from fswizard.tui import live
 from fswizard.tui.drawing import text
-from fswizard.tui.race import Race
-from fswizard.tui.runstate import RunMonitor, RunState
+from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 from fswizard.tui.widgets.lanes import picture
@@ -97,7 +98,7 @@ class RunScreen(StepScreen):
             self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
         elapsed_s = monitor.elapsed_s
         tells_budget = self.size.height >= SMALL and not state.ended
-        budget = budget_text(state.plan, monitor.budget.outlook, elapsed_s=elapsed_s) if tells_budget else ""
+        budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s) if tells_budget else ""
         progress = (state.step, int(elapsed_s), round(state.run_fraction * 100), budget)
         if before is None or progress != self._progress:
             self._progress = progress
@@ -158,12 +159,12 @@ class RunScreen(StepScreen):
         problem = running.problem
         head = text(("✗ ", "bold $error"), problem.message) if problem else text("The run has ended")
         self.query_one("#question", Static).update(head)
-        self.say((problem.hint_without_switches if problem else "") or state.ending)
+        self.say((problem.hint_without_switches if problem else "") or (state.ended.text if state.ended else ""))
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        over = self._run.state.ended
+        over = self._run.state.ended is not None
         if action in ("pause", "skip", "stop"):
             return not over and not self._run.stopping
         if action == "forward":

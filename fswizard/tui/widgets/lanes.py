@@ -12,11 +12,11 @@ from textual.content import Content
 
 from fswizard.model.events import Step
 from fswizard.model.plan import Plan
+from fswizard.model.race import Lane, Lap, Race
+from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import kind_of
 from fswizard.tui.drawing import cut, cut_among, fit, text
-from fswizard.tui.race import Lane, Lap, Race
-from fswizard.tui.runstate import RunState
 from fswizard.tui.widgets.braille import LINES, area
 
 HEADROOM = 1.25

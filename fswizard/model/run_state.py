@@ -1,0 +1,318 @@
+"""The state of a run after any of its events: everything that is shown of a run is a field or a property of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.events import (
+    ON_REQUEST,
+    CommandFinished,
+    CommandStarted,
+    DoubtRaised,
+    Event,
+    RatioUpdated,
+    RoundDiscarded,
+    RoundFinished,
+    RunEnded,
+    RunStarted,
+    Step,
+    StepFailed,
+    StepProgressed,
+    StepSkipped,
+    StepStarted,
+    fold,
+)
+from fswizard.model.forecast import Forecast
+from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.outlook import Outlook, Spent, expected, outlook
+from fswizard.model.plan import Plan
+from fswizard.model.race import Race
+from fswizard.model.result import Environment, Failure, Outcome, Result
+
+SERIES = 600
+"""Points of throughput that are kept."""
+LOG_ENTRIES = 2000
+LOG_OUTPUT = 20_000
+"""Characters of one program's output that are kept for the screen; the end is what tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogCommand:
+    """A program that ran, or runs."""
+
+    at_s: float
+    argv: tuple[str, ...]
+    as_root: bool = False
+    exit_code: int | None = None
+    """None while it runs."""
+    seconds: float = 0.0
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogNote:
+    """Something worth a line in the log that is no program."""
+
+    at_s: float
+    kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
+    text: str
+    details: str = ""
+
+
+LogEntry = LogCommand | LogNote
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run as its events so far tell."""
+
+    plan: Plan
+    """The plan with the limits that count from where the run was started, or resumed."""
+    result: Result
+    """What was measured so far; of a resumed run, also before."""
+    outlook: Outlook
+    """What the run takes in all, corrected by each round."""
+    race: Race
+    at_s: float = 0.0
+    began_s: float = 0.0
+    """Time of the first event since the run was started, or resumed."""
+    step: Step | None = None
+    fraction: float | None = None
+    """Share of the step that is done, 0 to 1; None if unknown."""
+    text: str = ""
+    """What is happening now, in words."""
+    rate: float | None = None
+    rate_unit: str = "B/s"
+    latency_s: float | None = None
+    worst_latency_s: float | None = None
+    rates: tuple[float, ...] = ()
+    """Throughput of the step `measured`, oldest first."""
+    measured: int = 0
+    """Number of the last step with throughput; it may be over."""
+    run_fraction: float = 0.0
+    """Share of the whole run that is done, 0 to 1."""
+    left_s: float | None = None
+    """Remaining time of the whole run, as it looks now."""
+    judgement: Judgement | None = None
+    order_before: tuple[str, ...] = ()
+    """Candidates as they stood a round earlier, best first."""
+    forecast: Forecast | None = None
+    round: int = 0
+    tried: tuple[str, ...] = ()
+    """Candidates whose turn in this round has come, in order; the last one is being measured."""
+    done: tuple[str, ...] = ()
+    """Workloads that the current candidate has finished in this round."""
+    log: tuple[LogEntry, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Candidates that the user left out."""
+    rounds_began_s: float | None = None
+    """Time of the first step of a round since the run was started, or resumed; None before it."""
+    trials: int = 0
+    """Trials begun since the run was started, or resumed."""
+    before_bytes: float = 0.0
+    """What the devices had written in rounds before the run was resumed."""
+    ended: RunEnded | None = None
+    """None while the run goes on."""
+
+    @classmethod
+    def of(cls, plan: Plan, earlier: Result | None = None) -> RunState:
+        """Before the first event; `earlier` is the run that this one resumes."""
+        result = earlier or Result(Environment("", ""), plan)
+        return cls(plan, result, expected(plan, earlier), Race.of(plan, result), before_bytes=result.counted_bytes)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time since the run was started, or resumed."""
+        return self.at_s - self.began_s
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None while the run goes on."""
+        return self.ended.outcome if self.ended else None
+
+    @property
+    def problem(self) -> FswizardError | None:
+        """Why the run failed; None unless it did."""
+        ended = self.ended
+        failed = ended is not None and ended.outcome in ("failed", "killed")
+        return RunFailed(ended.text, ended.hint, ended.details) if ended and failed else None
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return self.result.failures
+
+    @property
+    def survivors(self) -> tuple[str, ...] | None:
+        """Who takes part in the next round; None before the end of the first."""
+        return self.result.survivors
+
+    @property
+    def standing(self) -> tuple[Ratio, ...]:
+        """One ratio for each candidate, best first, also for those that have no figures yet."""
+        judged = self.judgement.standing if self.judgement else ()
+        names = {ratio.candidate for ratio in judged}
+        failed = {failure.candidate: failure.text for failure in self.failures}
+        baseline, missing = self.plan.baseline, (c.name for c in self.plan.candidates if c.name not in names)
+        so_far = {} if judged else self.race.standing(baseline)
+        waiting = (
+            Ratio(name, baseline, "", 0.0, verdict="failed", text=failed[name])
+            if name in failed
+            else Ratio(name, baseline, "", so_far.get(name, 1.0 if name == baseline else 0.0))
+            for name in missing
+        )
+        return (*judged, *sorted(waiting, key=lambda ratio: -ratio.ratio))
+
+    @property
+    def alive(self) -> int:
+        """How many candidates take part in what is to come."""
+        if self.ended:
+            return 0
+        gone = {*self.skipped, *(failure.candidate for failure in self.failures)}
+        return sum(name not in gone for name in self.result.candidates_left)
+
+    def out(self, candidate: str) -> str:
+        """Why a candidate is no longer measured, in a word; empty while it is."""
+        if candidate in self.skipped:
+            return "skipped"
+        failed = any(failure.candidate == candidate for failure in self.failures)
+        return "dropped" if candidate not in self.result.candidates_left and not failed else ""
+
+    def after(self, event: Event) -> RunState:
+        """The state after `event`. Pure."""
+        state = replace(self, at_s=event.at_s, result=fold(self.result, (event,)), race=self.race.after(event))
+        match event:
+            case StepProgressed():
+                state = state._progressed(event)
+            case RunStarted():
+                state = state._started(event)
+            case StepStarted():
+                state = state._began(event.step)
+            case CommandStarted():
+                state = state._logged(LogCommand(event.at_s, event.argv, event.as_root))
+            case CommandFinished():
+                state = state._finished(event)
+            case RatioUpdated(_, judgement, forecast):
+                before = tuple(ratio.candidate for ratio in self.standing) if self.judgement else ()
+                state = replace(state, judgement=judgement, forecast=forecast, order_before=before)
+            case RoundFinished():
+                state = state._round_over()
+            case StepSkipped(_, step, reason) if step.candidate and reason == ON_REQUEST:
+                state = replace(state, skipped=(*state.skipped, step.candidate))
+            case RunEnded(outcome=outcome):
+                share = 1.0 if outcome in ("finished", "time-up", "budget-used") else state.run_fraction
+                state = replace(state, ended=event, left_s=0.0, run_fraction=share)
+        note = _note(event)
+        return state._logged(note) if note else state
+
+    def _started(self, event: RunStarted) -> RunState:
+        """The run is started, or resumed: its limits count from here."""
+        plan, result = event.plan, self.result
+        if not result.environment.started:
+            return replace(self, plan=plan, result=replace(result, environment=event.environment, plan=plan),
+                           outlook=expected(plan), race=Race.of(plan), began_s=event.at_s)  # fmt: skip
+        return replace(
+            self,
+            plan=plan,
+            outlook=expected(plan, result),
+            began_s=event.at_s,
+            run_fraction=0.0,
+            left_s=None,
+            skipped=tuple(name for name in self.skipped if name not in result.candidates_left),
+            rounds_began_s=None,
+            trials=0,
+            before_bytes=result.counted_bytes,
+            ended=None,
+        )
+
+    def _began(self, step: Step) -> RunState:
+        """A step begins: whose turn it is, and which of its workloads are done."""
+        state = replace(self, step=step, fraction=0.0, text="", rate=None, latency_s=None, worst_latency_s=None)
+        if step.round == 0 or not step.candidate:
+            return state
+        tried = self.tried if step.round == self.round else ()
+        same = bool(tried) and tried[-1] == step.candidate
+        done = self.done if same else ()
+        before = self.step.workload if self.step and same else ""
+        if before and before != step.workload and before not in done:
+            done = (*done, before)
+        return replace(
+            state,
+            round=step.round,
+            tried=tried if same else (*tried, step.candidate),
+            done=done,
+            rounds_began_s=self.at_s if self.rounds_began_s is None else self.rounds_began_s,
+            trials=self.trials if same else self.trials + 1,
+        )
+
+    def _progressed(self, event: StepProgressed) -> RunState:
+        rates, measured = self.rates, self.measured
+        if event.rate is not None:
+            goes_on = measured == event.step and event.rate_unit == self.rate_unit
+            rates, measured = (*(rates[-SERIES + 1 :] if goes_on else ()), event.rate), event.step
+        return replace(
+            self,
+            fraction=event.fraction,
+            text=event.text,
+            rate=event.rate,
+            rate_unit=self.rate_unit if event.rate is None else event.rate_unit,
+            latency_s=event.latency_s,
+            worst_latency_s=event.worst_latency_s,
+            rates=rates,
+            measured=measured,
+            run_fraction=max(self.run_fraction, event.run_fraction),
+            left_s=event.left_s,
+        )
+
+    def _finished(self, event: CommandFinished) -> RunState:
+        """A program ended: its line in the log says how."""
+        output = event.output[-LOG_OUTPUT:]
+        done = LogCommand(event.at_s, event.argv, event.as_root, event.exit_code, event.seconds, output)
+        for back, entry in enumerate(reversed(self.log), 1):
+            if isinstance(entry, LogCommand) and entry.exit_code is None and entry.argv == event.argv:
+                done = replace(done, at_s=entry.at_s)
+                position = len(self.log) - back
+                return replace(self, log=(*self.log[:position], done, *self.log[position + 1 :]))
+        return self._logged(done)
+
+    def _round_over(self) -> RunState:
+        """What the run takes in all, as its trials so far took."""
+        if self.rounds_began_s is None or not self.trials:
+            return self
+        plan, result = self.plan, self.result
+        counted_bytes = result.counted_bytes - self.before_bytes
+        trial_bytes = counted_bytes / self.trials if counted_bytes else plan.writes_bytes_per_trial
+        spent = Spent(
+            rounds=result.whole_rounds,
+            candidates=len(result.candidates_left),
+            elapsed_s=self.elapsed_s,
+            written_bytes=plan.target.filled_bytes + self.trials * trial_bytes,
+            trial_s=(self.at_s - self.rounds_began_s) / self.trials,
+            trial_bytes=trial_bytes,
+        )
+        return replace(self, outlook=outlook(plan, spent))
+
+    def _logged(self, entry: LogEntry) -> RunState:
+        return replace(self, log=(*self.log[-LOG_ENTRIES + 1 :], entry))
+
+
+def _note(event: Event) -> LogNote | None:
+    """The line of the log for an event that is no program's."""
+    at_s, note = event.at_s, None
+    match event:
+        case StepStarted(step=step):
+            note = LogNote(at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title)
+        case RatioUpdated(judgement=judgement):
+            note = LogNote(at_s, "round", f"round {judgement.rounds} is complete")
+        case DoubtRaised(doubt=doubt):
+            note = LogNote(at_s, "doubt", doubt.text)
+        case StepFailed(failure=failure):
+            note = LogNote(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
+        case StepSkipped(_, step, reason):
+            note = LogNote(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
+        case RoundDiscarded(_, number, reason):
+            note = LogNote(at_s, "discarded", f"round {number} does not count: {reason}")
+        case RunEnded(text=text):
+            note = LogNote(at_s, "end", text)
+    return note
