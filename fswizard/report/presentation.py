@@ -549,7 +549,7 @@ def _bars(
     found = {c.name: figure for c in plan.candidates if (figure := findings.figure(c.name, workload.name))}
     higher = workload.metric.better == "higher"
     failed = {name: ratio for name, ratio in ratios.items() if ratio.verdict == "failed"}
-    ordered = sorted(found.keys() - failed.keys(), key=lambda name: found[name].median, reverse=higher)
+    ordered = sorted((c for c in found if c not in failed), key=lambda name: found[name].median, reverse=higher)
     for name in ordered:
         best, own = found[ordered[0]].median, found[name].median
         length = _length(own, best, higher=higher)

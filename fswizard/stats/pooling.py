@@ -61,7 +61,7 @@ def _group(members: Sequence[Contribution]) -> Group:
     setting = members[0].setting
     baseline = names[_untitled(setting.baseline)]
     entries = _entries(members, names, baseline)
-    measured = {name for candidate, other, workload in entries if not workload for name in (candidate, other)}
+    measured = dict.fromkeys(name for *pair, workload in entries if not workload for name in pair)
     pairs = len(measured) * (len(measured) - 1) // 2
     means = {pair: _mean(_machines(found)) for pair, found in entries.items()}
     levels = {baseline: 0.0} | {c: means[c, b, w].mean for c, b, w in means if b == baseline and not w}

@@ -22,7 +22,7 @@ from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.report import FORMATS, render
 from fswizard.report.layout import WIDTH, cells, command_lines
-from fswizard.report.presentation import Row, attempt_command, repeat_command
+from fswizard.report.presentation import Row, attempt_command, present, repeat_command
 from tests.builders import make_drive, make_filesystem, make_plan, make_result
 from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result
 
@@ -276,6 +276,12 @@ def test_directories_are_told_apart_without_their_paths() -> None:
     text = render(with_result(findings, plan=plan), "text")
     assert "/home" not in text
     assert "one (xfs)" in text and "two (xfs)" in text
+
+
+def test_equal_bars_stand_in_the_order_of_the_plan() -> None:
+    names = tuple(f"ext4:commit={seconds}" for seconds in (90, 5, 60, 15, 30, 45, 10, 75))
+    (row,) = present(conclude(make_result(dict.fromkeys(names, (100.0, 101.0, 99.0))))).rows
+    assert tuple(bar.candidate for bar in row.bars) == names
 
 
 def test_directories_are_called_by_their_short_names_in_bars_and_tables_alike() -> None:
