@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from fswizard.errors import UsageError
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Ratio
+from fswizard.model.metrics import Metric
 from fswizard.model.plan import Target
-from fswizard.model.recipe import Workload
+from fswizard.model.recipe import Job, Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
 from fswizard.stats.discoveries import controlled
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, workload_tables
 from fswizard.stats.unpaired import ERROR, welch
+
+Item = TypeVar("Item", Workload, Candidate)
 
 
 def compare(first: Result, second: Result) -> Comparison:
@@ -29,8 +31,9 @@ def compare(first: Result, second: Result) -> Comparison:
     """
     _check_targets(first.plan.target, second.plan.target)
     left_out: list[str] = []
-    workloads = list(_shared_workloads(first, second, left_out))
-    candidates = list(_shared_candidates(first, second, left_out))
+    one, other = first.plan, second.plan
+    workloads = _shared(one.recipe.workloads, other.recipe.workloads, _work, "done", left_out)
+    candidates = _shared(one.candidates, other.candidates, made, "formatted or mounted", left_out)
     weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
     tables = (workload_tables(first), workload_tables(second))
     medians = [_medians(run) for run in (first, second)]
@@ -40,11 +43,10 @@ def compare(first: Result, second: Result) -> Comparison:
         if overall and len(workloads) > 1:
             changes.append(overall)
         for workload in workloads:
-            key = candidate.name, workload.name
-            before, after = (table[workload.name].get(candidate.name, {}) for table in tables)
-            if before and after:
-                ratio = welch((candidate.name,) * 2, workload.name, after.values(), before.values())
-                changes.append(_change(candidate, workload, medians[0][key], medians[1][key], ratio))
+            figures = [table[workload.name].get(candidate.name, {}) for table in tables]
+            if all(figures):
+                both = [values[candidate.name, workload.name] for values in medians]
+                changes.append(_change(candidate, workload, both, figures))
             else:
                 left_out.append(f"{candidate.title} at {workload.title}: no figures in both.")
     if not changes:
@@ -60,13 +62,13 @@ def compare_fill(result: Result) -> Comparison:
     Raises UsageError where the result has no such workloads.
     """
     tables, medians = workload_tables(result), _medians(result)
-    changes = [
-        _change(candidate, full, medians[candidate.name, empty.name], medians[candidate.name, full.name], ratio)
-        for empty, full in filled(result)
-        for candidate in result.plan.candidates
-        if (before := tables[empty.name].get(candidate.name)) and (after := tables[full.name].get(candidate.name))
-        for ratio in [welch((candidate.name,) * 2, full.name, after.values(), before.values())]
-    ]
+    changes: list[Change] = []
+    for pair in filled(result):
+        for candidate in result.plan.candidates:
+            figures = [tables[workload.name].get(candidate.name, {}) for workload in pair]
+            if all(figures):
+                both = [medians[candidate.name, workload.name] for workload in pair]
+                changes.append(_change(candidate, pair[1], both, figures))
     if not changes:
         hint = "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem."
         raise UsageError("This result has nothing to compare within it: name two results.", hint)
@@ -79,7 +81,7 @@ def filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
     for full in workloads:
         if full.job.fill_percent:
             emptied = replace(full, job=replace(full.job, fill_percent=0))
-            yield from ((empty, full) for empty in workloads if _alike(empty, emptied))
+            yield from ((empty, full) for empty in workloads if _work(empty) == _work(emptied))
 
 
 def _medians(result: Result) -> Mapping[tuple[str, str], float]:
@@ -87,15 +89,18 @@ def _medians(result: Result) -> Mapping[tuple[str, str], float]:
     return {(s.candidate, s.workload): s.median for s in summarise(result) if s.primary}
 
 
-def _change(candidate: Candidate, workload: Workload, before: float, after: float, ratio: Ratio) -> Change:
-    metric, kind = workload.metric, candidate.filesystem.name
-    return Change(
-        candidate.name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio
-    )  # fmt: skip
+def _change(
+    candidate: Candidate, workload: Workload, medians: Sequence[float], figures: Sequence[Mapping[int, float]]
+) -> Change:
+    """`medians` and `figures` (logarithms by round) are those before and after."""
+    name, kind, metric = candidate.name, candidate.filesystem.name, workload.metric
+    ratio = welch((name, name), workload.name, figures[1].values(), figures[0].values())
+    before, after = medians
+    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio)
 
 
 def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """With intervals that are as wide as the whole table asks for."""
+    """The same changes, with intervals that hold for the whole table."""
     ratios = controlled([change.ratio for change in changes], lambda one: (one.candidate, one.workload), ERROR)
     return tuple(replace(change, ratio=ratio) for change, ratio in zip(changes, ratios))
 
@@ -122,32 +127,24 @@ def _check_targets(first: Target, second: Target) -> None:
         )
 
 
-def _shared_workloads(first: Result, second: Result, left_out: list[str]) -> Iterator[Workload]:
-    others = {workload.name: workload for workload in second.plan.recipe.workloads}
-    for workload in first.plan.recipe.workloads:
-        other = others.pop(workload.name, None)
-        if other and _alike(other, workload):
-            yield workload
+def _shared(
+    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], verb: str, left_out: list[str]
+) -> list[Item]:
+    """Items of one name and the same `work`; `left_out` gets a sentence for each of the others."""
+    shared, others = [], {item.name: item for item in second}
+    for item in first:
+        other = others.pop(item.name, None)
+        if other and work(item) == work(other):
+            shared.append(item)
         else:
-            why = "it was done in another way in the second result" if other else "only the first result has it"
-            left_out.append(f"{workload.title}: {why}.")
-    left_out += [f"{workload.title}: only the second result has it." for workload in others.values()]
+            why = f"it was {verb} in another way in the second result" if other else "only the first result has it"
+            left_out.append(f"{item.title}: {why}.")
+    left_out += [f"{item.title}: only the second result has it." for item in others.values()]
+    return shared
 
 
-def _alike(one: Workload, other: Workload) -> bool:
-    return (one.job, one.metric) == (other.job, other.metric)
-
-
-def _shared_candidates(first: Result, second: Result, left_out: list[str]) -> Iterator[Candidate]:
-    others = {candidate.name: candidate for candidate in second.plan.candidates}
-    for candidate in first.plan.candidates:
-        other = others.pop(candidate.name, None)
-        if other and made(other) == made(candidate):
-            yield candidate
-        else:
-            another = "it was formatted or mounted in another way in the second result"
-            left_out.append(f"{candidate.title}: {another if other else 'only the first result has it'}.")
-    left_out += [f"{candidate.title}: only the second result has it." for candidate in others.values()]
+def _work(workload: Workload) -> tuple[Job, Metric]:
+    return workload.job, workload.metric
 
 
 def made(candidate: Candidate) -> tuple[object, ...]:
@@ -163,9 +160,9 @@ def _overall(
     """All shared workloads together, in the rounds that hold all of them, with the weights of the first result."""
     name = candidate.name
     shared = [{workload: table[workload] for workload in weights} for table in tables]
-    if not weights or not all(table.get(name) for tables in shared for table in tables.values()):
+    if not weights or not all(table.get(name) for run in shared for table in run.values()):
         return None
-    before, after = (overall_table(tables, weights)[name] for tables in shared)
+    before, after = (overall_table(run, weights)[name] for run in shared)
     if not before or not after:
         return None
     ratio = welch((name, name), "", after.values(), before.values())
@@ -174,17 +171,19 @@ def _overall(
 
 def _differences(first: Result, second: Result) -> Iterator[Difference]:
     runs = (first, second)
+    versions = [_versions(run) for run in runs]
+    limits = [run.plan.memory_limit_bytes for run in runs]
     yield from _disks(first, second)
     facts = (
         ("recipe", [run.plan.recipe.title for run in runs], True),
-        ("memory limit", [_limit(run) for run in runs], True),
+        ("memory limit", [binary_text(limit) if limit else "none" for limit in limits], True),
         ("filesystem below the image", [run.plan.target.host_filesystem for run in runs], True),
         ("kernel", [run.environment.kernel for run in runs], False),
         ("distribution", [run.environment.distribution for run in runs], False),
-        *((name, [_tool(run, name) for run in runs], False) for name in _tools(first, second)),
+        *((name, [tools.get(name, "") for tools in versions], False) for name in versions[0] | versions[1]),
         ("processor", [run.environment.processor for run in runs], True),
         ("memory", [binary_text(run.environment.memory_bytes) for run in runs], False),
-        ("power", ["battery" if _has(run, "on-battery") else "mains" for run in runs], False),
+        ("power", ["battery" if "on-battery" in _codes(run) else "mains" for run in runs], False),
         ("fswizard", [run.environment.version for run in runs], False),
     )
     for what, (before, after), unlike in facts:
@@ -193,47 +192,38 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
 
 
 def _disks(first: Result, second: Result) -> Iterator[Difference]:
-    """Nothing where both are known to be the same one in the same state."""
+    """No difference if both runs had the same disk with the same firmware."""
     one, two = first.plan.drive, second.plan.drive
     if one is None or two is None:
         yield Difference("disk", one.model if one else "", two.model if two else "", unlike=True)
     elif one.model != two.model:
         yield Difference("disk", one.model, two.model, unlike=True)
     elif one.serial != two.serial:
-        yield Difference("disk", _one_of(one), _one_of(two), unlike=True)
+        yield Difference("disk", _name_one(one), _name_one(two), unlike=True)
     elif one.firmware != two.firmware:
         yield Difference("firmware of the disk", one.firmware, two.firmware)
 
 
-def _one_of(drive: Drive) -> str:
-    """Which of several disks of a model: `ST8000AS0002 …4711`."""
+def _name_one(drive: Drive) -> str:
+    """A name that tells disks of one model apart: `ST8000AS0002 …4711`."""
     return f"{drive.model} …{drive.serial[-4:]}" if drive.serial else f"{drive.model} of unknown serial number"
 
 
-def _limit(run: Result) -> str:
-    return binary_text(run.plan.memory_limit_bytes) if run.plan.memory_limit_bytes else "none"
+def _versions(run: Result) -> dict[str, str]:
+    """Versions of the programs, by the names of their packages, which people know."""
+    filesystems = {c.filesystem.mkfs_program: c.filesystem for c in reversed(run.plan.candidates)}
+    versions: dict[str, str] = {}
+    for program, version in sorted(run.environment.tools.items()):
+        name = filesystems[program].packages.get("debian", program) if program in filesystems else program
+        versions.setdefault(name, version)
+    return versions
 
 
-def _tools(first: Result, second: Result) -> Mapping[str, None]:
-    """Programs by the names of their packages, as people know them by those."""
-    return dict.fromkeys(_package(run, program) for run in (first, second) for program in sorted(run.environment.tools))
-
-
-def _package(run: Result, program: str) -> str:
-    filesystem = next((c.filesystem for c in run.plan.candidates if c.filesystem.mkfs_program == program), None)
-    return filesystem.packages.get("debian", program) if filesystem else program
-
-
-def _tool(run: Result, name: str) -> str:
-    return next((version for program, version in run.environment.tools.items() if _package(run, program) == name), "")
-
-
-def _has(run: Result, code: str) -> bool:
-    return any(doubt.code == code for doubt in run.doubts)
+def _codes(run: Result) -> set[str]:
+    return {doubt.code for doubt in run.doubts}
 
 
 def _doubts(first: Result, second: Result) -> Iterator[str]:
     for which, run, other in (("First", first, second), ("Second", second, first)):
-        for doubt in run.doubts:
-            if doubt.code != "on-battery" and not _has(other, doubt.code):
-                yield f"{which} result only: {doubt.text}"
+        elsewhere = {"on-battery", *_codes(other)}
+        yield from (f"{which} result only: {doubt.text}" for doubt in run.doubts if doubt.code not in elsewhere)

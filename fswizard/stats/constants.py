@@ -1,7 +1,7 @@
 """What intervals are widened by for looking after every round and at all pairs; see README."""
 
 LAST_LOOK = 12
-"""Rounds beyond which nobody looked when the constants were made."""
+"""Number of rounds up to which the simulation that made the constants went."""
 CRITICAL: dict[int, tuple[float, ...]] = {
     2: (11.57, 11.70, 6.28, 4.81, 4.33, 3.97, 3.65, 3.51, 3.41, 3.38, 3.37),
     3: (9.50, 7.28, 5.34, 4.64, 4.46, 4.26, 4.10, 4.01, 3.94, 3.91, 3.91),

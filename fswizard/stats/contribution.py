@@ -6,24 +6,24 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.pool import Contestant, Contribution, DiskClass, Estimate, Setting
 from fswizard.model.result import Result
 from fswizard.model.result_file import recipe_digest
 from fswizard.stats.comparison import made
 from fswizard.stats.ratios import estimates
-from fswizard.stats.table import Failures, Table, failures, overall_table, shares, without, workload_tables
+from fswizard.stats.table import Failures, failures, overall_table, shares, without, workload_tables
 
 SHINGLED = ("host-managed", "host-aware", "drive-managed")
 
 
 def contribute(result: Result) -> Contribution:
-    """All that pooling needs of a result; with `unfit`, where it cannot be pooled."""
+    """The part of a result that pooling needs; `unfit` says why it cannot be pooled, if so."""
     plan, environment = result.plan, result.environment
     weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
     failed = failures(result, weights)
-    found = tuple(_estimates(result, weights, failed))
+    pairs = tuple(_estimates(result, weights, failed))
+    compared = any(pair.error is not None and not pair.workload for pair in pairs)
     contestants = tuple(_contestants(result))
     drive, target = plan.drive, plan.target
     return Contribution(
@@ -43,40 +43,36 @@ def contribute(result: Result) -> Contribution:
         drive.model if drive else "",
         contestants,
         {workload.name: workload.title for workload in plan.recipe.workloads if workload.weight > 0},
-        found,
+        pairs,
         tuple(failed.overall),
-        _unfit(result, bool(failed.overall) or any(e.error is not None and not e.workload for e in found)),
+        _unfit(result, informative=compared or bool(failed.overall)),
     )
 
 
-def _unfit(result: Result, tells: bool) -> str:
+def _unfit(result: Result, *, informative: bool) -> str:
     if result.environment.source:
         return "its figures were measured elsewhere, not in rounds"
     if result.plan.target.kind == "directory":
         return "it compares directories as they were, which no other machine has"
     if result.outcome == "failed":
         return "a fault ended the run, so its figures may be wrong"
-    return "" if tells else "it has fewer than two rounds of two filesystems"
+    return "" if informative else "it has fewer than two rounds of two filesystems"
 
 
 def _contestants(result: Result) -> Iterator[Contestant]:
     relies = any(workload.job.direct and workload.weight > 0 for workload in result.plan.recipe.workloads)
     cached = {s.candidate for s in result.samples if s.metric == DIRECT_CACHED.name and s.value > MOST_CACHED}
     for candidate in result.plan.candidates:
-        direct = not relies or candidate.name not in cached
-        yield Contestant(candidate.name, candidate.title, _digest(candidate), direct)
-
-
-def _digest(candidate: Candidate) -> str:
-    return hashlib.sha256(repr(made(candidate)).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(repr(made(candidate)).encode()).hexdigest()[:12]
+        yield Contestant(candidate.name, candidate.title, digest, not relies or candidate.name not in cached)
 
 
 def _estimates(result: Result, weights: Mapping[str, float], failed: Failures) -> Iterator[Estimate]:
-    """Of all pairs over all workloads, and of each workload that counts to the baseline."""
+    """Estimates for all pairs over all workloads, and for each pair with the baseline at each weighted workload."""
     tables, baseline = workload_tables(result), result.plan.baseline
     overall = without(overall_table(tables, weights), failed.overall)
     yield from estimates(overall, "", combinations(overall, 2), shares(tables, weights))
     for workload, whole in tables.items():
-        table: Table = without(whole, failed.by_workload.get(workload, {}))
         if weights[workload] > 0:
+            table = without(whole, failed.by_workload.get(workload, {}))
             yield from estimates(table, workload, [(name, baseline) for name in table if name != baseline])

@@ -2,8 +2,8 @@
 
 In a table of many workloads some ratios clear 1 by chance. To keep the wrong marks of a table at 5 % or less on average
 (the false discovery rate), intervals are as wide as the number of workloads with a difference asks for: Benjamini and
-Hochberg (1995) over the workloads, and their intervals for what is found (Benjamini and Yekutieli 2005). Where nothing
-differs, one table in twenty has a wrong mark.
+Hochberg (1995) over the workloads, with the intervals of Benjamini and Yekutieli (2005). Where nothing differs, one
+table in twenty has a wrong mark.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fswizard.stats.ratios import verdict
 from fswizard.stats.student import quantile
 
 ERROR = 0.05
-"""Of the marks of a table, as a share that is expected."""
+"""Expected share of wrong marks in a table."""
 AT_THE_END = 0.02
-"""How often an interval of a workload misses when its run ends: it may miss in 5 % of runs at any of all looks."""
+"""Chance that a workload's interval misses when its run ends; over all looks of a run it is 5 %."""
 
 
 def controlled(ratios: Sequence[Ratio], family: Callable[[Ratio], Hashable], each: float) -> tuple[Ratio, ...]:
@@ -29,17 +29,17 @@ def controlled(ratios: Sequence[Ratio], family: Callable[[Ratio], Hashable], eac
     with a chance of 1 - `each`.
     """
     families = len({family(ratio) for ratio in ratios if ratio.low is not None})
-    for found in range(families, 0, -1):
-        table = tuple(_widened(ratio, each, ERROR * found / families) for ratio in ratios)
-        if len({family(ratio) for ratio in table if ratio.verdict in ("faster", "slower")}) >= found:
+    for different in range(families, 0, -1):
+        table = tuple(_widened(ratio, each, ERROR * different / families) for ratio in ratios)
+        if len({family(ratio) for ratio in table if ratio.verdict in ("faster", "slower")}) >= different:
             return table
     return tuple(_widened(ratio, each, ERROR / families) for ratio in ratios) if families else tuple(ratios)
 
 
 def _widened(ratio: Ratio, each: float, error: float) -> Ratio:
-    """With an interval that misses in `error` of cases in place of `each`, if that is less.
+    """The ratio with an interval that misses in `error` of cases instead of `each`, if that is less.
 
-    The pair's own rounds alone stand for what the noise was learned from, which errs on the wide side.
+    Degrees of freedom are those of the pair's own rounds alone, which errs on the wide side.
     """
     if not ratio.low or not ratio.high or error >= each:
         return ratio

@@ -16,37 +16,36 @@ from fswizard.stats.ratios import all_rounds, fit
 from fswizard.stats.sticky import stickiness
 from fswizard.stats.table import comparable, counted, shares, standing_table, workload_tables
 
-MOST_FALL = 0.3
-"""So much slower at the end of a workload than at its beginning goes without saying."""
-MOST_CHANGE = 0.1
-"""Of the rate from the middle third of a workload to its last one, where that is steady."""
-MOST_OF_LIMIT = 0.5
 MOST_CARRIED = 0.5
-"""Share of a difference that a predecessor may explain."""
-MOST_WRITING = 1.5
-"""Times its rate of reading: a disk that writes faster without a filesystem has somebody else's memory before it."""
+"""Share of a difference that a predecessor may explain without a doubt."""
 
 
 def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
-    """What to hold against a judgement, with what can be done about it; `summaries` are those of the result."""
+    """Reasons to doubt a judgement, with what can be done about each; `summaries` are those of the result."""
+    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     return (
-        *_few_rounds(result, judgement),
-        *_unknown_order(result),
+        *_rounds(result, judgement),
         *_drift(result),
-        *_not_steady(result),
+        *_not_steady(result, titles),
         *_sticky(result),
         *_carried_over(result, judgement),
-        *_cache_exhausted(result, summaries),
-        *_harness_limited(result, summaries),
+        *_cache_exhausted(result, summaries, titles),
+        *_harness_limited(result, summaries, titles),
         *_cached_below(result),
         *_left_out(result),
-        *_not_measured(result),
     )
 
 
-def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
-    may_go_on = not result.environment.source
-    if may_go_on and 0 < judgement.rounds < FIRST_LOOK and len(result.plan.candidates) > 1:
+def _rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
+    if len(result.plan.candidates) < 2:
+        return
+    if result.environment.source and result.samples:
+        yield Doubt(
+            "unknown-order",
+            "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks like "
+            "a difference between filesystems, and no interval covers that.",
+        )
+    elif not result.environment.source and 0 < judgement.rounds < FIRST_LOOK:
         counted_rounds = "one round" if judgement.rounds == 1 else f"{judgement.rounds} rounds"
         yield Doubt(
             "few-rounds",
@@ -54,18 +53,9 @@ def _few_rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
         )
 
 
-def _unknown_order(result: Result) -> Iterator[Doubt]:
-    if result.environment.source and result.samples and len(result.plan.candidates) > 1:
-        yield Doubt(
-            "unknown-order",
-            "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks like "
-            "a difference between filesystems, and no interval covers that.",
-        )
-
-
 def _drift(result: Result) -> Iterator[Doubt]:
     trend = None if result.environment.source else drift(result)
-    if trend is None or not trend.proven or abs(trend.change) < LEAST_DRIFT:
+    if trend is None or not trend.proven or abs(trend.change) < 0.05:
         return
     direction = "faster" if trend.change > 0 else "slower"
     yield Doubt(
@@ -78,34 +68,33 @@ def _drift(result: Result) -> Iterator[Doubt]:
 def _sticky(result: Result) -> Iterator[Doubt]:
     table = standing_table(result)
     weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
-    found = stickiness(table, all_rounds(table), shares(workload_tables(result), weights))
-    if found.proven and not result.environment.source:
+    noise = stickiness(table, all_rounds(table), shares(workload_tables(result), weights))
+    if noise.proven and not result.environment.source:
         yield Doubt(
             "sticky-noise",
             "Figures of a filesystem stayed high or low for several rounds, more than chance explains, so intervals "
-            f"are {found.widening:.1f} times as wide: let the disk rest, then run again.",
+            f"are {noise.widening:.1f} times as wide: let the disk rest, then run again.",
         )
 
 
 def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:
-    """Where most of a difference may come from the one that was measured before."""
+    """Whether most of a difference may come from the candidate that was measured before."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
-    found = most_explained(standing_table(result), predecessors, judgement.pairs)
-    if found is None or found.share <= MOST_CARRIED:
+    explained = most_explained(standing_table(result), predecessors, judgement.pairs)
+    if explained is None or explained.share <= MOST_CARRIED:
         return
-    pair, carried = found.pair, found.carried
+    carried = explained.carried
     direction = "faster" if carried.effect > 0 else "slower"
-    names = f"{pair.candidate} and {pair.baseline}"
+    names = f"{explained.pair.candidate} and {explained.pair.baseline}"
     yield Doubt(
         "carry-over",
         f"Others ran {math.exp(abs(carried.effect)) - 1:.0%} {direction} right after {carried.predecessor}, which "
-        f"explains {min(found.share, 1.0):.0%} of the difference between {names}, so treat it as unproven: trim the "
-        "disk or let it rest, then run again.",
+        f"explains {min(explained.share, 1.0):.0%} of the difference between {names}, so treat it as unproven: trim "
+        "the disk or let it rest, then run again.",
     )
 
 
-def _not_steady(result: Result) -> Iterator[Doubt]:
-    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
+def _not_steady(result: Result, titles: Mapping[str, str]) -> Iterator[Doubt]:
     restless = unsteady(result)
     names = dict.fromkeys(titles[workload] for workload, _ in restless if workload in titles)
     if names:
@@ -118,23 +107,22 @@ def _not_steady(result: Result) -> Iterator[Doubt]:
 
 
 def unsteady(result: Result) -> tuple[tuple[str, str], ...]:
-    """Workload and candidate, where a job that goes on until its rate is steady never came to that in a round."""
+    """Workload and candidate of jobs that run until their rate is steady, but were steady in no round."""
     steady: dict[tuple[str, str], bool] = {}
     for sample in result.samples:
         counts = sample.candidate and sample.round not in result.discarded_rounds
         if sample.metric == STEADINESS.name and sample.workload in result.lasted_s and counts:
             key = (sample.workload, sample.candidate)
-            steady[key] = steady.get(key, False) or 1 / (1 + MOST_CHANGE) <= sample.value <= 1 + MOST_CHANGE
+            steady[key] = steady.get(key, False) or 1 / 1.1 <= sample.value <= 1.1  # last third over middle one
     return tuple(key for key, ever in steady.items() if not ever)
 
 
-def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    """Where the rate became steady, but lower than it was at first; `not-steady` says the rest."""
-    unknown = {workload for workload, _ in unsteady(result)}
-    titles = {w.name: w.title for w in result.plan.recipe.workloads if w.name not in unknown}
-    throughput_series = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
-    lowest = min(throughput_series, key=lambda summary: summary.median, default=None)
-    if lowest is not None and lowest.median < 1 - MOST_FALL:
+def _cache_exhausted(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
+    """Whether a rate became steady, but much lower than it was at first; `not-steady` covers the rest."""
+    steady = titles.keys() - {workload for workload, _ in unsteady(result)}
+    falls = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in steady]
+    lowest = min(falls, key=lambda summary: summary.median, default=None)
+    if lowest is not None and lowest.median < 0.7:
         yield Doubt(
             "cache-exhausted",
             f"{lowest.candidate} wrote {1 - lowest.median:.0%} slower at the end of “{titles[lowest.workload]}” than "
@@ -143,13 +131,12 @@ def _cache_exhausted(result: Result, summaries: Sequence[Summary]) -> Iterator[D
         )
 
 
-def _harness_limited(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
+def _harness_limited(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
     limits = {s.workload: s.value for s in result.samples if s.metric == RATE_IN_MEMORY.name and s.value > 0}
     rates = {metric.name for metric in BUILT_IN_RATES}
     reached = [s for s in summaries if s.metric in rates and s.workload in limits.keys() & titles.keys()]
     highest = max(reached, key=lambda summary: summary.median / limits[summary.workload], default=None)
-    if highest is None or highest.median <= MOST_OF_LIMIT * limits[highest.workload]:
+    if highest is None or highest.median <= 0.5 * limits[highest.workload]:
         return
     yield Doubt(
         "harness-limited",
@@ -160,7 +147,8 @@ def _harness_limited(result: Result, summaries: Sequence[Summary]) -> Iterator[D
 
 
 def _cached_below(result: Result) -> Iterator[Doubt]:
-    """What goes past this machine's memory, and ends in that of its host or of a controller."""
+    """Whether direct writes end in the memory of a controller or of this machine's host: no disk writes much faster
+    than it reads."""
     reading, writing = 0.0, 0.0
     for workload in result.plan.recipe.workloads:
         of_disk = [
@@ -172,7 +160,7 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
             writing = max(writing, statistics.median(of_disk))
         elif of_disk and workload.job.direct:
             reading = max(reading, statistics.median(of_disk))
-    if 0 < MOST_WRITING * reading < writing:
+    if 0 < 1.5 * reading < writing:
         yield Doubt(
             "cached-below",
             f"Without a filesystem the disk writes {writing / reading:.1f} times as fast as it reads: what is written "
@@ -190,9 +178,6 @@ def _left_out(result: Result) -> Iterator[Doubt]:
             f"{len(unusable)} {figures} zero or not a number and can't be compared ({', '.join(where)}): the workload "
             "may be too short for this disk, so give it more data or time.",
         )
-
-
-def _not_measured(result: Result) -> Iterator[Doubt]:
     tables = workload_tables(result)
     missing = [w.title for w in result.plan.recipe.workloads if w.weight > 0 and not tables[w.name]]
     if missing and len(missing) < len(tables):
@@ -202,24 +187,22 @@ def _not_measured(result: Result) -> Iterator[Doubt]:
         )
 
 
-LEAST_DRIFT = 0.05
-"""Change over the whole run from which on it is worth a word."""
 _T_99 = (9.92, 5.84, 4.60, 4.03, 3.71, 3.50, 3.36, 3.25, 3.17)
 """Student's t, 99 % two-sided, for 2 to 10 degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A straight line through what the rounds had in common."""
+    """A straight line through the rounds' levels."""
 
     change: float
-    """From the first round to the last, as a factor less 1: -0.1 is 10 % slower."""
+    """Change from the first round to the last: -0.1 is 10 % slower."""
     proven: bool
-    """The slope differs from none at a level of 1 %."""
+    """The slope differs from 0 at a level of 1 %."""
 
 
 def residuals(result: Result) -> Mapping[int, float]:
-    """For each round that counts, how much better its cells were than their candidates' levels: mean logarithms."""
+    """For each round that counts, the mean logarithm by which its figures were better than in other rounds."""
     table = standing_table(result)
     effects = fit(table, all_rounds(table)).round_effects
     middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
@@ -227,7 +210,7 @@ def residuals(result: Result) -> Mapping[int, float]:
 
 
 def drift(result: Result) -> Drift | None:
-    """The drift of a run; None under four rounds, which any line fits."""
+    """The drift of a run; None with fewer than four rounds, which any line fits."""
     rounds = residuals(result)
     n = len(rounds)
     if n < 4:

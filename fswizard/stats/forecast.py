@@ -17,14 +17,10 @@ from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fi
 from fswizard.stats.table import Table, standing_table
 
 FUTURES = 200
-"""How often a run is played on: chances are known to 3 % or so."""
+"""Number of simulated futures: it gives chances to about 3 %."""
 SPREADS = (0.01, 0.05, 0.15)
-"""Deviations of candidates' levels (logarithms) that are as likely as one another before anything is measured: either
-they hardly differ, or by some 7 or 20 %."""
-
-TRUST = 4
-"""Degrees of freedom by which the noise is surer than the figures alone make it. Without them, what was said with 80 %
-came true in 92 % (`tests/bench/forecasts.py`)."""
+"""Standard deviations of candidates' levels (logarithms), all equally likely before anything is measured: candidates
+hardly differ, or by some 7 or 20 %."""
 
 Answer = tuple[str, ...]
 
@@ -32,10 +28,10 @@ Answer = tuple[str, ...]
 def forecast(
     result: Result, judgement: Judgement, candidates: Collection[str], *, trial_s: float = 0.0
 ) -> Forecast | None:
-    """What the rounds up to the plan's most would bring to the `candidates` still in the run.
+    """What the remaining rounds of the plan would bring to the `candidates` still in the run.
 
-    None before there are intervals, with fewer than two candidates, where no round is left, and for figures from
-    elsewhere. `trial_s` is what a trial takes.
+    None before there are intervals, with fewer than two candidates, if no round is left, and for imported figures.
+    `trial_s` is the duration of a trial.
     """
     if result.environment.source:
         return None
@@ -45,7 +41,7 @@ def forecast(
 def foresee(
     table: Table, judgement: Judgement, plan: Plan, candidates: Collection[str], *, trial_s: float = 0.0
 ) -> Forecast | None:
-    """The same by the overall scores that were judged."""
+    """The same for a table of overall scores and its judgement."""
     ahead = plan.maximum_rounds - judgement.rounds
     known = tuple(name for name in judgement.leaders if name in candidates and name in table)
     if ahead < 1 or len(known) < 2 or judgement.rounds < plan.minimum_rounds:
@@ -68,8 +64,8 @@ def foresee(
 def provable(result: Result, candidates: int, rounds: int) -> float | None:
     """The least difference that a run is likely to prove if its figures vary as those of `result`: 0.05 is 5 %.
 
-    The noise is taken to be as large as it is in four of five cases, by what `result` shows of it. None where that is
-    too little, or for too few rounds or candidates to come.
+    The noise is the 80 % quantile of what fits `result`. None if `result` shows too little of it, or for too few rounds
+    or candidates.
     """
     table = standing_table(result)
     noise = fit(table, all_rounds(table))
@@ -82,7 +78,7 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
 
 
 class _Game:
-    """The run as it stands, from which each future goes on."""
+    """The run as it stands, where each future begins."""
 
     def __init__(self, judgement: Judgement, plan: Plan, known: tuple[str, ...], noise: Fit) -> None:
         self.judgement, self.plan, self.known = judgement, plan, known
@@ -94,30 +90,29 @@ class _Game:
 
     @property
     def variance(self) -> float:
-        """Of a cell, as it looks now."""
+        """Variance of a cell, as estimated now."""
         return max(self.squares / self.freedom, LEAST_DEVIATION**2 / 2)
 
     def halves(self, rounds: int) -> Mapping[tuple[str, str], float]:
-        """Half of each open pair's interval after this number of rounds, if the noise is what it looks like now."""
+        """Half the interval of each open pair after `rounds` rounds, with the noise as estimated now."""
         if rounds not in self._halves:
-            self._halves[rounds] = {
-                (pair.candidate, pair.baseline): math.log(pair.high / pair.low) / 2 * self._narrower(pair, rounds)
-                for pair in _among(self.judgement.pairs, self.known)
-                if pair.verdict == "undecided" and pair.low and pair.high
-            }
+            started_with = len(self.plan.candidates)
+            later = critical(started_with, rounds)
+            halves = self._halves[rounds] = {}
+            for pair in _among(self.judgement.pairs, self.known):
+                if pair.verdict == "undecided" and pair.low and pair.high:
+                    narrower = later / critical(started_with, pair.rounds) * math.sqrt(pair.rounds / rounds)
+                    halves[pair.candidate, pair.baseline] = math.log(pair.high / pair.low) / 2 * narrower
         return self._halves[rounds]
-
-    def _narrower(self, pair: Ratio, rounds: int) -> float:
-        started_with = len(self.plan.candidates)
-        later, now = critical(started_with, rounds), critical(started_with, pair.rounds)
-        return later / now * math.sqrt(pair.rounds / rounds)
 
 
 class _Future:
-    """One way in which the run may go on, as likely as any other by what was measured."""
+    """One way in which the run may continue; all are equally likely."""
 
     def __init__(self, game: _Game, rng: random.Random, ahead: int) -> None:
-        surer = (game.freedom + TRUST) / game.freedom
+        # Four more degrees of freedom than the figures have: without them, what was said with 80 % came true in 92 %
+        # (`tests/bench/forecasts.py`).
+        surer = (game.freedom + 4) / game.freedom
         variance = max(surer * game.squares / rng.gammavariate(surer * game.freedom / 2, 2), LEAST_DEVIATION**2 / 2)
         self.truth = _true_levels(game, variance, rng)
         self.settled_after = math.inf
@@ -149,7 +144,7 @@ class _Future:
 
 
 def _true_levels(game: _Game, variance: float, rng: random.Random) -> dict[str, float]:
-    """What the candidates' levels may be in truth, each nearer to their middle the more noise there is."""
+    """A possible true level of each candidate, the nearer to their mean the more noise there is."""
     own = variance / game.rounds
     away = math.fsum((level - game.middle) ** 2 for level in game.levels.values())
     fits = [-(len(game.levels) - 1) * math.log(s * s + own) - away / (s * s + own) for s in SPREADS]
@@ -164,16 +159,14 @@ def _true_levels(game: _Game, variance: float, rng: random.Random) -> dict[str, 
 def _later(
     pairs: Sequence[Ratio], means: Mapping[str, float], halves: Mapping[tuple[str, str], float], noisier: float
 ) -> tuple[Ratio, ...]:
-    """The pairs that were open, with their later intervals; all others as they are."""
-    later = []
-    for pair in pairs:
+    """The pairs, of which open ones have their later intervals."""
+    later = list(pairs)
+    for number, pair in enumerate(pairs):
         half = halves.get((pair.candidate, pair.baseline))
         if half is not None and pair.candidate in means and pair.baseline in means:
             middle = means[pair.candidate] - means[pair.baseline]
             low, high = math.exp(middle - half * noisier), math.exp(middle + half * noisier)
-            later.append(replace(pair, ratio=math.exp(middle), low=low, high=high, verdict=verdict(low, high)))
-        else:
-            later.append(pair)
+            later[number] = replace(pair, ratio=math.exp(middle), low=low, high=high, verdict=verdict(low, high))
     return tuple(later)
 
 
@@ -182,7 +175,7 @@ def _among(pairs: Sequence[Ratio], names: Collection[str]) -> list[Ratio]:
 
 
 def _answer(judgement: Judgement, decision: Decision) -> Answer:
-    """What a user is told, without its figures."""
+    """The answer that a user gets, without its figures."""
     names = tuple(sorted(decision.survivors))
     if judgement.all_tie(names):
         return ("tie", *names)
@@ -190,7 +183,7 @@ def _answer(judgement: Judgement, decision: Decision) -> Answer:
 
 
 def _close(plan: Plan, judgement: Judgement, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
-    """Pairs that are likely to be undecided in the end as well."""
+    """Pairs that are likely to stay undecided."""
     for number, pair in enumerate(judgement.pairs):
         if pair.candidate in known and pair.baseline in known and pair.verdict == "undecided":
             chance = _share(future.judgement.pairs[number].verdict == "undecided" for future in futures)

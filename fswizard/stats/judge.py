@@ -1,4 +1,4 @@
-"""From a result, finished or not, to who is faster, and whether the run goes on."""
+"""From a result, finished or not, to who is faster, and whether the run continues."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Rule(Protocol):
 
 
 def judge(result: Result) -> Judgement:
-    """All ratios of what counts so far: whole rounds by whole rounds, and of an unfinished round what it holds.
+    """All ratios of the rounds that count so far, the unfinished one included.
 
-    A candidate that failed a workload with weight has no overall ratio. Where the baseline is missing or failed,
-    the best of the others takes its place. With one candidate there is nothing to compare.
+    A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the best
+    of the others takes its place. With one candidate there is nothing to compare.
     """
     plan = result.plan
     rule: Rule = unpaired if result.environment.source else ratios
@@ -54,9 +54,8 @@ def judge(result: Result) -> Judgement:
     parts = shares(tables, weights)
     overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule, parts=parts)
     each = unpaired.ERROR if result.environment.source else AT_THE_END
-    by_workload = controlled(
-        tuple(_by_workload(tables, failed, baseline, names, rule)), lambda ratio: ratio.workload, each
-    )
+    each_workload = tuple(_by_workload(tables, failed, baseline, names, rule))
+    by_workload = controlled(each_workload, lambda ratio: ratio.workload, each)
     standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=parts)
     return replace(standing, by_workload=by_workload, overall=overall)
 
@@ -70,10 +69,7 @@ def stand(
     rule: Rule = ratios,
     parts: Collection[Table] = (),
 ) -> Judgement:
-    """Who leads and who is proven slower by one table of scores. Without figures nobody is proven slower.
-
-    `parts` are the workloads' tables whose sum it is.
-    """
+    """Who leads and who is proven slower by one table of scores, which is the sum of `parts`, one for each workload."""
     best_first = rule.ranking(table)
     pairs = Judgement(pairs=rule.compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
     in_the_run = [*best_first, *unmeasured]
@@ -85,7 +81,7 @@ def stand(
 def _by_workload(
     tables: Mapping[str, Table], failed: Failures, baseline: str, names: list[str], rule: Rule
 ) -> Iterator[Ratio]:
-    """Each workload's ratios in the plan's order, to the overall baseline where it has figures there."""
+    """Each workload's ratios in the plan's order, to the overall baseline or else to the best of that workload."""
     for workload, figures in tables.items():
         reasons = failed.by_workload.get(workload, {})
         table = without(figures, reasons)
@@ -107,20 +103,17 @@ def _against(
     parts: Collection[Table] = (),
 ) -> tuple[Ratio, ...]:
     """Ratios to the baseline in the given order, its own among them, then those that failed and why."""
-    own = {baseline: _itself(baseline, workload, len(table[baseline]))} if baseline in table else {}
     pairs = ((name, baseline) for name in order if name != baseline)
-    others = rule.compare(table, workload, started_with, pairs, parts)
-    known = own | {ratio.candidate: ratio for ratio in others}
+    known = {ratio.candidate: ratio for ratio in rule.compare(table, workload, started_with, pairs, parts)}
+    if baseline in table:
+        rounds = len(table[baseline])
+        known[baseline] = Ratio(baseline, baseline, workload, 1.0, rounds=rounds)
+        if rounds >= FIRST_LOOK:
+            known[baseline] = replace(known[baseline], low=1.0, high=1.0, verdict="tie")
     return (
         *(known[name] for name in order if name in known),
         *(Ratio(name, baseline, workload, 0.0, verdict="failed", text=text) for name, text in reasons.items()),
     )
-
-
-def _itself(name: str, workload: str, rounds: int) -> Ratio:
-    if rounds < FIRST_LOOK:
-        return Ratio(name, name, workload, 1.0, rounds=rounds)
-    return Ratio(name, name, workload, 1.0, 1.0, 1.0, rounds, "tie")
 
 
 Stop = Literal["", "one-left", "alone", "all-tie", "rounds", "none-left"]
@@ -133,14 +126,14 @@ class Decision:
     survivors: tuple[str, ...]
     """Candidates worth another round, best estimate first."""
     stop: Stop = ""
-    """Why the run is over; empty while it goes on."""
+    """Why the run is over, or empty if it continues."""
 
 
 def decide(judgement: Judgement, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
-    """Drop who is proven slower and stop when nothing is left to settle, but not before the minimum of rounds.
+    """Drop candidates that are proven slower and stop when all is settled, but not before the minimum of rounds.
 
-    `candidates` are those still in the run, where some left it for other reasons; all by default. A candidate
-    with nobody left to compare it with still gets its minimum, so that its figures have a spread.
+    `candidates` are those still in the run, all by default. A single candidate gets its minimum of rounds too, so that
+    its figures have a spread.
     """
     measured = (*judgement.leaders, *judgement.dropped)
     in_the_run = tuple(name for name in measured if candidates is None or name in candidates)

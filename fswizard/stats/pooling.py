@@ -1,29 +1,37 @@
-"""Results of several machines as one statement, apart where they do not belong together. Pure."""
+"""Results of several machines as one statement, in groups that can be compared. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fswizard.model.judgement import Judgement, Ratio
-from fswizard.model.pool import Agreement, Contestant, Contribution, DiskClass, Estimate, Group, LeftOut, Pool, Split
+from fswizard.model.pool import (
+    Agreement,
+    Contestant,
+    Contribution,
+    DiskClass,
+    Estimate,
+    Group,
+    LeftOut,
+    Pool,
+    Setting,
+    Split,
+)
 from fswizard.stats.discoveries import ERROR, controlled
 from fswizard.stats.random_effects import Mean, random_effects
 from fswizard.stats.ratios import POOL_WEIGHT, verdict
 
-STOPPED, STOPPED_SHARE = 0.0075, 0.075
-"""Standard error that no number of machines averages out, at least and as a share of the lead: runs stop when luck
-makes a lead look clear, each a little too soon, and the sooner the larger it is. Source: simulation."""
 _Pair = tuple[str, str, str]
-"""Candidate, baseline, workload; empty for all workloads."""
+"""Candidate, baseline, and workload or empty for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An estimate, and what it comes from."""
+    """An estimate, and the result that it comes from."""
 
     source: Contribution
     estimate: Estimate
@@ -31,45 +39,49 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
+    """A machine's mean logarithm for a pair, with its standard error."""
+
     mean: float
     error: float
     disks: tuple[tuple[DiskClass, str], ...]
 
 
 def pool(contributions: Mapping[str, Contribution]) -> Pool:
-    """All that belongs together, by the names of the results; those that cannot be pooled are left out with a reason.
+    """Groups of results that belong together; `contributions` by name of the result.
 
     Several results of one machine count as one, and the same run counts once.
     """
     left_out = [LeftOut(name, f"{c.unfit}.") for name, c in contributions.items() if c.unfit]
-    groups: dict[tuple[object, ...], dict[tuple[str, str, str], Contribution]] = {}
-    for found in contributions.values():
-        if not found.unfit:
-            setting = found.setting
-            group = groups.setdefault((replace(setting, recipe="", baseline=_untitled(setting.baseline)),), {})
-            group.setdefault((found.machine, found.started, found.model), found)
+    groups: dict[Setting, dict[tuple[str, str, str], Contribution]] = {}
+    for run in contributions.values():
+        if not run.unfit:
+            setting = replace(run.setting, recipe="", baseline=replace(run.setting.baseline, title=""))
+            groups.setdefault(setting, {}).setdefault((run.machine, run.started, run.model), run)
     pooled = [_group(list(group.values())) for group in groups.values()]
     return Pool(tuple(sorted(pooled, key=lambda group: (-group.machines, -group.results))), tuple(left_out))
-
-
-def _untitled(contestant: Contestant) -> Contestant:
-    return replace(contestant, title="")
 
 
 def _group(members: Sequence[Contribution]) -> Group:
     names = _names(members)
     setting = members[0].setting
-    baseline = names[_untitled(setting.baseline)]
+    baseline = names[replace(setting.baseline, title="")]
     entries = _entries(members, names, baseline)
     measured = dict.fromkeys(name for *pair, workload in entries if not workload for name in pair)
     pairs = len(measured) * (len(measured) - 1) // 2
-    means = {pair: _mean(_machines(found)) for pair, found in entries.items()}
+    means = {pair: _mean(_machines(several)) for pair, several in entries.items()}
     levels = {baseline: 0.0} | {c: means[c, b, w].mean for c, b, w in means if b == baseline and not w}
     order = sorted(measured, key=lambda name: -levels.get(name, -math.inf))
-    overall = [_itself(baseline, members)] if baseline in measured else []
-    overall += [_ratio((n, baseline, ""), means, ERROR / pairs) for n in order if (n, baseline, "") in means]
-    couples = [_between(one, other, means, ERROR / pairs) for one, other in combinations(order, 2)]
-    judged = Judgement(pairs=tuple(filter(None, couples)), rounds=len({c.machine for c in members}))
+    machines = len({member.machine for member in members})
+    overall = [_ratio((n, baseline, ""), means, ERROR / pairs) for n in order if (n, baseline, "") in means]
+    if baseline in measured:
+        overall.insert(0, Ratio(baseline, baseline, "", 1.0, 1.0, 1.0, machines, "tie"))
+    couples = []
+    for one, other in combinations(order, 2):
+        if (one, other, "") in means:
+            couples.append(_ratio((one, other, ""), means, ERROR / pairs))
+        elif (other, one, "") in means:
+            couples.append(_ratio((other, one, ""), means, ERROR / pairs).turned())
+    judged = Judgement(pairs=tuple(couples), rounds=machines)
     leaders = judged.unbeaten(order)
     others = max(1, len(measured) - 1)
     parts = [_ratio(pair, means, ERROR / others) for pair in means if pair[2] and pair[1] == baseline]
@@ -81,29 +93,33 @@ def _group(members: Sequence[Contribution]) -> Group:
         dropped=tuple(name for name in order if name not in leaders),
         tied=judged.all_tie(leaders),
     )
-    told = next((name for name in order if name != baseline and (name, baseline, "") in entries), "")
-    against = entries.get((told, baseline, ""), [])
+    best = next((name for name in order if name != baseline and (name, baseline, "") in entries), "")
+    against = entries.get((best, baseline, ""), [])
+    titles: dict[str, str] = {}
+    for contestant in (each for member in members for each in member.contestants):
+        name = names[replace(contestant, title="")]
+        titles[name] = contestant.title + name.removeprefix(contestant.name)
     return Group(
         setting,
         members[0].recipe_title,
-        judged.rounds,
+        machines,
         len(members),
-        {name: _title(contestant, name) for contestant, name in _titled(members, names)},
+        titles,
         {name: title for member in members for name, title in member.workloads.items()},
         judgement,
         tuple(_agreement(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
-        _splits(against, lambda source: (source.disk, None), means.get((told, baseline, ""))),
-        _splits(against, lambda source: (source.disk, source.model), means.get((told, baseline, ""))),
+        _splits(against, lambda source: (source.disk, None)),
+        _splits(against, lambda source: (source.disk, source.model)),
         sum(not member.machine for member in members),
     )
 
 
 def _names(members: Sequence[Contribution]) -> dict[Contestant, str]:
-    """What each contestant is called: what most have made the same way keeps its name, others get a longer one."""
-    counts = Counter(_untitled(contestant) for member in members for contestant in member.contestants)
+    """A name for each candidate: the most frequent way to make one keeps the short name, others get a longer one."""
+    counts = Counter(replace(contestant, title="") for member in members for contestant in member.contestants)
     names: dict[Contestant, str] = {}
     usual: dict[str, Contestant] = {}
-    baseline = _untitled(members[0].setting.baseline)
+    baseline = replace(members[0].setting.baseline, title="")
     for contestant, _ in [(baseline, 0), *counts.most_common()]:
         first = usual.setdefault(contestant.name, contestant)
         if contestant == first:
@@ -114,23 +130,13 @@ def _names(members: Sequence[Contribution]) -> dict[Contestant, str]:
     return names
 
 
-def _titled(members: Sequence[Contribution], names: Mapping[Contestant, str]) -> Iterator[tuple[Contestant, str]]:
-    for member in members:
-        for contestant in member.contestants:
-            yield contestant, names[_untitled(contestant)]
-
-
-def _title(contestant: Contestant, name: str) -> str:
-    return contestant.title + name.removeprefix(contestant.name)
-
-
 def _entries(
     members: Sequence[Contribution], names: Mapping[Contestant, str], baseline: str
 ) -> dict[_Pair, list[_Entry]]:
-    """Estimates by what they compare: the baseline is always the second one, others stand in the order of names."""
-    found: dict[_Pair, list[_Entry]] = {}
+    """Estimates by pair, in which the baseline comes second and other candidates are in the order of their names."""
+    entries: dict[_Pair, list[_Entry]] = {}
     for member in members:
-        known = {contestant.name: names[_untitled(contestant)] for contestant in member.contestants}
+        known = {contestant.name: names[replace(contestant, title="")] for contestant in member.contestants}
         for estimate in member.estimates:
             if estimate.error is None:
                 continue
@@ -138,8 +144,8 @@ def _entries(
             turned = one == baseline or (other != baseline and one > other)
             pair = (other, one) if turned else (one, other)
             entry = _Entry(member, replace(estimate, mean=-estimate.mean) if turned else estimate)
-            found.setdefault((*pair, estimate.workload), []).append(entry)
-    return found
+            entries.setdefault((*pair, estimate.workload), []).append(entry)
+    return entries
 
 
 def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
@@ -148,7 +154,8 @@ def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
     A few rounds say little of a run's noise, and those that luck has stopped early show too little of it. So it is
     steadied by that of all runs, as within a run by that of all pairs.
     """
-    spreads = [(entry.estimate.rounds, _square(entry.estimate) * entry.estimate.rounds) for entry in entries]
+    estimates = [entry.estimate for entry in entries]
+    spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for each in estimates]
     common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, _ in spreads)
     by_machine: dict[str, list[tuple[_Entry, float]]] = {}
     for entry, (b, own) in zip(entries, spreads):
@@ -164,10 +171,6 @@ def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
     ]
 
 
-def _square(estimate: Estimate) -> float:
-    return (estimate.error or 0.0) ** 2
-
-
 def _mean(machines: Iterable[_Machine]) -> Mean:
     return random_effects([(machine.mean, machine.error) for machine in machines])
 
@@ -177,21 +180,12 @@ def _ratio(pair: _Pair, means: Mapping[_Pair, Mean], chance: float) -> Ratio:
     ratio = Ratio(*pair, math.exp(mean.mean), rounds=mean.places)
     if mean.places < 2:
         return ratio
-    stopped = max(STOPPED, STOPPED_SHARE * abs(mean.mean))
+    # Runs stop when luck makes a lead look clear, each a little too soon, and the sooner the larger the lead is. No
+    # number of machines averages out that standard error. Source of the two numbers: simulation.
+    stopped = max(0.0075, 0.075 * abs(mean.mean))
     half = mean.half_width(chance) * math.hypot(1.0, stopped / mean.error)
     low, high = math.exp(mean.mean - half), math.exp(mean.mean + half)
     return replace(ratio, low=low, high=high, verdict=verdict(low, high))
-
-
-def _between(one: str, other: str, means: Mapping[_Pair, Mean], chance: float) -> Ratio | None:
-    """The ratio of the one to the other; None where no machine has both."""
-    if (one, other, "") in means:
-        return _ratio((one, other, ""), means, chance)
-    return _ratio((other, one, ""), means, chance).turned() if (other, one, "") in means else None
-
-
-def _itself(name: str, members: Sequence[Contribution]) -> Ratio:
-    return Ratio(name, name, "", 1.0, 1.0, 1.0, len({member.machine for member in members}), "tie")
 
 
 def _agreement(
@@ -207,15 +201,15 @@ def _agreement(
 
 
 def _splits(
-    entries: Sequence[_Entry], kind: Callable[[Contribution], tuple[DiskClass, str | None]], whole: Mean | None
+    entries: Sequence[_Entry], kind: Callable[[Contribution], tuple[DiskClass, str | None]]
 ) -> tuple[Split, ...]:
-    """The same pair by kinds of disks, where there are several; those with most machines first."""
+    """A pair by kinds of disks, if there are several; those with most machines first."""
     by_kind: dict[tuple[DiskClass, str | None], list[_Entry]] = {}
     for entry in entries:
         by_kind.setdefault(kind(entry.source), []).append(entry)
-    if whole is None or len(by_kind) < 2:
+    if len(by_kind) < 2:
         return ()
-    means = {("", "", str(n)): _mean(_machines(found)) for n, found in enumerate(by_kind.values())}
+    means = {("", "", str(n)): _mean(_machines(several)) for n, several in enumerate(by_kind.values())}
     ratios = controlled([_ratio(pair, means, ERROR) for pair in means], lambda ratio: ratio.workload, ERROR)
     splits = [Split(disk, model, ratio) for (disk, model), ratio in zip(by_kind, ratios)]
     return tuple(sorted(splits, key=lambda split: -split.ratio.rounds))

@@ -14,28 +14,25 @@ from dataclasses import dataclass
 
 from fswizard.stats.student import quantile
 
-_STEPS = 100
-"""It takes about ten."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Of all places; in logarithms, as is what it is made of."""
+    """Mean of the logarithms of all places."""
 
     mean: float
     error: float
-    """Its standard error."""
+    """Standard error of `mean`."""
     between: float
-    """Tau: the deviation of the places' truths."""
+    """Tau: standard deviation of the places' true values."""
     places: int
 
     def half_width(self, chance: float) -> float:
-        """Of an interval that misses the mean of all such places with this chance. Two places at least."""
+        """Half an interval that misses the mean of all such places with this chance; for two places or more."""
         return quantile(chance, self.places - 1) * self.error
 
 
 def random_effects(estimates: Sequence[tuple[float, float]]) -> Mean:
-    """The mean of (estimate, standard error), one for each place, of which there is one at least."""
+    """The mean of (estimate, standard error) pairs, one for each of at least one place."""
     between = _paule_mandel(estimates)
     mean, total = _weighted(estimates, between)
     return Mean(mean, 1 / math.sqrt(total), math.sqrt(between), len(estimates))
@@ -49,13 +46,13 @@ def _weighted(estimates: Sequence[tuple[float, float]], between: float) -> tuple
 
 
 def _paule_mandel(estimates: Sequence[tuple[float, float]]) -> float:
-    """Tau²; 0 where the places differ by no more than their own noise.
+    """Tau²; 0 if the places differ by no more than their own noise.
 
-    The weighted squares of the deviations fall with tau², ever more slowly, so that Newton's method comes to where
-    they are as large as their degrees of freedom from below.
+    The weighted squares of the deviations fall with tau², ever more slowly, so Newton's method comes from below to
+    where they equal their degrees of freedom.
     """
     between, freedom = 0.0, len(estimates) - 1
-    for _ in range(_STEPS):
+    for _ in range(100):  # about ten are enough
         mean, _ = _weighted(estimates, between)
         terms = [((e - mean) ** 2, error * error + between) for e, error in estimates]
         excess = math.fsum(square / variance for square, variance in terms) - freedom

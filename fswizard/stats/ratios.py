@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fswizard.model.judgement import TIE, Ratio, Verdict
@@ -17,10 +17,10 @@ from fswizard.stats.table import Table
 
 
 def critical(candidates: int, rounds: int) -> float:
-    """The constant for a pair with `rounds` rounds in common, in a run that started with so many candidates.
+    """The constant for a pair with `rounds` rounds in common, in a run that started with this many candidates.
 
-    Nobody looked beyond 12 rounds when the constants were made: from there on intervals do not narrow.
-    Beyond ten candidates the constants go on as they rose from nine to ten, which errs on the wide side.
+    Constants were made for up to 12 rounds: beyond them intervals do not narrow. Beyond ten candidates constants rise
+    as they do from nine to ten, which errs on the wide side.
     """
     if candidates < 2 or rounds < FIRST_LOOK:
         raise ValueError(f"there is no constant for {candidates} candidates and {rounds} rounds")
@@ -34,17 +34,17 @@ def critical(candidates: int, rounds: int) -> float:
 
 
 LEAST_DEVIATION = 0.005
-"""Nobody measures a filesystem to better than half a percent, however alike a few figures happen to be."""
+"""Least standard deviation: nobody measures a filesystem to better than half a percent, however alike figures are."""
 POOL_WEIGHT = 4
-"""The noise of all pairs together counts as much as so many rounds of a pair's own."""
+"""Degrees of freedom that the noise of all pairs together counts for, beside a pair's own."""
 PAIRED_FROM = 3
-"""Rounds from which on intervals may rest on differences within rounds: two rounds have but one degree of freedom."""
+"""Least number of rounds for intervals from differences within rounds: two have only one degree of freedom."""
 ROBUST_FROM = 6
-"""Rounds from which on a difference that is far off can be told from the others."""
+"""Least number of rounds for recognising outliers."""
 FAR_OFF = 5.0
-"""Standard deviations, as the median of absolute deviations has them: differences beyond it count as that far off."""
+"""Outliers are pulled in to this many standard deviations, estimated by the median of absolute deviations (MAD)."""
 NORMAL_MAD = 1.4826
-"""Standard deviations of normal figures in a median of their absolute deviations."""
+"""Standard deviation of normal figures, over their MAD."""
 
 
 def ranking(table: Table) -> list[str]:
@@ -67,30 +67,25 @@ def compare(
     """The ratio of the first to the second of each pair that has a round in common.
 
     The interval is the narrower of two: of the differences within rounds, and of the two candidates' figures as if
-    rounds had nothing in common. Both rest on the rounds that the two took part in, steadied by what all candidates
-    did in the same rounds. So it stands still once one of the two has left the run. It is wider where noise sticks to
-    candidates, which shows best in the `parts`, if any, that the table is the sum of.
+    rounds had nothing in common. Both use the rounds that the two took part in, steadied by what all candidates did in
+    the same rounds, so the interval stays the same once one of the two has left the run. It is wider if noise sticks to
+    candidates, which shows best in the `parts`, if any, whose sum the table is.
     """
     ratios = []
-    for found in estimates(table, workload, pairs, parts):
-        if found.error is None:
-            ratios.append(Ratio(found.candidate, found.baseline, workload, math.exp(found.mean), rounds=found.rounds))
-            continue
-        half_width = critical(started_with, found.rounds) * found.error
-        low, high = math.exp(found.mean - half_width), math.exp(found.mean + half_width)
-        ratios.append(
-            Ratio(
-                found.candidate, found.baseline, workload, math.exp(found.mean), low, high, found.rounds,
-                verdict(low, high),
-            )
-        )  # fmt: skip
+    for pair in estimates(table, workload, pairs, parts):
+        ratio = Ratio(pair.candidate, pair.baseline, workload, math.exp(pair.mean), rounds=pair.rounds)
+        if pair.error is not None:
+            half_width = critical(started_with, pair.rounds) * pair.error
+            low, high = math.exp(pair.mean - half_width), math.exp(pair.mean + half_width)
+            ratio = replace(ratio, low=low, high=high, verdict=verdict(low, high))
+        ratios.append(ratio)
     return tuple(ratios)
 
 
 def estimates(
     table: Table, workload: str, pairs: Iterable[tuple[str, str]], parts: Collection[Table] = ()
 ) -> Iterator[Estimate]:
-    """Of each pair that has a round in common, what `compare` makes intervals of."""
+    """The estimate that `compare` makes an interval of, for each pair that has a round in common."""
     pools: dict[tuple[int, ...], tuple[tuple[float, float], float]] = {}
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
@@ -104,16 +99,15 @@ def estimates(
         if shared not in pools:
             pools[shared] = _pooled(table, shared), stickiness(table, shared, parts).widening
         mean, deviation = min(_estimates(one, other, shared, *pools[shared]), key=lambda estimate: estimate[1])
-        error = deviation / math.sqrt(len(shared))
-        yield Estimate(candidate, baseline, workload, mean, error, len(shared))
+        yield Estimate(candidate, baseline, workload, mean, deviation / math.sqrt(len(shared)), len(shared))
 
 
 def verdict(low: float, high: float) -> Verdict:
-    """What an interval around its ratio amounts to.
+    """The verdict of an interval around its ratio.
 
-    Within ±5 % it is a tie even if it clears 1: proven, and proven not to matter. To be faster or slower, the interval
-    must clear 1 and the ratio itself must differ by more than 5 %: a lead that would not matter is no lead to act upon,
-    and the same filesystem measured against itself would otherwise win now and then.
+    Within ±5 % it is a tie even if it clears 1: a difference that does not matter. For faster or slower, the interval
+    must clear 1 and the ratio itself must differ by more than 5 %: otherwise a filesystem measured against itself would
+    win now and then.
     """
     if low >= 1 / TIE and high <= TIE:
         return "tie"
@@ -123,11 +117,12 @@ def verdict(low: float, high: float) -> Verdict:
     return "slower" if high < 1 and ratio < 1 / TIE else "undecided"
 
 
-_Cells = Mapping[int, float]
-
-
 def _estimates(
-    one: _Cells, other: _Cells, shared: Sequence[int], pools: tuple[float, float], wider: float
+    one: Mapping[int, float],
+    other: Mapping[int, float],
+    shared: Sequence[int],
+    pools: tuple[float, float],
+    wider: float,
 ) -> Iterator[tuple[float, float]]:
     """The mean difference and the deviation of a difference: within rounds, and as if unpaired."""
     differences = _without_far_off([one[number] - other[number] for number in shared])
@@ -135,13 +130,15 @@ def _estimates(
     means = statistics.fmean(differences), statistics.fmean(figures[0]) - statistics.fmean(figures[1])
     own = _variance(differences), _variance(figures[0]) + _variance(figures[1])
     freedom = len(shared) - 1
-    for mean, variance, pool in list(zip(means, own, pools))[freedom < PAIRED_FROM - 1 :]:
+    for within_rounds, mean, variance, pool in zip((True, False), means, own, pools):
+        if within_rounds and len(shared) < PAIRED_FROM:
+            continue
         steadied = (POOL_WEIGHT * pool + freedom * variance) / (POOL_WEIGHT + freedom)
         yield mean, max(LEAST_DEVIATION, wider * math.sqrt(steadied))
 
 
 def _pooled(table: Table, rounds: Sequence[int]) -> tuple[float, float]:
-    """The mean variance of a difference in those rounds, over all pairs and as if unpaired, by degrees of freedom."""
+    """Mean variance of a difference in those rounds, within rounds over all pairs and as if unpaired."""
     rows = [cells for cells in table.values() if any(number in cells for number in rounds)]
     pairs = ([one[n] - other[n] for n in rounds if n in one and n in other] for one, other in combinations(rows, 2))
     paired = [_without_far_off(differences) for differences in pairs]
@@ -160,7 +157,7 @@ def _variance(sample: Sequence[float]) -> float:
 
 
 def _without_far_off(differences: Sequence[float]) -> Sequence[float]:
-    """Those far off pulled in (winsorised): a cell that garbage collection hit says little of the candidate."""
+    """Differences with outliers pulled in (winsorised), such as those of a figure that garbage collection slowed."""
     b = len(differences)
     if b < ROBUST_FROM:
         return differences
@@ -172,12 +169,12 @@ def _without_far_off(differences: Sequence[float]) -> Sequence[float]:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Least squares on a table that may have gaps, as candidates leave a run at different rounds."""
+    """Least squares on a table with gaps, as candidates leave a run at different rounds."""
 
     effects: Mapping[str, float]
-    """Each candidate's level, comparable with one another; larger is better."""
+    """Level of each candidate; larger is better."""
     round_effects: Mapping[int, float]
-    """What each round had in common: how good or bad the machine was."""
+    """Level of each round: how good or bad the machine was."""
     residual_sum: float
     """Sum of squared residuals."""
     freedom: int
@@ -188,7 +185,7 @@ class Fit:
         return self.residual_sum / self.freedom if self.freedom > 0 else 0.0
 
     def residuals(self, table: Table) -> dict[tuple[str, int], float]:
-        """What the model leaves of each cell of the table that it was fitted to."""
+        """Residual of each cell of the table that was fitted."""
         return {
             (name, number): value - self.effects[name] - self.round_effects[number]
             for name, cells in table.items()
@@ -199,8 +196,8 @@ class Fit:
 def fit(table: Table, rounds: Iterable[int]) -> Fit:
     """Fit the additive model to those rounds of the table.
 
-    Round means are taken out first, which leaves one equation for each candidate. They determine levels up to
-    a constant; where candidates share no rounds at all, up to one constant for each group of them.
+    Round means are taken out first, which leaves one equation for each candidate. They determine levels up to a
+    constant, or up to one for each group of candidates if groups share no rounds.
     """
     names = list(table)
     cells = {number: [(i, table[n][number]) for i, n in enumerate(names) if number in table[n]] for number in rounds}
@@ -229,7 +226,7 @@ def fit(table: Table, rounds: Iterable[int]) -> Fit:
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> tuple[list[float], int]:
-    """Solve symmetric equations that may leave some unknowns free (those become 0); the solution and the rank."""
+    """The solution and the rank of symmetric equations; unknowns that they leave free become 0."""
     size, pivots = len(right), []
     for i in range(size):
         pivot = matrix[i][i]

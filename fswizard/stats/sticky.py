@@ -1,7 +1,7 @@
 """Noise that sticks to a candidate: a figure that is high in one round stays high in the next ones.
 
-Such rounds are not independent: they share an error that their differences do not show, so intervals made of those are
-too narrow. It shows in neighbouring rounds, which are more alike than rounds far apart.
+Such rounds share an error that their differences do not show, so intervals made of those are too narrow. Neighbouring
+rounds show it: they are more alike than rounds far apart.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ from dataclasses import dataclass
 from fswizard.stats.table import Table
 
 FEWEST = 3
-"""Rounds below which there is no order to tell apart."""
+"""Least number of rounds whose order means something."""
 SUSPECTED, PROVEN = 1.65, 2.05
-"""Standard deviations from which on intervals are widened, and from which on it is said: noise that does not stick gets
-there in one look of twenty, and in one of fifty."""
+"""Standard deviations from which on intervals are widened, and a doubt is raised: noise that does not stick exceeds
+them in one look of twenty, and in one of fifty."""
 MOST_KEPT = 0.9
-"""Of its error that a candidate is taken to keep: a few rounds cannot tell more."""
+"""Largest `Stickiness.kept`, as a few rounds cannot show more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stickiness:
-    """Of some rounds."""
+    """How much the noise of some rounds sticks to candidates."""
 
     alike: float = 0.0
-    """How much more alike rounds next to one another are than in any order, in standard deviations."""
+    """How much more alike neighbouring rounds are than rounds in random order, in standard deviations."""
     kept: float = 0.0
-    """The share of its error that a candidate keeps in the next round: the autocorrelation, corrected for the few
-    rounds that it is taken from."""
+    """Share of its error that a candidate keeps in the next round: the autocorrelation, corrected for few rounds."""
 
     @property
     def proven(self) -> bool:
@@ -37,17 +36,16 @@ class Stickiness:
 
     @property
     def widening(self) -> float:
-        """How much wider intervals must be: the mean of many such rounds varies by that much more."""
+        """Factor by which intervals must be wider, as the mean of many such rounds varies more."""
         return math.sqrt((1 + self.kept) / (1 - self.kept)) if self.alike > SUSPECTED else 1.0
 
 
 def stickiness(table: Table, rounds: Sequence[int], parts: Collection[Table] = ()) -> Stickiness:
     """How the noise of those rounds sticks to candidates.
 
-    What is left of each figure without its candidate's and its round's level is multiplied from one round to the next,
-    and the sum is set against its mean and variance over all orders in which the candidate may have had the same
-    figures. Where `table` is the sum of `parts`, the workloads' tables, theirs are taken: the more there are, the
-    better it shows. Candidates without a figure in one of the rounds take no part.
+    Residuals of neighbouring rounds are multiplied, and their sum is compared with its mean and variance over all
+    orders of a candidate's figures. If `table` is the sum of `parts`, the workloads' tables, those are used, as they
+    show more. Candidates without a figure in one of the rounds are left out.
     """
     n, parts = len(rounds), parts or (table,)
     names = [name for name in table if all(part.get(name, {}).keys() >= set(rounds) for part in parts)]
@@ -71,7 +69,7 @@ def stickiness(table: Table, rounds: Sequence[int], parts: Collection[Table] = (
 
 
 def _residuals(rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """A table without gaps, less what its rows and its columns have in common."""
+    """A table without gaps, less the means of its rows and columns."""
     middle = [math.fsum(row) / len(row) for row in rows]
     deviations = [[figure - mean for figure in row] for row, mean in zip(rows, middle)]
     common = [math.fsum(column) / len(rows) for column in zip(*deviations)]

@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-_STEPS = 200
-"""Of the continued fraction; it takes under a hundred for any t and any freedom from 1 on."""
-_LEAST = 1e-300
-
 
 def two_sided(t: float, freedom: float) -> float:
     """The chance of a value at least as far from 0 as `t`."""
@@ -17,7 +13,7 @@ def two_sided(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=1024)
 def quantile(chance: float, freedom: float) -> float:
-    """The t of which `two_sided` gives this chance, which is above 0 and at most 1."""
+    """The t for which `two_sided` gives this chance, above 0 and at most 1."""
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > chance:
         low, high = high, 2 * high
@@ -38,7 +34,7 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
     )  # fmt: skip
     c, d = 1.0, 1 / _away_from_0(1 - (a + b) * x / (a + 1))
     fraction = d
-    for m in range(1, _STEPS):
+    for m in range(1, 200):  # under a hundred are enough for any t and any freedom from 1 on
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
@@ -51,4 +47,4 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
 
 
 def _away_from_0(value: float) -> float:
-    return value if abs(value) > _LEAST else _LEAST
+    return value if abs(value) > 1e-300 else 1e-300

@@ -1,4 +1,4 @@
-"""What the rounds together say of each metric, beside the ratios."""
+"""Median and worst of each metric, beside the ratios."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fswizard.stats.ratios import compare
 from fswizard.stats.table import comparable, counted, score, workload_tables
 
 BARE = ""
-"""Stands for the device without a filesystem, where candidates have names."""
+"""Name of the device without a filesystem, among those of candidates."""
 _Group = dict[int, Sample]
-"""By round; where a figure was taken twice, the later one stands."""
+"""Round to sample; if a figure was measured twice, the later one counts."""
 
 
 def summarise(result: Result) -> tuple[Summary, ...]:
     """Median and worst of every metric, by candidate and workload, over the rounds that count."""
     names = {candidate.name for candidate in result.plan.candidates}
-    ok = [s for s in result.samples if s.status == "ok" and math.isfinite(s.value)]
     shares = _of_bare_device(result)
     groups: defaultdict[tuple[str, str, str], _Group] = defaultdict(dict)
-    for s in ok:
-        if s.candidate in names and s.round not in result.discarded_rounds:
+    for s in result.samples:
+        counts = s.candidate in names and s.round not in result.discarded_rounds
+        if counts and s.status == "ok" and math.isfinite(s.value):
             groups[s.candidate, s.workload, s.metric][s.round] = s
     measured = (
         _summary(first := next(iter(group.values())), [s.value for s in group.values()],
@@ -45,9 +45,9 @@ def _summary(first: Sample, values: list[float], of_bare_device: Ratio | None = 
 
 
 def _of_bare_device(result: Result) -> Mapping[tuple[str, str], Ratio]:
-    """By candidate and workload, the ratio to the samples of the bare device in the same rounds, as of any pair.
+    """By candidate and workload, the ratio to the bare device in the same rounds.
 
-    Where there is but one sample, from before the rounds, it is that of the median, without an interval.
+    If the device was measured only once, before the rounds, it is that of the median, without an interval.
     """
     metrics = {s.workload: s.metric for s in counted(result)}
     samples = [s for s in result.samples if not s.candidate and metrics.get(s.workload) == s.metric and comparable(s)]
@@ -58,10 +58,9 @@ def _of_bare_device(result: Result) -> Mapping[tuple[str, str], Ratio]:
         pairs = [(name, BARE) for name in table]
         ratios = compare({**table, BARE: in_rounds}, workload, len(result.plan.candidates) + 1, pairs)
         if not in_rounds and 0 in scores:
-            medians = {name: statistics.median(cells.values()) for name, cells in table.items()}
             ratios = tuple(
-                Ratio(name, BARE, workload, math.exp(median - scores[0]), rounds=len(table[name]))
-                for name, median in medians.items()
+                Ratio(name, BARE, workload, math.exp(statistics.median(cells.values()) - scores[0]), rounds=len(cells))
+                for name, cells in table.items()
             )
         shares |= {(ratio.candidate, workload): ratio for ratio in ratios}
     return shares

@@ -1,4 +1,4 @@
-"""Results as tables of logarithms, the form in which candidates are compared, and who is out of them."""
+"""Results as tables of logarithms, in which candidates are compared, and failures, which keep candidates out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fswizard.model.result import Failure, Result, Sample
 
 Table = Mapping[str, Mapping[int, float]]
-"""Candidate to round to the logarithm of its figure, turned so that larger is better."""
+"""Candidate to round to the logarithm of its figure, with a sign by which larger is better."""
 
 
 def counted(result: Result) -> Iterable[Sample]:
@@ -20,20 +20,17 @@ def counted(result: Result) -> Iterable[Sample]:
 
 
 def comparable(sample: Sample) -> bool:
-    """A figure of which a ratio can be made. Zero has no ratio to anything: such a figure is left out."""
+    """Whether ratios can be made of a figure; there are none to zero."""
     return sample.status == "ok" and 0.0 < sample.value < math.inf
 
 
 def score(sample: Sample) -> float:
-    """The logarithm of a comparable figure, turned so that larger is better."""
+    """The logarithm of a comparable figure, with a sign by which larger is better."""
     return math.log(sample.value) * (1 if sample.better == "higher" else -1)
 
 
 def workload_tables(result: Result) -> dict[str, Table]:
-    """One table for each workload of the recipe, candidates in the plan's order.
-
-    Where a figure was taken twice, the later one stands.
-    """
+    """A table for each workload of the recipe, candidates in the plan's order; the later one of two figures counts."""
     tables: dict[str, dict[str, dict[int, float]]] = {w.name: {} for w in result.plan.recipe.workloads}
     for sample in counted(result):
         if sample.workload in tables and comparable(sample):
@@ -43,23 +40,22 @@ def workload_tables(result: Result) -> dict[str, Table]:
 
 
 def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> Table:
-    """The weighted mean of all workloads' logarithms, for each cell that has all of them.
+    """The weighted mean of all workloads' logarithms, in rounds that have all of them.
 
-    Workloads that nobody has a figure for do not take part.
+    Workloads without any figure do not take part.
     """
     parts = shares(tables, weights)
-    candidates = dict.fromkeys(candidate for part in parts for candidate in part)
-    return {
-        candidate: {
-            number: math.fsum(part[candidate][number] for part in parts)
-            for number in _complete_rounds(candidate, parts)
+    overall = {}
+    for candidate in dict.fromkeys(candidate for part in parts for candidate in part):
+        complete = set.intersection(*(set(part.get(candidate, ())) for part in parts))
+        overall[candidate] = {
+            number: math.fsum(part[candidate][number] for part in parts) for number in sorted(complete)
         }
-        for candidate in candidates
-    }
+    return overall
 
 
 def shares(tables: Mapping[str, Table], weights: Mapping[str, float]) -> list[Table]:
-    """What each workload adds to the weighted mean."""
+    """Each workload's summand of the weighted mean."""
     weighed = {name: weights[name] for name, table in tables.items() if weights.get(name, 0.0) > 0 and table}
     total = sum(weighed.values())
     return [
@@ -72,7 +68,7 @@ def shares(tables: Mapping[str, Table], weights: Mapping[str, float]) -> list[Ta
 
 
 def standing_table(result: Result) -> Table:
-    """Overall scores of those that did not fail."""
+    """Overall scores of candidates that did not fail."""
     weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
     return without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
 
@@ -80,13 +76,6 @@ def standing_table(result: Result) -> Table:
 def without(table: Table, candidates: Collection[str]) -> Table:
     """The table without some candidates, and without those that have no figure at all."""
     return {name: rounds for name, rounds in table.items() if rounds and name not in candidates}
-
-
-def _complete_rounds(candidate: str, tables: Collection[Table]) -> list[int]:
-    return sorted(set.intersection(*(set(table.get(candidate, ())) for table in tables)))
-
-
-_PLAIN = {"timed-out": "did not finish in time", "failed": "could not be measured"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +89,16 @@ class Failures:
 
 
 def failures(result: Result, weights: Mapping[str, float]) -> Failures:
-    """Failures in rounds that count. What has no weight costs nobody the run; formatting and mounting always does."""
+    """Failures in rounds that count; overall, those of workloads without weight do not count."""
     names = {candidate.name for candidate in result.plan.candidates}
+    counting = [failure for failure in result.failures if failure.round not in result.discarded_rounds]
+    plain = {"timed-out": "did not finish in time", "failed": "could not be measured"}
+    for s in counted(result):
+        if s.status != "ok":
+            counting.append(Failure(s.round, s.candidate, s.workload, s.status, plain[s.status]))
     overall: dict[str, str] = {}
     by_workload: dict[str, dict[str, str]] = {workload.name: {} for workload in result.plan.recipe.workloads}
-    for failure in _all(result):
+    for failure in counting:
         if failure.candidate not in names:
             continue
         text = failure.text or failure.kind
@@ -113,10 +107,3 @@ def failures(result: Result, weights: Mapping[str, float]) -> Failures:
         for workload in [failure.workload] if failure.workload else by_workload:
             by_workload.setdefault(workload, {}).setdefault(failure.candidate, text)
     return Failures(overall, by_workload)
-
-
-def _all(result: Result) -> Iterable[Failure]:
-    yield from (failure for failure in result.failures if failure.round not in result.discarded_rounds)
-    for s in counted(result):
-        if s.status != "ok":
-            yield Failure(s.round, s.candidate, s.workload, s.status, _PLAIN[s.status])

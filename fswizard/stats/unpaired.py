@@ -1,4 +1,4 @@
-"""Figures that were not taken in rounds: two runs, or repeats of one filesystem after the other."""
+"""Figures that were not measured in rounds: of two runs, or repeats of one filesystem after another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fswizard.stats.table import Table
 
 ERROR = 0.05
 LEAST_REPEATS = 3
-"""Figures of each of the two below which there is no interval."""
+"""Least number of figures that each of two candidates needs for an interval."""
 
 
 def ranking(table: Table) -> list[str]:
@@ -31,7 +31,7 @@ def compare(
 ) -> tuple[Ratio, ...]:
     """The ratio of the first to the second of each pair, with intervals that hold for all pairs together (Bonferroni).
 
-    There is one look, after everything was measured, so that those without an interval cost the others nothing.
+    There is one look, after everything was measured, so pairs without an interval do not widen the others.
     """
     able = sum(len(cells) >= LEAST_REPEATS for cells in table.values())
     error = ERROR / max(1, math.comb(able, 2))
@@ -51,7 +51,7 @@ def welch(
 ) -> Ratio:
     """The ratio of the first of a `pair` to the second, from the logarithms of both, with Welch's interval.
 
-    It misses the truth with a chance of `error`, by itself and at one look.
+    A single interval, at one look, misses with a chance of `error`.
     """
     shift = statistics.fmean(logs) - statistics.fmean(others)
     fewest = min(len(logs), len(others))
