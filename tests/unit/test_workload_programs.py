@@ -400,11 +400,13 @@ def test_a_program_counts_as_stopped_while_what_waits_for_its_end_is() -> None:
     with subprocess.Popen(("sh", "-c", "sleep 1000; true")) as outer:
         wait_until(lambda: psutil.Process(outer.pid).children(), 60, "it has started one")
         inner = first_child(outer.pid)
-        assert not is_stopped(inner)
-        outer.send_signal(signal.SIGSTOP)
-        assert is_stopped(inner)
-        outer.kill()
-        os.kill(inner, signal.SIGKILL)
+        try:
+            assert not is_stopped(inner)
+            outer.send_signal(signal.SIGSTOP)
+            wait_until(lambda: is_stopped(inner), 60, "the kernel has stopped it")
+        finally:
+            outer.kill()
+            os.kill(inner, signal.SIGKILL)
     assert not is_stopped(outer.pid), "it has ended"
 
 
