@@ -9,14 +9,14 @@ Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots t
 - its `engine`, which is its name in recipes, its `metrics`, and the `programs` that must be installed;
 - its fields, which are the keys of a workload in a recipe: `Literal` for a choice, `bool`, `Annotated[int,
   whole(low, high)]`, or `Annotated[int, size(low, high)]`: `block_bytes` is then the key `block`, such as "4K";
-- `words` for people, `cost` in seconds and bytes, and `leaves`, the room that it takes;
+- `words` for users, `cost` in seconds and bytes, and `leaves`, the space that it takes;
 - `commands` and `run`, or for a `TimedEngine` `timed` and `figures`.
 
 The program needs nothing else. A recipe uses it with `engine = "NAME"`, one of its metrics as `metric`, and its keys.
 Try it with `fswizard run mine.toml --target image:2G@/var/tmp`; `sqlite.py` is a short example to begin with.
 
-Where no program that people have does the work, write one of the standard library alone, `shared/NAME_worker.py`:
-`put_worker` in `bring` copies it to where `worker_command` starts it. `shared/trees.py` shows both.
+If no usual program does the work, write one of the standard library alone, `shared/NAME_worker.py`: `put_worker` in
+`bring` copies it to where `worker_command` starts it. `shared/trees.py` shows both.
 
 For the tests, add a small job to `JOBS` in `tests/unit/test_workload_programs.py` and, if a shipped recipe uses the
 engine, say in `small` in `tests/loop/test_workload_matrix.py` how its jobs are made small. Then, as root:
@@ -51,21 +51,23 @@ __all__ = [
 
 def job(engine: str, keys: Keys) -> Job:
     """The job that a workload of a recipe describes."""
-    return keys.read(_known(Job.kinds[engine])).checked(keys)
+    kind = Job.kinds[engine]
+    assert issubclass(kind, Engine)
+    return keys.read(kind).checked(keys)
 
 
-async def run(job: Job, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
+async def run(job: Job, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
     """Carry out a job; see `Engine.run`."""
     assert isinstance(job, Engine)
-    await job.run(context, tell, seed=seed)
+    await job.run(context, emit, seed=seed)
 
 
 async def run_bare(
-    job: Job, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+    job: Job, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
 ) -> None:  # fmt: skip
     """Carry out a job on a bare device; see `Engine.run_bare`."""
     assert isinstance(job, Engine)
-    await job.run_bare(device, tell, seed=seed, seconds=seconds, bytes_per_s=bytes_per_s)
+    await job.run_bare(device, emit, seed=seed, seconds=seconds, bytes_per_s=bytes_per_s)
 
 
 def commands(job: Job) -> tuple[PlannedCommand, ...]:
@@ -75,13 +77,8 @@ def commands(job: Job) -> tuple[PlannedCommand, ...]:
 
 
 def programs() -> tuple[Program, ...]:
-    """What all engines need, each program once."""
+    """The programs that engines need, each once."""
     return tuple({program.name: program for kind in Job.kinds.values() for program in kind.programs}.values())
-
-
-def _known(kind: type[Job]) -> type[Engine]:
-    assert issubclass(kind, Engine)
-    return kind
 
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):

@@ -1,4 +1,4 @@
-"""The file-server mix of filebench: many processes that create, append, read, delete and ask, for a given time."""
+"""The file-server mix of filebench: processes that create, append, read, delete and stat files for a given time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from fswizard.engines.shared import filling
 from fswizard.engines.shared.engine import GIB, Engine, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
-from fswizard.engines.shared.running import (
-    making,
-    part,
-    put_worker,
-    succeed,
-    worker_command,
-)
+from fswizard.engines.shared.running import making, part, put_worker, succeed, worker_command
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
@@ -75,7 +69,7 @@ class FileServerJob(Engine):
         return Cost(prepare_s, self.seconds * 1.1, prepare_bytes, self.timed_bytes(SSD))
 
     def timed_bytes(self, pace: Pace) -> int:
-        """Half of what it does is reading."""
+        """Bytes written, which are half of the traffic."""
         return int(self.seconds * pace.bytes_per_s / 2)
 
     @property
@@ -91,37 +85,34 @@ class FileServerJob(Engine):
         preparing = PlannedCommand(self._command("prepare", "MOUNT", "SCRATCH", "0"), text=f"making {self._files}")
         serving = PlannedCommand(self._command("run", "MOUNT", "SCRATCH", "SEED"), text=f"serving {self._files}")
         sync = PlannedCommand(_syncing("MOUNT"), text="until it is on the disk")
-        if not self.fill_percent:
-            return preparing, serving, sync
-        return preparing, filling.planned(self.fill_percent), serving, sync
+        fill = (filling.planned(self.fill_percent),) if self.fill_percent else ()
+        return preparing, *fill, serving, sync
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
-        """The files are made anew, as the mix changes them.
-
-        The sync belongs to the measured time: what lies in memory only has not been served yet.
-        """
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+        """Always makes new files, as the mix changes them. Measured time includes the sync, which completes the
+        work."""
         directory, scratch = context.directory, context.scratch
         share = self.cost.prepare_share
         put_worker(filling.WORKER, context)
-        tell(Doing(f"making {self._files}"))
+        emit(Doing(f"making {self._files}"))
         async with making(context, _path(directory)):
             preparing = self._command("prepare", directory, scratch, "0")
-            _, made = await filling.listen(context, preparing, self._limit_s, part(tell, 0.0, share))
+            _, made = await filling.listen(context, preparing, self._limit_s, part(emit, 0.0, share))
             on_disk = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         if self.fill_percent:
-            await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
+            await filling.fill(context, self.fill_percent, part(emit, share, 0.0))
         await context.remount()
         workers, duration = f"{self.threads} workers", duration_text(self.seconds)
-        tell(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
+        emit(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
         working = self._command("run", directory, scratch, str(seed % (1 << 31)))
         figures, worked = await filling.listen(
-            context, working, self._limit_s, part(tell, share, 1 - share), limited=True
+            context, working, self._limit_s, part(emit, share, 1 - share), limited=True
         )
-        tell(Doing("writing the rest to the disk", measured=True))
+        emit(Doing("writing the rest to the disk", measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
-        tell(Ran(synced))
+        emit(Ran(synced))
         for measured in _measured(figures, worked, synced, made.wall_s + on_disk.wall_s):
-            tell(measured)
+            emit(measured)
 
     def _command(self, what: str, directory: str, scratch: str, seed: str) -> tuple[str, ...]:
         sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
@@ -134,8 +125,7 @@ class FileServerJob(Engine):
 
     @property
     def _limit_s(self) -> float:
-        cost = self.cost
-        return 180.0 + 20 * (cost.prepare_s + cost.measure_s)
+        return 180.0 + 20 * (self.cost.prepare_s + self.cost.measure_s)
 
 
 def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished, made_s: float) -> Iterator[Measured]:

@@ -38,23 +38,9 @@ from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
 
 START_S = 0.3
-"""fio needs so long to start and stop."""
-RANDOM_OPERATIONS_PER_S = 20_000
-SMALL_BYTES = 4096
-"""What a disk's latency is told of."""
-OPERATIONS_IN_A_ROW_PER_S = 50_000
-"""How many small blocks one program writes in a row where the disk need not seek: 46,000 on ext4, 37,000 on XFS."""
+"""Time that fio needs to start and stop."""
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
-LEAST_BARE_S, MOST_BARE_S = 0.2, 60.0
-"""A bare device is measured for so long at least, and at most."""
-FASTEST_DEVICE_BYTES_PER_S = 50e9
-"""No disk is faster: what goes past the page cache ends when its time is up."""
-STEADY = 0.1
-LEAST_FIGURES = 9
-"""Figures of a job, four in a second, from which its rate over time can be told."""
-_DISTINCT_BLOCK_BYTES = 128 << 10
-"""From this size on, fio's few buffers differ enough; smaller blocks repeat within what a filesystem compresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +53,9 @@ class FioJob(Engine):
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]
     size_bytes: Annotated[int, size(MIB, 16 * TIB)]
-    """Size of the file, shared by all workloads of a recipe that name the same size."""
+    """Size of the file; workloads of a recipe with the same size share it."""
     seconds: Annotated[float, number(0, 86_400)] = 0.0
-    """Time-based when above 0; else the whole file once."""
+    """Duration, or 0 to read or write the whole file once."""
     jobs: Annotated[int, whole(1, 256)] = 1
     depth: Annotated[int, whole(1, 1024)] = 1
     io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
@@ -77,10 +63,10 @@ class FioJob(Engine):
     fsync: Annotated[int, whole(0, 1_000_000)] = 0
     """fsync after this many writes; 0 means once, at the end."""
     cap_seconds: Annotated[float, number(0, 86_400)] = 0.0
-    """A timed job goes on until its rate is steady, so long at most; 0 means twice `seconds`, and as many as `seconds`
-    that it lasts exactly so long."""
+    """Longest duration of a timed job, which runs until its rate is steady; 0 means twice `seconds`, and the same as
+    `seconds` means a fixed duration."""
     share_bytes: Annotated[int, UNWRITTEN] = 0
-    """Its share of the write budget, at which a timed job ends; 0 means none."""
+    """Share of the write budget at which a timed job ends; 0 means no limit."""
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
@@ -95,7 +81,7 @@ class FioJob(Engine):
 
     @property
     def exact(self) -> bool:
-        """It lasts as long as is said, steady or not."""
+        """Whether its duration is fixed, steady or not."""
         return self.longest_s == self.seconds
 
     def ending_at(self, writes_bytes: int) -> FioJob:
@@ -114,7 +100,7 @@ class FioJob(Engine):
 
     @property
     def makes_its_file(self) -> bool:
-        """It writes a new file instead of working on one that was laid out beforehand."""
+        """Whether it writes a new file instead of using one that was made before."""
         return self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1
 
     @property
@@ -142,7 +128,7 @@ class FioJob(Engine):
 
     @property
     def cost(self) -> Cost:
-        rate = SEQUENTIAL_BYTES_PER_S if not self.random else RANDOM_OPERATIONS_PER_S * self.block_bytes
+        rate = SEQUENTIAL_BYTES_PER_S if not self.random else 20_000 * self.block_bytes
         whole_bytes = self.size_bytes * self.jobs
         measure_s = START_S + (self.seconds or whole_bytes / min(rate, SEQUENTIAL_BYTES_PER_S))
         timed_bytes = self.timed_bytes(SSD)
@@ -154,16 +140,16 @@ class FioJob(Engine):
     def timed_bytes(self, pace: Pace) -> int | None:
         if not self.seconds:
             return None
-        transfer_s = (self.block_bytes - SMALL_BYTES) / pace.bytes_per_s
+        transfer_s = (self.block_bytes - 4096) / pace.bytes_per_s  # beyond the block that latency is measured with
         operations_per_s = self.depth * self.jobs / (pace.latency_s + max(0.0, transfer_s))
-        most_per_s = pace.operations_per_s if self.random else max(pace.operations_per_s, OPERATIONS_IN_A_ROW_PER_S)
-        operations_per_s = min(operations_per_s, most_per_s)
-        bytes_per_s = min(pace.bytes_per_s, operations_per_s * self.block_bytes)
+        # Without seeks one program writes 46,000 small blocks a second on ext4, 37,000 on XFS.
+        most_per_s = pace.operations_per_s if self.random else max(pace.operations_per_s, 50_000)
+        bytes_per_s = min(pace.bytes_per_s, min(operations_per_s, most_per_s) * self.block_bytes)
         return int(self.seconds * bytes_per_s * self.write_share)
 
     @property
     def write_share(self) -> float:
-        """Of the bytes that are read and written."""
+        """Share of writes in the bytes that are read and written."""
         return 0.5 if self.rw == "randrw" else float(self.writes)
 
     @property
@@ -176,7 +162,7 @@ class FioJob(Engine):
 
     @property
     def limit_s(self) -> float:
-        """Far beyond the worst stall of a shingled disk: more than a minute."""
+        """Time limit, far beyond the worst stall of a shingled disk, which takes more than a minute."""
         return 180.0 + 20 * (self.cost.measure_s - START_S - self.seconds + self.longest_s)
 
     def commands(self) -> tuple[PlannedCommand, ...]:
@@ -187,65 +173,66 @@ class FioJob(Engine):
         layout = self._layout._command(path, "SEED")
         return (PlannedCommand(layout, text="preparing the file, if it isn't there yet"), measured)
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
         path = self._file(context.directory)
         if self.makes_its_file:
             async with making(context, path):
-                await self._measure(context, path, seed, tell)
+                await self._measure(context, path, seed, emit)
             return
         share = 0.0
         if path not in context.laid_out:
             share = self.cost.prepare_share
-            tell(Doing(f"preparing a file of {size_text(self.size_bytes)}"))
+            emit(Doing(f"preparing a file of {size_text(self.size_bytes)}"))
             async with making(context, path):
-                await self._layout._fio(context, path, seed, part(tell, 0.0, share))
-        await self._measure(context, path, seed, part(tell, share, 1 - share))
+                await self._layout._fio(context, path, seed, part(emit, 0.0, share))
+        await self._measure(context, path, seed, part(emit, share, 1 - share))
 
     async def run_bare(
-        self, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
-        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
-        measured_s = min(MOST_BARE_S, max(LEAST_BARE_S, seconds - START_S))
+        # Direct I/O ends when its time is up: no disk is faster than 50 GB/s.
+        rate = 50e9 if self.direct or not self.writes else bytes_per_s
+        measured_s = min(60.0, max(0.2, seconds - START_S))
         sample = BareSample(
             self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
             round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
         )  # fmt: skip
-        tell(Doing(self._text, measured=True))
+        emit(Doing(self._text, measured=True))
         job = replace(self, seconds=measured_s, cap_seconds=measured_s)
         async with watched(await device.start(sample), ("fio",), limit_s=job.limit_s) as program:
-            for measured in await job._figures(program, tell):
+            for measured in await job._figures(program, emit):
                 if measured.metric in self.metrics:
-                    tell(measured)
+                    emit(measured)
 
-    async def _measure(self, context: WorkloadContext, path: str, seed: int, tell: Tell) -> None:
+    async def _measure(self, context: WorkloadContext, path: str, seed: int, emit: Tell) -> None:
         await context.remount()
-        tell(Doing(self._text, measured=True))
-        for measured in await self._fio(context, path, seed, tell, limited=not self.direct):
-            tell(measured)
+        emit(Doing(self._text, measured=True))
+        for measured in await self._fio(context, path, seed, emit, limited=not self.direct):
+            emit(measured)
 
     async def _fio(
-        self, context: WorkloadContext, path: str, seed: int, tell: Tell, *, limited: bool = False
+        self, context: WorkloadContext, path: str, seed: int, emit: Tell, *, limited: bool = False
     ) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
-        # fio asks TMPDIR/fio-dump-status whether somebody wants a report: nobody else's business.
+        # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
         environment = {"TMPDIR": context.scratch}
         async with running(context, command, limit_s=self.limit_s, env=environment, limited=limited) as program:
-            return await self._figures(program, tell)
+            return await self._figures(program, emit)
 
-    async def _figures(self, program: Running, tell: Tell) -> Sequence[Measured]:
+    async def _figures(self, program: Running, emit: Tell) -> Sequence[Measured]:
         reader, history, steady_s = DumpReader(), list[Figures](), 0.0
         async for chunk in program.chunks():
             for now in filter(None, map(figures, reader.feed(chunk))):
-                tell(self._progress(history[-1] if history else None, now))
+                emit(self._progress(history[-1] if history else None, now))
                 history.append(now)
                 if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
                     steady_s = now.at_work_s
                     program.interrupt()
         finished, last = program.finished, history[-1] if history else None
         if steady_s and finished.exit_code == INTERRUPTED:
-            finished = replace(finished, exit_code=0)  # as it was asked to
-        tell(Ran(finished))
-        if finished.exit_code == INTERRUPTED:  # and nobody here asked it to
+            finished = replace(finished, exit_code=0)  # we interrupted it
+        emit(Ran(finished))
+        if finished.exit_code == INTERRUPTED:  # somebody else did
             raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
         if finished.exit_code != 0 or (last is not None and last.error):
             raise failure(finished, last.error if last else 0)
@@ -258,8 +245,10 @@ class FioJob(Engine):
             measured.append(Measured(LASTED, steady_s or self.longest_s))
         if rates := thirds(history[:-1]):  # the last figures count the final fsync
             first, middle, end = rates
-            measured += [Measured(STEADINESS, end / middle)] if self.seconds else []
-            measured += [Measured(LATE_RATE, end / first)] if self.writes and self.direct else []
+            if self.seconds:
+                measured.append(Measured(STEADINESS, end / middle))
+            if self.writes and self.direct:
+                measured.append(Measured(LATE_RATE, end / first))
         return measured
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:
@@ -286,7 +275,7 @@ class FioJob(Engine):
             f"--iodepth={self.depth}",
             f"--numjobs={self.jobs}",
             f"--direct={int(self.direct)}",
-            "--randrepeat=0",  # without it the seed counts for nothing
+            "--randrepeat=0",  # else fio ignores the seed
             f"--randseed={seed}",
             "--fallocate=none",
             "--thread",
@@ -297,20 +286,24 @@ class FioJob(Engine):
             "--status-interval=250ms",
         ]
         if self.seconds:
-            # With time_based fio would go on beyond io_size, which is of each job and counts what is read as well.
+            # With time_based fio would ignore io_size, which is for each job and includes reads.
             each_bytes = max(self.block_bytes, round(self.share_bytes / self.jobs / (self.write_share or 1.0)))
             options.append(f"--io_size={each_bytes}" if self.share_bytes else "--time_based")
             options.append(f"--runtime={round(self.longest_s * 1000)}ms")
-        options += ["--end_fsync=1"] if self.writes else []
-        options += ["--fadvise_hint=0"] if not self.direct else []  # programs seldom tell the kernel how they read
-        options += [f"--fsync={self.fsync}"] if self.fsync else []
-        if self.writes and not (self.direct and self.block_bytes >= _DISTINCT_BLOCK_BYTES):
+        if self.writes:
+            options.append("--end_fsync=1")
+        if not self.direct:
+            options.append("--fadvise_hint=0")  # programs seldom advise the kernel how they read
+        if self.fsync:
+            options.append(f"--fsync={self.fsync}")
+        # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
+        if self.writes and not (self.direct and self.block_bytes >= 128 << 10):
             options.append("--refill_buffers")
         return ("fio", *options)
 
     @property
     def _layout(self) -> FioJob:
-        """Written by fio too, so that no byte of it compresses."""
+        """The job that makes the file, with content that does not compress."""
         return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
 
     def _file(self, directory: str) -> str:
@@ -325,14 +318,14 @@ class FioJob(Engine):
 
 
 def is_steady(history: Sequence[Figures]) -> bool:
-    """The last third is as fast as the middle one, within `STEADY`."""
+    """Whether the last third is as fast as the middle one, within 10 %."""
     rates = thirds(history)
-    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1 + STEADY)
+    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1.1)
 
 
 def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
-    """The rate in each third; None where there are too few figures to tell, or nothing was done in the first two."""
-    if len(history) < LEAST_FIGURES:
+    """The rate in each third; None with too few figures (fio prints four a second), or if one of the first two is 0."""
+    if len(history) < 9:
         return None
     third = len(history) // 3
     edges = (history[0], history[third], history[-1 - third], history[-1])

@@ -21,19 +21,16 @@ from fswizard.system import clock
 
 RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
 SUSTAINED_RATE = Metric("sustained_rate", "B/s", "higher")
-"""After the cliff; of the whole run where there is none."""
+"""Rate after the cliff, or of the whole run if there is none."""
 BYTES_BEFORE_CLIFF = Metric("bytes_before_cliff", "B", "higher")
 SLOWEST_SECOND = Metric("slowest_second", "B/s", "higher")
 RATE_IN_TENTH = tuple(Metric(f"rate_in_tenth_{tenth}", "B/s", "higher") for tenth in range(1, 11))
-"""The course of a run, a tenth of its time each."""
-
-EDGE = 0.5
-"""It is a cliff when less than this share of the rate is left."""
+"""Rates over a run, for each tenth of its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverflowJob(Engine):
-    """Random writes for so long that a shingled disk's persistent cache overflows."""
+    """Random writes until a shingled disk's persistent cache overflows."""
 
     engine = "overflow"
     programs = FioJob.programs
@@ -42,14 +39,14 @@ class OverflowJob(Engine):
         *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
     )
     working_set_bytes: Annotated[int, size(MIB, 16 * TIB)]
-    """Beyond the cache, else it only fills it again and again."""
+    """Size of the file, which must be larger than the cache to overflow it."""
     seconds: Annotated[float, number(1, 604_800)]
     block_bytes: Annotated[int, size(512, MIB)] = 4096
     depth: Annotated[int, whole(1, 1024)] = 32
 
     @property
     def fio(self) -> FioJob:
-        """What fio does."""
+        """The job that fio carries out."""
         return FioJob(
             "randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth,
             cap_seconds=self.seconds,
@@ -86,25 +83,25 @@ class OverflowJob(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         return self.fio.commands()
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
         rates: list[tuple[int, float]] = []
         begun_s: float | None = None
 
-        def told(what: WorkloadEvent) -> None:
+        def forward(what: WorkloadEvent) -> None:
             nonlocal begun_s
             if isinstance(what, Doing) and what.measured:
                 begun_s = clock.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
                 rates.append((int(clock.monotonic() - begun_s), what.rate * self.block_bytes))
-            if not (isinstance(what, Measured) and what.metric in (LATE_RATE, STEADINESS)):  # the tenths tell more
-                tell(what)
+            if not (isinstance(what, Measured) and what.metric in (LATE_RATE, STEADINESS)):  # the tenths say more
+                emit(what)
 
-        await self.fio.run(context, told, seed=seed)
+        await self.fio.run(context, forward, seed=seed)
         seconds: defaultdict[int, list[float]] = defaultdict(list)
         for second, rate in rates[:-1]:  # the last one counts the final fsync
             seconds[second].append(rate)
         for measured in _measured([statistics.mean(seconds[second]) for second in sorted(seconds)]):
-            tell(measured)
+            emit(measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,41 +109,41 @@ class Cliff:
     """Where the rate of writing fell for good, if it did."""
 
     before: float
-    """Bytes per second up to there; of the whole run where there is no cliff."""
+    """Bytes per second before the cliff, or of the whole run if there is none."""
     after: float
-    """Bytes per second from there on; the same where there is no cliff."""
+    """Bytes per second after the cliff, or of the whole run if there is none."""
     written_bytes: float
-    """Up to there; in the whole run where there is no cliff."""
+    """Bytes written before the cliff, or in the whole run if there is none."""
 
 
 def cliff(rates: Sequence[float]) -> Cliff:
     """Split the rates of at least two seconds, in bytes per second, where the two parts differ most.
 
-    Each part is at least a tenth of the run, for a stall is no cliff.
+    Each part is at least a tenth of the run, as a stall is no cliff; after it, less than half of the rate is left.
     """
     logs = [math.log(max(rate, 1.0)) for rate in rates]
 
     def apart(at: int) -> float:
-        """What a step at this second explains of the spread."""
+        """Part of the variance that a step at this second explains."""
         return at * (len(logs) - at) * (statistics.mean(logs[:at]) - statistics.mean(logs[at:])) ** 2
 
     least = max(1, len(logs) // 10)
     at = max(range(least, len(logs) - least + 1), key=apart)
     before, after = statistics.median(rates[:at]), statistics.median(rates[at:])
-    if after < EDGE * before:
+    if after < 0.5 * before:
         return Cliff(before, after, sum(rates[:at]))
     whole = statistics.median(rates)
     return Cliff(whole, whole, sum(rates))
 
 
 def _measured(rates: Sequence[float]) -> Iterator[Measured]:
-    """Nothing where the run was too short to tell."""
+    """The figures of a run, or none if it was too short."""
     if len(rates) < 2:
         return
-    found = cliff(rates)
-    yield Measured(RATE_BEFORE_CLIFF, found.before)
-    yield Measured(SUSTAINED_RATE, found.after)
-    yield Measured(BYTES_BEFORE_CLIFF, found.written_bytes)
+    split = cliff(rates)
+    yield Measured(RATE_BEFORE_CLIFF, split.before)
+    yield Measured(SUSTAINED_RATE, split.after)
+    yield Measured(BYTES_BEFORE_CLIFF, split.written_bytes)
     yield Measured(SLOWEST_SECOND, min(rates))
     for tenth, metric in enumerate(RATE_IN_TENTH):
         start = tenth * len(rates) // 10

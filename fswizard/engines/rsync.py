@@ -14,16 +14,13 @@ from fswizard.model.recipe import Cost, Program
 from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
-INODE_BYTES = 256
-"""What an access time rewrites, at least."""
-
 
 @dataclass(frozen=True, slots=True)
 class RsyncJob(TreeEngine):
     """A generated tree that rsync copies onto the candidate, or from it.
 
-    The other side is the scratch directory. Its tree is read into memory beforehand, and what comes out
-    of the candidate is not synced there, so that its own disk hardly counts.
+    The other side is the scratch directory. A tree there is read into memory beforehand, and a copy there is not
+    synced, so that its own disk hardly counts.
     """
 
     engine = "rsync"
@@ -41,7 +38,8 @@ class RsyncJob(TreeEngine):
     def cost(self) -> Cost:
         made_s, tree_bytes = self.made_s, self.tree_bytes
         if self.direction == "from":
-            return Cost(made_s, self.copied_s, tree_bytes, self.files * INODE_BYTES, made_s, tree_bytes)
+            access_times_bytes = self.files * 256  # an inode each, at least
+            return Cost(made_s, self.copied_s, tree_bytes, access_times_bytes, made_s, tree_bytes)
         return Cost(made_s, self.files_s(FILES_COPIED_PER_S), 0, tree_bytes)  # the source is made once in a run
 
     @property
@@ -56,7 +54,7 @@ class RsyncJob(TreeEngine):
         return self.total_bytes if self.direction == "onto" else 0
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        """Nobody else reads the tree on the candidate: by default only the first access writes a time."""
+        """rsync is the first to read the tree on the candidate, as later accesses write no time by default."""
         name = f"rsync-{self.shape}-{self.files}-{self.total_bytes}"
         here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
         if self.direction == "from":

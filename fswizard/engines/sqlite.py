@@ -1,4 +1,4 @@
-"""SQLite's commits: the real `sqlite3` carries out one transaction after the other."""
+"""SQLite's commits: `sqlite3` carries out one transaction after another."""
 
 from __future__ import annotations
 
@@ -21,18 +21,12 @@ from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
 ROWS = 2000
-"""The table's first rows, of which each transaction changes one."""
+"""Number of rows in the beginning."""
 PAYLOAD_BYTES = 200
-DURABLE = "PRAGMA synchronous = FULL;"
 FIRST_TRANSACTIONS = {"wal": 400, "delete": 0}
-"""Carried out before anything is timed: 320 bring SQLite's write-ahead log to its full length of 1,000 pages, and from
-then on it is written over. Until then each commit makes the log longer, for which ext4 and XFS write more and Btrfs
-does not. A program that has been open for a while is past that."""
-FIRST_S = 0.1
-"""For the database, without its transactions."""
-TRANSACTIONS_PER_S = {"wal": 1_200, "delete": 500}
-TRANSACTION_BYTES = {"wal": 70_000, "delete": 220_000}
-"""With SQLite's journal and the filesystem's: the mean of ext4, XFS and btrfs, of which btrfs writes most by far."""
+"""Transactions before anything is timed: 320 bring SQLite's write-ahead log to its full length of 1,000 pages, and then
+it is overwritten. Until then each commit makes the log longer, for which ext4 and XFS write more and Btrfs does not. A
+program that has been open for a while is past that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +61,11 @@ class SqliteJob(TimedEngine):
 
     @property
     def cost(self) -> Cost:
-        seconds = self.transactions / TRANSACTIONS_PER_S[self.journal]
-        written_bytes = self.transactions * TRANSACTION_BYTES[self.journal]
+        # Bytes of a transaction are the mean of ext4, XFS and btrfs, of which btrfs writes most by far.
+        per_s, each_bytes = {"wal": (1_200, 70_000), "delete": (500, 220_000)}[self.journal]
+        seconds, written_bytes = self.transactions / per_s, self.transactions * each_bytes
         first = FIRST_TRANSACTIONS[self.journal] / self.transactions
-        first_s, first_bytes = FIRST_S + first * seconds, int(ROWS * PAYLOAD_BYTES + first * written_bytes)
+        first_s, first_bytes = 0.1 + first * seconds, int(ROWS * PAYLOAD_BYTES + first * written_bytes)
         return Cost(first_s, seconds, first_bytes, written_bytes, always_s=first_s, always_bytes=first_bytes)
 
     @property
@@ -79,13 +74,14 @@ class SqliteJob(TimedEngine):
 
     def bring(self, context: WorkloadContext, seed: int) -> None:
         dice = random.Random(seed)
-        for part, statements in (("first", self._first(dice)), ("then", self._then(dice))):
-            Path(self._script(context.scratch, part)).write_text("\n".join((DURABLE, *statements)))
+        then = _transactions(range(self._begins, self._begins + self.transactions), dice)
+        for part, statements in (("first", self._first(dice)), ("then", then)):
+            Path(self._script(context.scratch, part)).write_text("\n".join(("PRAGMA synchronous = FULL;", *statements)))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
         text = f"{self.transactions:,} transactions of SQLite"
-        # In a directory of its own, for the journal stands beside the database and bears its name.
+        # It has its own directory, as the journal is beside it under a similar name.
         making = (Work(("mkdir", database), "a directory for the database"),
                   self._read(database, scratch, "first", "making the database"))  # fmt: skip
         working = replace(
@@ -97,7 +93,7 @@ class SqliteJob(TimedEngine):
         return Timed(text, (working,), (LaidOut(database, making, anew=True),))
 
     def _read(self, database: str, scratch: str, part: str, text: str) -> Work:
-        """sqlite3 with the statements of a script, without the user's own settings, which stand in HOME."""
+        """sqlite3 with the statements of a script, without the user's own settings in HOME."""
         script = self._script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
         argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
         return Work(argv, text, env={"HOME": scratch})
@@ -105,7 +101,7 @@ class SqliteJob(TimedEngine):
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         yield Measured(OPERATION_RATE, self.transactions / duration_s(finished))
         yield Measured(DURATION, duration_s(finished))
-        # What is asked to be kept: what SQLite writes twice to keep it safe is amplification.
+        # Only content: what SQLite writes to its journal is amplification.
         yield Measured(BYTES_WRITTEN, 2 * self.transactions * PAYLOAD_BYTES)
         yield Measured(CPU, cpu_s(finished))
 
@@ -113,7 +109,7 @@ class SqliteJob(TimedEngine):
         return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
 
     def _first(self, dice: random.Random) -> Iterator[str]:
-        """The database as it is found. The log keeps its length when it is closed."""
+        """The database before the timed part; the log keeps its length when it is closed."""
         yield ".filectrl persist_wal 1"
         yield f"PRAGMA journal_mode = {self.journal};"
         yield "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);"
@@ -123,12 +119,9 @@ class SqliteJob(TimedEngine):
         yield "COMMIT;"
         yield from _transactions(range(ROWS, self._begins), dice)
 
-    def _then(self, dice: random.Random) -> Iterator[str]:
-        return _transactions(range(self._begins, self._begins + self.transactions), dice)
-
     @property
     def _begins(self) -> int:
-        """The first row of those that are timed."""
+        """Number of the first row that is timed."""
         return ROWS + FIRST_TRANSACTIONS[self.journal]
 
 
@@ -150,7 +143,7 @@ def _payload(dice: random.Random) -> str:
 
 
 def share_read(script: str) -> Callable[[int], float]:
-    """How far a process is in reading the statements; what it reads of its own database does not count."""
+    """Progress of a process in reading its script; reads of its database do not count."""
 
     def share_done(pid: int) -> float:
         for link in Path(f"/proc/{pid}/fd").iterdir():

@@ -1,8 +1,7 @@
 """Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start.
 
-What comes from elsewhere, as a video from a camera or an archive from the network, lies outside the candidate and is
-read into memory beforehand. No program here syncs but `dpkg`: the one sync at the end is what a user waits for who
-wants to unplug the disk.
+Files from elsewhere, such as a video from a camera or an archive from the network, are outside the candidate and are
+read into memory beforehand. Only `dpkg` syncs; the sync at the end is what users wait for before they unplug a disk.
 """
 
 from __future__ import annotations
@@ -57,11 +56,9 @@ WORDS: Mapping[str, str] = {
 USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
-"""Operations that take their time for reading."""
-BY_WORKER = ("install", "start", "read")
-"""Operations that our own program carries out. It says how long they took, as the start of Python must not count."""
-FOUND_BYTES = 16
-"""What `find` writes for each file."""
+"""Operations that mostly read."""
+LINE_BYTES = 16
+"""Length of the line that `find` writes for each file."""
 GIT_SETTINGS = (
     "user.name=fswizard",
     "user.email=fswizard@localhost",
@@ -69,36 +66,22 @@ GIT_SETTINGS = (
     "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
 )
 DEEPEST = 64
-"""Directories of a tree that lie within one another."""
+"""Largest depth of a tree."""
 MOST_DIRECTORIES = 1_000_000
-
-FILES_DELETED_PER_S = 14_000
-FILES_LOOKED_AT_PER_S = 14_000
-FILES_READ_PER_S = 6_000
-FILES_UNPACKED_PER_S = 25_000
-FILES_SYNCED_PER_S = 1_000
-DELETED_BYTES_PER_S = 8e9
-FILES_COMMITTED_PER_S = 8_000
-COMMITTED_BYTES_PER_S = 60e6
-"""Of git, which compresses."""
-BYTES_OF_AN_FSYNC = 50_000
-BYTES_OF_A_LOOK = 1_000
-"""Access times, for each file that is found."""
-BYTES_BESIDE_A_FILE_IN_AN_ARCHIVE = 2_200
 
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """What a user's own tree looks like, without a name in it."""
+    """Shape of a user's own tree, without names."""
 
     sizes: Annotated[tuple[int, ...], wholes(2, 1025, TIB)]
-    """Quantiles of the files' sizes in bytes at equal steps, the smallest and the largest included."""
+    """Quantiles of file sizes in bytes at equal steps, from the smallest to the largest."""
     files_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, 10_000_000)]
-    """How many files lie in the top directory, in directories below it, and so on."""
+    """Number of files in the top directory, in directories below it, and so on."""
     directories_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, MOST_DIRECTORIES)]
-    """How many directories there are so deep; the first is the top one alone."""
+    """Number of directories at each depth; the first is 1, the top directory."""
     random_share: Annotated[float, number(0, 1)]
-    """So much of every block is random and does not compress."""
+    """Share of every block that is random and does not compress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +96,15 @@ class TreeJob(TreeEngine):
         Program("find", "workloads on trees", required=True, packages={"": "findutils"}),
     )
     operation: TreeOperation
-    """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads the
-    one file and `delete-onto` deletes what it copied. `untar` unpacks an archive that is in memory; `tar`, `find`, `du`
-    and `read` go over what it unpacked. `install` makes dpkg's system calls, and `start` reads what it installed."""
+    """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads that
+    one file and `delete-onto` deletes it. `untar` unpacks an archive from memory; `tar`, `find`, `du` and `read` use
+    the unpacked files. `install` makes dpkg's system calls, and `start` reads the installed files."""
     shape: Literal["small-files", "source", "mixed", "video", "own"]
-    """Package recipes, a kernel's sources, a project with pictures and films, films alone, or the user's own."""
+    """Package recipes, a kernel's sources, a project with pictures and films, films, or the user's own files."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
     own: Annotated[TreeShape | None, UNWRITTEN] = None
-    """Of the shape `own`, what it is: the recipe's table `tree`."""
+    """The recipe's table `tree`, for the shape `own`."""
     fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
 
     def checked(self, keys: Keys) -> TreeJob:
@@ -176,16 +159,15 @@ class TreeJob(TreeEngine):
 
     @property
     def cost(self) -> Cost:
-        made_s, tree_bytes, packed_s = self.made_s, self.tree_bytes, self.files_s(FILES_READ_PER_S)
-        committed_s = self.files / FILES_COMMITTED_PER_S + self.total_bytes / COMMITTED_BYTES_PER_S
+        made_s, tree_bytes, packed_s = self.made_s, self.tree_bytes, self.files_s(6_000)
+        committed_s = self.files / 8_000 + self.total_bytes / 60e6  # git compresses
         committed_bytes = int((1 + LEFT_BY_COMPRESSION) * tree_bytes + self.files * BYTES_BESIDE_A_FILE / 2)
-        looked_at_s = self.files / FILES_LOOKED_AT_PER_S
-        deleted_s = self.files / FILES_DELETED_PER_S + self.total_bytes / DELETED_BYTES_PER_S
-        unpacked_s, installed_s = self.files_s(FILES_UNPACKED_PER_S), self.files_s(FILES_SYNCED_PER_S)
+        looked_at_s, deleted_s = self.files / 14_000, self.files / 14_000 + self.total_bytes / 8e9
+        unpacked_s, installed_s = self.files_s(25_000), self.files_s(1_000)
         onto_s = self.files_s(FILES_COPIED_PER_S)
-        installed_bytes = tree_bytes + self.files * BYTES_OF_AN_FSYNC
-        packed_bytes = self.total_bytes + self.files * BYTES_BESIDE_A_FILE_IN_AN_ARCHIVE
-        looked_bytes = self.files * BYTES_OF_A_LOOK
+        installed_bytes = tree_bytes + self.files * 50_000  # for each fsync
+        packed_bytes = self.total_bytes + self.files * 2_200  # headers and padding
+        looked_bytes = self.files * 1_000  # access times
         costs = {
             "copy": Cost(made_s, self.copied_s, tree_bytes, tree_bytes),
             "delete": Cost(made_s + self.copied_s, deleted_s, 2 * tree_bytes, 0),
@@ -211,16 +193,17 @@ class TreeJob(TreeEngine):
 
     @property
     def brings(self) -> Sequence[tuple[object, int]]:
-        parts = ("tree", "archive") if self.operation in USES_UNPACKED else ("tree",)
         if self.operation not in (*USES_ONTO, *USES_UNPACKED):
             return ()
+        parts = ("tree", "archive") if self.operation in USES_UNPACKED else ("tree",)
         return [((self._name, part), self.tree_bytes) for part in parts]
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         return self.total_bytes if self.writes else 0
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        if self.operation in BY_WORKER:
+        # Our own program reports the duration, as the start of Python must not count.
+        if self.operation in ("install", "start", "read"):
             working, *others = finished
             finished = (replace(working, wall_s=float(working.stdout)), *others)
         return TreeEngine.figures(self, finished)
@@ -243,12 +226,12 @@ class TreeJob(TreeEngine):
         installing = self._worker("install", f"{path}-installed", scratch)
         installed = self._made("installing", f"{path}-installed", *installing)
         repository = self._repository(f"{path}-repository", scratch)
-        # git asks for every known file before it walks.
+        # git looks at every known file before it walks.
         walked, asked = share_walked(unpacked), share_walked(repository.path, begins=0.5)
         status = _git(repository.path, scratch, f"asking git what has changed among {files}", "status", "--short")
-        # find asks for every file's size, and by what it has written into nothing it is told how far it is.
-        finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{FOUND_BYTES - 1}s\\n")
-        found, look = share_of("wchar", self.files * FOUND_BYTES), f"looking at {files}"
+        # find looks at every file's size; the bytes that it writes to /dev/null show its progress.
+        finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
+        listed, look = share_of("wchar", self.files * LINE_BYTES), f"looking at {files}"
         back = reading(("cp", f"{onto.path}/{self._first}", "/dev/null"), f"reading {files} back", total_bytes)
         read = reading(self._worker("read", unpacked, scratch, seed), f"reading {files}", total_bytes)
         start = replace(read, argv=self._worker("read", installed.path, scratch, seed), text=f"starting from {files}")
@@ -260,7 +243,7 @@ class TreeJob(TreeEngine):
             "delete-onto": self._deletes(onto, source),
             "tar": self._writes(self._packed(unpacked, f"{path}.tar"), *all_unpacked),
             "untar": self._writes(all_unpacked[2], *all_unpacked[:2], warm_up=archive_read),
-            "find": self._reads(Work(("find", unpacked, *finding), look, found, self.files, "1/s"), *all_unpacked),
+            "find": self._reads(Work(("find", unpacked, *finding), look, listed, self.files, "1/s"), *all_unpacked),
             "du": self._reads(Work(("du", "--summarize", unpacked), look, walked), *all_unpacked),
             "git-status": self._reads(replace(status, share_done=asked), repository),
             "install": self._writes(installed),
@@ -273,7 +256,7 @@ class TreeJob(TreeEngine):
         return LaidOut(path, (writing(argv, f"{verb} {self._files}", self.total_bytes),))
 
     def _copied(self, source: str, path: str) -> LaidOut:
-        """Without sharing blocks, which would be no copy."""
+        """A copy that shares no blocks with the source."""
         return self._made("copying", path, "cp", "-a", "--reflink=never", source, path)
 
     def _packed(self, source: str, path: str, *options: str) -> LaidOut:
@@ -311,17 +294,17 @@ class TreeJob(TreeEngine):
         return worker_command(WORKER, *arguments, scratch=scratch)
 
     def _shape(self, scratch: str) -> str:
-        """What the worker is told of the shape: its name, or a file that describes it."""
+        """The worker's argument for the shape: its name, or a file that describes it."""
         return self.shape if self.own is None else f"{scratch}/{self._name}.json"
 
     @property
     def _first(self) -> str:
-        """The file that is the whole of what is read back."""
+        """The one file that is read back."""
         return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0] if self.files == 1 and not self.own else "."
 
     @property
     def _name(self) -> str:
-        """The same for all jobs on the same tree, and for no others."""
+        """A name that all jobs on the same tree have, and no others."""
         which = f"-{zlib.crc32(repr(self.own).encode()):08x}" if self.own else ""
         return f"{self.shape}{which}-{self.files}-{self.total_bytes}"
 
@@ -333,7 +316,7 @@ class TreeJob(TreeEngine):
 
 
 def share_walked(tree: str, *, begins: float = 0.0) -> Callable[[int], float]:
-    """By the directory that a process has open: those at the top of a tree are walked in the order of their listing.
+    """Progress by the directory that a process has open, as top directories are walked in the order of their listing.
 
     The walk begins when `begins` of the whole is done.
     """
@@ -354,7 +337,7 @@ def share_walked(tree: str, *, begins: float = 0.0) -> Callable[[int], float]:
 
 
 def _share_gone(copy: str) -> Callable[[int], float]:
-    """By the tree's top directories that are gone, seen through the process's own eyes."""
+    """Progress by the tree's top directories that are gone, as seen from the process's working directory."""
     at_first = 0
 
     def share_done(pid: int) -> float:
@@ -367,7 +350,7 @@ def _share_gone(copy: str) -> Callable[[int], float]:
 
 
 def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
-    """Without the user's own settings, which may sign, or start programs."""
+    """git without the user's own settings, which may sign, or start programs."""
     settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
     argv = ("git", *settings, "-C", repository, *arguments)
     return Work(argv, text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})

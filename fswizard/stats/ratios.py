@@ -118,11 +118,7 @@ def verdict(low: float, high: float) -> Verdict:
 
 
 def _estimates(
-    one: Mapping[int, float],
-    other: Mapping[int, float],
-    shared: Sequence[int],
-    pools: tuple[float, float],
-    wider: float,
+    one: Mapping[int, float], other: Mapping[int, float], shared: Sequence[int], pools: Sequence[float], wider: float
 ) -> Iterator[tuple[float, float]]:
     """The mean difference and the deviation of a difference: within rounds, and as if unpaired."""
     differences = _without_far_off([one[number] - other[number] for number in shared])

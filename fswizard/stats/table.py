@@ -47,10 +47,8 @@ def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> 
     parts = shares(tables, weights)
     overall = {}
     for candidate in dict.fromkeys(candidate for part in parts for candidate in part):
-        complete = set.intersection(*(set(part.get(candidate, ())) for part in parts))
-        overall[candidate] = {
-            number: math.fsum(part[candidate][number] for part in parts) for number in sorted(complete)
-        }
+        rounds = sorted(set.intersection(*(set(part.get(candidate, ())) for part in parts)))
+        overall[candidate] = {number: math.fsum(part[candidate][number] for part in parts) for number in rounds}
     return overall
 
 

@@ -2,10 +2,10 @@
 
     direct_worker.py DIRECTORY [DEVICE ...]
 
-It writes a file there with O_DIRECT, looks meanwhile how much of that is in the page cache (mincore(2)), and when the
-write has returned how much the block devices (kernel names) have been given (/sys/class/block/NAME/stat). Both are
-needed: btrfs writes through the page cache and empties it before it returns, and what a FUSE program or ZFS keeps in
-memory is not among the file's pages.
+It writes a file there with O_DIRECT and checks how much of it is in the page cache meanwhile (mincore(2)), and how much
+the block devices (kernel names) have got when the write returns (/sys/class/block/NAME/stat). Both are needed: btrfs
+writes through the page cache and empties it before it returns, and what a FUSE program or ZFS keeps in memory is not
+among the file's pages.
 
 On standard output is a JSON object: `cached`, the largest share of a write that was in memory, or `error`, the number
 of the error where O_DIRECT is refused.
@@ -23,9 +23,9 @@ import threading
 from collections.abc import Sequence
 
 BYTES = 4 << 20
-"""Large enough to be looked at while it is written."""
+"""Size of a write, large enough to be observed."""
 WRITES = 4
-"""The first one makes the file's blocks, the others overwrite them."""
+"""Number of writes: the first one makes the file's blocks, the others overwrite them."""
 SECTOR_BYTES = 512
 
 
@@ -64,7 +64,7 @@ def _write(descriptor: int, devices: Sequence[str]) -> float:
 
 
 class _Resident:
-    """Looks, while it is entered, how much of a file is in the page cache."""
+    """Observes the share of a file in the page cache, until it is left."""
 
     def __init__(self, descriptor: int) -> None:
         self.most = 0.0

@@ -1,4 +1,4 @@
-"""What an engine is, and where it works: on a candidate, mounted, with the means to run programs there as the user."""
+"""An engine, and the context in which it works: a mounted candidate, and a way to run programs there as the user."""
 
 from __future__ import annotations
 
@@ -29,66 +29,62 @@ class WorkloadFailed(Exception):
 
 
 class WorkloadDisturbed(Exception):
-    """Somebody killed or stopped the program that measures: no candidate is to blame, and the round does not count."""
+    """Somebody killed or stopped the program that measures: the round does not count, and no candidate is to blame."""
 
     def __init__(self, program: str, signal: str = "") -> None:
-        """`signal` killed it; empty where it was stopped."""
+        """`signal` is the one that killed it, or empty if it was stopped."""
         super().__init__(f"{program} was {f'killed ({signal})' if signal else 'stopped (SIGSTOP)'}")
         self.program = program
         self.signal = signal
 
 
 class Engine(Job):
-    """A job that knows how it is read from a recipe and carried out.
-
-    A recipe's keys are its fields; see `fswizard.model.keys`.
-    """
+    """A job that can be read from a recipe, whose keys are its fields (`fswizard.model.keys`), and carried out."""
 
     __slots__ = ()
 
     def checked(self, keys: Keys) -> Self:
-        """The same, complete; an error of `keys` where its keys do not fit together. `keys.outer` is the recipe."""
+        """The same job, complete. Raises an error of `keys` if they contradict each other; `keys.outer` is the
+        recipe."""
         return self
 
     def commands(self) -> tuple[PlannedCommand, ...]:
-        """The programs that will run, in order; `MOUNT`, `SCRATCH` and `SEED` stand for what is known only then.
+        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`.
 
-        What an earlier workload left in place is not made again.
+        Files that an earlier workload left are not made again.
         """
         raise NotImplementedError
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
-        """Carry it out, and tell `Doing` and `Progress` while it goes on and `Measured` for each figure.
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+        """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
 
-        What it works on is laid out first, and shared by the jobs of a cell that name it. Caches are emptied by
-        `context.remount()` right before the measured part, so nobody else needs to. The same seed gives the same
-        accesses; generated files are the same whatever the seed.
-        WorkloadFailed where the candidate cannot do the work, WorkloadDisturbed where somebody killed or stopped what
-        it started. When it is cancelled, that is killed.
+        Files to work on are made first, and shared by the jobs of a cell that name them. `context.remount()` empties
+        caches right before the measured part. The same seed gives the same accesses; generated files are always the
+        same. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if somebody killed or
+        stopped a program. Cancelling kills the programs.
         """
         raise NotImplementedError
 
     async def run_bare(
-        self, device: BareDevice, tell: Tell, *, seed: int, seconds: float, bytes_per_s: float
+        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
-        """Do the same on a device without a filesystem, for `seconds` in all; of a job that `runs_bare` alone.
+        """Do the same on a device without a filesystem, for `seconds` in all, if the job `runs_bare`.
 
-        `bytes_per_s` is what candidates reached: a buffered sample writes no more in its time, as it all has to go to
-        the disk in the end.
+        A buffered sample writes no more than `bytes_per_s`, the rate of candidates, as all goes to the disk in the end.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class BareSample:
-    """What is measured on a device without a filesystem; the fields are those of fio."""
+    """A measurement on a device without a filesystem; the fields are those of fio."""
 
     rw: str
     block_bytes: int
     size_bytes: int
-    """From the start of the device on."""
+    """Part of the device that is used, from its start."""
     io_bytes: int
-    """It ends when this many bytes are read and written, or when its time is up."""
+    """Bytes read and written after which it ends, if its time is not up before."""
     milliseconds: int
     depth: int
     jobs: int
@@ -98,15 +94,15 @@ class BareSample:
 
 
 class BareDevice(Protocol):
-    """A device on which no filesystem is."""
+    """A device without a filesystem."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """As of WorkloadContext."""
+        """Kernel names, as in `WorkloadContext.devices`."""
         ...
 
     async def start(self, sample: BareSample) -> Process:
-        """Start fio; what it says is its JSON, as in a workload."""
+        """Start fio, which prints JSON as in a workload."""
         ...
 
 
@@ -117,14 +113,14 @@ class WorkloadContext(Protocol):
     def directory(self) -> str:
         """The candidate's own directory, empty at the start of a cell, writable by the user.
 
-        It may exist in the programs' mount namespace only: look into it through programs,
-        or through `/proc/PID/cwd` of one that runs there.
+        It may exist in the programs' mount namespace only: use programs to access it, or `/proc/PID/cwd` of one that
+        runs there.
         """
         ...
 
     @property
     def scratch(self) -> str:
-        """A private directory outside what is measured, for job files and TMPDIR; visible from here too."""
+        """A private directory outside the candidate, for job files and TMPDIR; this process sees it too."""
         ...
 
     @property
@@ -143,8 +139,7 @@ class WorkloadContext(Protocol):
     ) -> Process:  # fmt: skip
         """Start a program as the user, without capabilities; `cwd` defaults to `directory`.
 
-        A `limited` one gets the plan's memory limit, where the machine has one to give: for what is measured and goes
-        through the page cache.
+        A `limited` program gets the plan's memory limit, if the machine supports one: for measured, buffered I/O.
         """
         ...
 
@@ -153,13 +148,11 @@ class WorkloadContext(Protocol):
         ...
 
     async def used_bytes(self) -> int | None:
-        """Sync, and tell the room that is taken on the candidate's filesystem, its own structures included.
-
-        None where others use it, too.
-        """
+        """Sync, and return the space used on the candidate's filesystem, metadata included; None if others use it
+        too."""
         ...
 
 
 def forget_cell(laid_out: set[str], scratch: str) -> None:
-    """What was laid out on a candidate is gone with it; what lies in `scratch` stays for the next one."""
+    """Forget paths on a candidate, which is gone; those in `scratch` remain for the next one."""
     laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])

@@ -32,9 +32,8 @@ DIRECTORY_WIDTH = 20
 GAMMA = 1.5
 """Shape of the gamma distribution of file sizes, filebench's default."""
 PRECREATED_FIFTHS = 4
-"""Of five files, so many exist before the run."""
-TELL_S = 0.25
-FILLING_BYTES = 8 << 20
+"""Number of files out of five that exist before the run."""
+EMIT_S = 0.25
 FILLING_SEED = 8_000_003
 
 BUCKETS_IN_OCTAVE = 16
@@ -46,7 +45,7 @@ SLOTS = HEADER + len(NAMES) * PER_OPERATION
 
 
 class Options:
-    """What the command line asks for."""
+    """Arguments of the command line."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.directory = arguments[0]
@@ -55,7 +54,7 @@ class Options:
         self.seed = int(arguments[6])
 
     def path(self, number: int) -> str:
-        """A tree in which every directory has about twenty entries."""
+        """Path of a file, in a tree in which every directory has about twenty entries."""
         parts, rest = [f"file-{number:08d}"], number // DIRECTORY_WIDTH
         for _ in range(max(0, math.ceil(math.log(max(2, self.files), DIRECTORY_WIDTH)) - 1)):
             rest, digit = divmod(rest, DIRECTORY_WIDTH)
@@ -69,7 +68,7 @@ class Options:
         return number // self.workers % 5 < PRECREATED_FIFTHS
 
 
-def tell(**what: object) -> None:
+def emit(**what: object) -> None:
     print(json.dumps(what), flush=True)
 
 
@@ -85,7 +84,7 @@ def write_whole(descriptor: int, size: int, content: memoryview, offset: int) ->
 
 def prepare(options: Options) -> None:
     """Create the directories and four fifths of the files."""
-    dice, content, told = random.Random(options.seed), noise(options.seed), 0.0
+    dice, content, emitted = random.Random(options.seed), noise(options.seed), 0.0
     made: set[str] = set()
     for number in range(options.files):
         path = options.path(number)
@@ -97,9 +96,9 @@ def prepare(options: Options) -> None:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
             write_whole(descriptor, options.size(dice), content, dice.randrange(IO_BYTES))
             os.close(descriptor)
-        if time.monotonic() - told > TELL_S:
-            told = time.monotonic()
-            tell(fraction=number / options.files)
+        if time.monotonic() - emitted > EMIT_S:
+            emitted = time.monotonic()
+            emit(fraction=number / options.files)
 
 
 def taken(directory: str) -> tuple[int, int]:
@@ -118,12 +117,12 @@ def fill(directory: str, percent: int) -> None:
     number = len(os.listdir(directory))
     full = False
     while (used := taken(directory)[0]) < goal:
-        size = min(FILLING_BYTES, max(4096, goal - used))
+        size = min(8 << 20, max(4096, goal - used))
         path = f"{directory}/file-{number:06d}"
         try:
             with open(path, "xb", buffering=0) as file:
                 write_whole(file.fileno(), size, content, dice.randrange(IO_BYTES))
-                os.fsync(file.fileno())  # room is counted for good only when it is given out
+                os.fsync(file.fileno())  # before that the filesystem may not count the space
         except OSError as error:
             if error.errno != errno.ENOSPC or full:
                 raise
@@ -134,7 +133,7 @@ def fill(directory: str, percent: int) -> None:
             continue
         full = False
         number += 1
-        tell(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
+        emit(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
 
 
 class Worker:
@@ -241,7 +240,7 @@ class Worker:
         return self.paths[self.present[self.below(len(self.present))]]
 
     def below(self, bound: int) -> int:
-        """A number from 0 on; `randrange` would take five times as long."""
+        """A random number from 0 to below `bound`; `randrange` would take five times as long."""
         return int(self.dice.random() * bound)
 
     def begin(self, operation: int) -> int:
@@ -263,7 +262,7 @@ class Worker:
 
 
 def run(options: Options) -> int:
-    """Start the workers together, tell what they do, and print what they measured."""
+    """Start the workers together, and print their progress and then their figures."""
     shared = memoryview(mmap.mmap(-1, 8 * SLOTS * options.workers)).cast("q")
     areas = [shared[SLOTS * number : SLOTS * (number + 1)] for number in range(options.workers)]
     content, parent = noise(options.seed), os.getpid()
@@ -290,20 +289,20 @@ def run(options: Options) -> int:
     killed = watch(left, areas, start_ns, options.seconds)
     failed = next((area for area in areas if area[ERROR]), None)
     if failed is not None:
-        tell(error=failed[ERROR], operation=NAMES[failed[FAILED]])
+        emit(error=failed[ERROR], operation=NAMES[failed[FAILED]])
         return 1
     if not all(area[ENDED] for area in areas):
         sys.exit(f"a worker was killed by signal {killed}")
-    tell(**result(areas, (max(area[ENDED] for area in areas) - start_ns) / 1e9))
+    emit(**result(areas, (max(area[ENDED] for area in areas) - start_ns) / 1e9))
     return 0
 
 
 def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float) -> int:
-    """Tell about the workers until all have ended; when one fails or is killed, the others are ended.
+    """Print the workers' progress until all have ended; if one fails or is killed, kill the others.
 
-    The signal that killed one, or 0.
+    Returns the signal that killed one, or 0.
     """
-    told, killed = 0.0, 0
+    emitted, killed = 0.0, 0
     while left:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
@@ -313,10 +312,10 @@ def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float
         if killed or any(area[ERROR] for area in areas):
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
-        if time.monotonic() - told > TELL_S:
-            told = time.monotonic()
+        if time.monotonic() - emitted > EMIT_S:
+            emitted = time.monotonic()
             passed = (time.monotonic_ns() - start_ns) / 1e9
-            tell(
+            emit(
                 fraction=min(1.0, passed / seconds),
                 seconds=passed,
                 operations=sum(area[DONE] for area in areas),
@@ -376,7 +375,7 @@ def main() -> int:
             return run(options)
         prepare(options)
     except OSError as error:
-        tell(error=error.errno, operation=sys.argv[1])
+        emit(error=error.errno, operation=sys.argv[1])
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""A filesystem that is nearly full before the work begins; `fileserver_worker.py` fills it with files of 8 MiB."""
+"""Filling a filesystem before the work begins; `fileserver_worker.py` writes files of 8 MiB."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from fswizard.progress.workload_events import Doing, Progress, Ran, Tell
 from fswizard.system.process import Finished
 
 WORKER = "fileserver_worker.py"
-SLOWEST_FILL_S = 86_400.0
-"""Filling a large disk takes most of a day."""
 
 
 def planned(percent: int) -> PlannedCommand:
     return PlannedCommand(_argv("MOUNT", "SCRATCH", percent), text=f"filling it to {percent} %")
 
 
-async def fill(context: WorkloadContext, percent: int, tell: Tell) -> None:
-    """Fill the candidate; Refused where others have their files on it, too."""
+async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
+    """Fill the candidate; raises Refused if others have files on it."""
     directory = os.path.realpath(context.directory)
-    found = await finish(context, ("stat", "--format=%m", directory), limit_s=60.0)
-    if found.stdout.decode(errors="replace").strip() != directory:
+    mount_point = await finish(context, ("stat", "--format=%m", directory), limit_s=60.0)
+    if mount_point.stdout.decode(errors="replace").strip() != directory:
         raise Refused(
             "This workload fills a whole filesystem, which holds more than this directory.",
             "Measure it on a scratch image.",
         )
     put_worker(WORKER, context)
-    tell(Doing(f"filling the filesystem to {percent} %"))
+    emit(Doing(f"filling the filesystem to {percent} %"))
     try:
-        await listen(context, _argv(context.directory, context.scratch, percent), SLOWEST_FILL_S, tell)
+        # A large disk takes most of a day.
+        await listen(context, _argv(context.directory, context.scratch, percent), 86_400.0, emit)
     except WorkloadFailed:
         with suppress(WorkloadFailed):
             await remove(context, f"{context.directory}/filling")
@@ -44,9 +43,9 @@ async def fill(context: WorkloadContext, percent: int, tell: Tell) -> None:
 
 
 async def listen(
-    context: WorkloadContext, argv: tuple[str, ...], limit_s: float, tell: Tell, *, limited: bool = False
+    context: WorkloadContext, argv: tuple[str, ...], limit_s: float, emit: Tell, *, limited: bool = False
 ) -> tuple[Mapping[str, Any], Finished]:
-    """The last line of a worker program that writes JSON lines, and how it ended."""
+    """Run a worker program that prints JSON lines; returns the last line, and how the program ended."""
     last: Mapping[str, Any] = {}
     begun = b""
     async with running(context, argv, limit_s=limit_s, limited=limited) as program:
@@ -54,9 +53,9 @@ async def listen(
             *lines, begun = (begun + chunk).split(b"\n")
             for now in map(json.loads, lines):
                 if "fraction" in now:
-                    tell(Progress(now["fraction"], _rate(last, now), "1/s", None, now.get("worst_s")))
+                    emit(Progress(now["fraction"], _rate(last, now), "1/s", None, now.get("worst_s")))
                 last = now
-    tell(Ran(program.finished))
+    emit(Ran(program.finished))
     if program.finished.exit_code != 0:
         raise failure(program.finished, int(last.get("error") or 0))
     return last, program.finished

@@ -1,4 +1,4 @@
-"""What fio prints with `--output-format=json`: one cumulative object after another, with text around them."""
+"""Output of fio with `--output-format=json`: one cumulative object after another, with text around them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-_LONGEST_OBJECT = 4 << 20
 LATENCIES = ("median_s", "p99_s", "worst_s")
 
 
 class DumpReader:
-    """Cuts a stream of bytes into the JSON objects in it, as they become whole."""
+    """Finds the JSON objects in a stream of bytes."""
 
     def __init__(self) -> None:
         self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
@@ -21,8 +20,8 @@ class DumpReader:
         self._text = ""
 
     def feed(self, chunk: bytes) -> list[dict[str, Any]]:
-        """The objects that `chunk` completes; text before and between them is passed over."""
-        self._text = (self._text + self._bytes.decode(chunk))[-_LONGEST_OBJECT:]
+        """The objects that `chunk` completes, without the text between them."""
+        self._text = (self._text + self._bytes.decode(chunk))[-(4 << 20) :]
         dumps = []
         while (start := self._text.find("{")) >= 0:
             try:
@@ -41,7 +40,7 @@ class DumpReader:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """What fio counted for reads or for writes since it started."""
+    """Counts of reads or of writes since fio started."""
 
     io_bytes: float = 0
     operations: float = 0
@@ -54,26 +53,23 @@ class Direction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures(Direction):
-    """A dump of fio, reads and writes together: all jobs, because of `--group_reporting`.
-
-    Latencies are those of the slower direction, where both occur.
-    """
+    """A dump of fio, reads and writes of all jobs together (`--group_reporting`); latencies are those of the slower."""
 
     at_s: float
-    """fio's own clock."""
+    """Time by fio's clock."""
     error: int
-    """errno of the first job that failed; 0 when none did."""
+    """errno of the first job that failed, or 0."""
     read: Direction
     write: Direction
 
     @property
     def at_work_s(self) -> float:
-        """For how long it has been reading and writing."""
+        """Time spent reading and writing."""
         return self.io_bytes / self.bytes_per_s if self.bytes_per_s else 0.0
 
 
 def figures(dump: Mapping[str, Any]) -> Figures | None:
-    """The figures of one object of fio's output, versions 3.16 and later; None where it is no such object."""
+    """The figures of one object of fio's output (3.16 and later), or None if it is something else."""
     jobs = dump.get("jobs")
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         return None
@@ -88,7 +84,7 @@ def figures(dump: Mapping[str, Any]) -> Figures | None:
 
 
 def _direction(side: Any) -> Direction:
-    """Latencies are those from submission to completion; older versions name their percentiles `clat_ns`."""
+    """Counts of one direction; latencies are from submission to completion, which older versions call `clat_ns`."""
     latency = _object(side, "lat_ns")
     percentiles = _object(latency, "percentile") or _object(_object(side, "clat_ns"), "percentile")
     worst_s = _number(latency, "max") / 1e9

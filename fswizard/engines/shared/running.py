@@ -1,4 +1,4 @@
-"""Programs of a workload: each has a time limit, and none outlives the workload. What they make, jobs can share."""
+"""Programs of a workload: each has a time limit, and none outlives the workload. Jobs can share what they make."""
 
 from __future__ import annotations
 
@@ -29,24 +29,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_S = 0.25
-HELPER_S = 5.0
-"""The helper gives up so much earlier than we do, and says more."""
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
-"""Errors that a filesystem or its device causes, as opposed to a program that was called wrongly."""
+"""Errors of a filesystem or its device, as opposed to a program that was called wrongly."""
 SAYS_KILLED = re.compile(
     rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
 )
-"""What programs say of one that they had started, or of themselves: git, tar, rsync, borg, the file server."""
-REMOVAL_S = 300.0
+"""Message of git, tar, rsync, borg or the file server when they, or a program that they started, were killed."""
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S")
-"""Without the user's own modules and settings."""
+"""Options that keep out the user's own modules and settings."""
 
 
 class Running:
-    """A program that is watched while it runs; take either `chunks` or `ticks`, to the end.
+    """A program that is watched while it runs; iterate over either `chunks` or `ticks`, to the end.
 
-    Both raise WorkloadDisturbed when somebody stops the program, or anything that it has started.
+    Both raise WorkloadDisturbed if somebody stops the program, or one that it has started.
     """
 
     def __init__(self, process: Process, argv: Sequence[str], limit_s: float) -> None:
@@ -56,7 +53,7 @@ class Running:
         self._deadline = clock.monotonic() + limit_s
         self._finished: Finished | None = None
         self._looked_at = clock.monotonic()
-        """When it was last seen running."""
+        """Time when it was last seen running."""
 
     @property
     def ended(self) -> bool:
@@ -64,7 +61,7 @@ class Running:
 
     @property
     def finished(self) -> Finished:
-        """How it ended, once `chunks` or `ticks` are at their end."""
+        """How it ended; only after the last of `chunks` or `ticks`."""
         assert self._finished is not None
         return self._finished
 
@@ -73,21 +70,21 @@ class Running:
         return self._process.pid
 
     def interrupt(self) -> None:
-        """Ask it to end, as Ctrl-C does; where that is not allowed it goes on to its own end."""
+        """Ask it to end, as Ctrl-C does; if that is not allowed, it continues."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGINT)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Standard output as it comes; WorkloadFailed(`timed-out`) when the limit has passed."""
+        """Standard output as it comes; raises WorkloadFailed(`timed-out`) past the limit."""
         source = self._process.chunks()
         while chunk := await self._undisturbed(anext(source, b"")):
-            if clock.monotonic() - self._looked_at >= POLL_S:  # it may go on writing while what it started stands still
+            if clock.monotonic() - self._looked_at >= POLL_S:  # it may write while a child is stopped
                 self._require_running()
             yield chunk
         self._finished = await self._undisturbed(self._process.wait())
 
     async def ticks(self) -> AsyncIterator[None]:
-        """Something every quarter of a second until the end; WorkloadFailed(`timed-out`) past the limit."""
+        """A tick every quarter of a second until the end; raises WorkloadFailed(`timed-out`) past the limit."""
         async with self._awaiting(self._process.wait()) as waiting:
             while not await clock.ended(waiting, POLL_S):
                 self._require_running()
@@ -102,7 +99,7 @@ class Running:
 
     @asynccontextmanager
     async def _awaiting(self, answer: Awaitable[T]) -> AsyncIterator[asyncio.Future[T]]:
-        """An answer that must come in time, and is waited for no longer than the block."""
+        """A task for an answer that must come in time; the end of the block cancels it."""
         import asyncio  # only here and below: recipes are listed without it
 
         waiting = asyncio.ensure_future(self._in_time(answer))
@@ -135,17 +132,14 @@ async def running(
     context: WorkloadContext, argv: Sequence[str], *, limit_s: float, env: Mapping[str, str] | None = None,
     limited: bool = False,
 ) -> AsyncIterator[Running]:  # fmt: skip
-    """Start a program as the user; when the block is left before its end, it is killed.
-
-    A `limited` one gets the plan's memory limit; see `WorkloadContext.start`.
-    """
+    """Start a program as the user, and kill it at the end of the block; see `WorkloadContext.start` for `limited`."""
     async with watched(await context.start(argv, env=env, limited=limited), argv, limit_s=limit_s) as program:
         yield program
 
 
 @asynccontextmanager
 async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> AsyncIterator[Running]:
-    """A program that was started already; when the block is left before its end, it is killed."""
+    """Watch a program that was started already, and kill it at the end of the block."""
     from asyncio import TimeoutError as TimedOut
 
     from fswizard.system import timeouts
@@ -156,7 +150,8 @@ async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> A
     finally:
         if not program.ended:
             try:
-                await timeouts.within(timeouts.KILL_S + HELPER_S, process.kill())
+                # Five seconds later than the helper, whose error says more.
+                await timeouts.within(timeouts.KILL_S + 5.0, process.kill())
             except TimedOut:  # not the filesystem's fault
                 raise timeouts.no_answer(program_name(argv)) from None
 
@@ -170,23 +165,23 @@ async def finish(context: WorkloadContext, argv: Sequence[str], *, limit_s: floa
 
 
 async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
-    """Run a program to its end; WorkloadFailed when it fails."""
+    """Run a program to its end; raises WorkloadFailed if it fails."""
     finished = await finish(context, argv, limit_s=limit_s)
     check(finished)
     return finished
 
 
 def check(finished: Finished) -> None:
-    """WorkloadFailed when a program failed, of the kind that its messages tell; WorkloadDisturbed if it was killed."""
+    """Raise what `failure` gives if a program failed."""
     if finished.exit_code != 0:
         raise failure(finished)
 
 
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
-    """What a failed program amounts to; `error` is its errno where it told one, else its messages are read.
+    """The failure of a program, by its errno `error`, or else by its messages.
 
-    OutOfMemory where it got none, which the memory limit may cause, and no filesystem; WorkloadDisturbed where
-    somebody killed it.
+    Raises OutOfMemory if it got no memory, which is not the filesystem's fault, and WorkloadDisturbed if somebody
+    killed it.
     """
     require_unkilled(finished)
     output = finished.output
@@ -203,7 +198,7 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
 
 
 def require_unkilled(finished: Finished) -> None:
-    """WorkloadDisturbed where somebody killed a program, or one that it had started and speaks of."""
+    """Raise WorkloadDisturbed if somebody killed a program, or one that it had started, by its messages."""
     signal_name = finished.killed_by
     if not signal_name and (said := SAYS_KILLED.search(finished.output)):
         number, name = said.groups()
@@ -212,26 +207,25 @@ def require_unkilled(finished: Finished) -> None:
         raise WorkloadDisturbed(program_name(finished.argv), signal_name)
 
 
-def part(tell: Tell, start: float, share: float) -> Tell:
-    """Who tells of a part that begins at `start` and is `share` of the whole tells this."""
+def part(emit: Tell, start: float, share: float) -> Tell:
+    """An emitter for a part that begins at `start` and is `share` of the whole."""
 
-    def told(what: WorkloadEvent) -> None:
+    def scaled(what: WorkloadEvent) -> None:
         if isinstance(what, Progress) and what.fraction is not None:
             what = replace(what, fraction=start + share * what.fraction)
-        tell(what)
+        emit(what)
 
-    return told
+    return scaled
 
 
 @asynccontextmanager
 async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
-    """Make `path` afresh; at the end of the block it counts as laid out: asking would take a program for each.
+    """Make `path` anew; at the end of the block it counts as laid out.
 
-    When the work fails, what there is of it is deleted, so that it takes no room from later workloads.
+    If the work fails, what exists of it is deleted, so that it takes no space from later workloads.
     """
-    if path in context.laid_out or not path.startswith(
-        f"{context.directory}/"
-    ):  # a candidate's own directory began empty
+    # A candidate's own directory was empty in the beginning.
+    if path in context.laid_out or not path.startswith(f"{context.directory}/"):
         context.laid_out.discard(path)
         await remove(context, path)
     try:
@@ -244,13 +238,13 @@ async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
 
 
 async def remove(context: WorkloadContext, *paths: str) -> None:
-    """Delete what is there of `paths`."""
-    await succeed(context, ("rm", "-rf", *paths), limit_s=REMOVAL_S)
+    """Delete `paths`, if they exist."""
+    await succeed(context, ("rm", "-rf", *paths), limit_s=300.0)
     context.laid_out.difference_update(paths)
 
 
 def interpreter() -> str:
-    """A Python that any user of the machine can start: ours may lie in somebody's home directory."""
+    """A Python that every user can start: ours may be in a home directory."""
     return _SYSTEM_PYTHON if os.access(_SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
 
 
@@ -260,13 +254,13 @@ def worker_command(program: str, *arguments: str, scratch: str) -> tuple[str, ..
 
 
 def put_worker(program: str, context: WorkloadContext) -> None:
-    """Copy a program of this directory, of the standard library alone, to where the user may read."""
+    """Copy a program of this directory to the scratch directory, where the user may read it."""
     target = Path(context.scratch, program)
     shutil.copyfile(Path(__file__).with_name(program), target)
     target.chmod(0o644)
 
 
 def program_name(argv: Sequence[str]) -> str:
-    """What to call a program before people: one of our own by its file, not by the interpreter."""
+    """Name of a program for users: one of our own by its file, not by the interpreter."""
     own = tuple(argv[1:3]) == _OPTIONS and len(argv) > 3
     return PurePath(argv[3]).stem if own else PurePath(argv[0]).name

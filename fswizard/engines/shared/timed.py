@@ -1,4 +1,4 @@
-"""Programs that are timed from cold caches until their work is on the disk; what they need is laid out first."""
+"""Programs that are timed from cold caches until their work is on the disk, and the files that they need."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from fswizard.system.process import Finished
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A program whose progress the kernel tells, where it counts what the program does."""
+    """A program, and how the kernel's counters show its progress."""
 
     argv: tuple[str, ...]
     text: str
-    """What it does, in words."""
+    """Description of the work, such as `copying 2,000 small files`."""
     share_done: Callable[[int], float] | None = None
-    """Of its process number; OSError when it has just ended, or when its /proc is closed to us."""
+    """Progress by process number; OSError if the process has just ended, or its /proc is not readable."""
     whole: float = 0.0
-    """What all of it amounts to, in the unit's bytes or files; 0 where the disk's rate tells more."""
+    """Bytes or files of the whole work, or 0 to show the disk's rate instead."""
     unit: Literal["B/s", "1/s"] = "B/s"
     env: Mapping[str, str] = field(default_factory=dict)
     waits_for: tuple[str, ...] = ()
-    """Devices that tell whether it gets on, where it only waits for them."""
+    """Devices whose counters show progress, if the program only waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """What is made before anything is timed, if it isn't there yet."""
+    """Files that are made before anything is timed, unless they exist."""
 
     path: str
     works: tuple[Work, ...]
     """The programs that make it."""
     anew: bool = False
-    """Made again although it is there."""
+    """Whether they are made again even if they exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +54,18 @@ class Timed:
 
     text: str
     works: tuple[Work, ...]
-    """Timed together, with the `sync` that follows them; one of them tells how far it is."""
+    """Programs that are timed together, with the `sync` that follows them; one of them shows its progress."""
     lay_out: tuple[LaidOut, ...] = ()
     warm_up: tuple[Work, ...] = ()
-    """Done each time, before the candidate's caches are emptied."""
+    """Programs that run each time before the candidate's caches are emptied."""
     makes: str = ""
-    """The path of what `works` make."""
+    """Path that `works` make."""
     takes_away: str = ""
-    """The path of what `works` delete."""
+    """Path that `works` delete."""
     writes_bytes: int = 0
-    """That go to the disk, compressed or not: what the disk has of them is half of the progress."""
+    """Bytes for the disk; how many of them it has written makes up half of the progress."""
     removes: tuple[str, ...] = ()
-    """What `works` make outside the candidate: removed before and afterwards."""
+    """Paths that `works` make outside the candidate, removed before and afterwards."""
 
 
 class TimedEngine(Engine):
@@ -74,14 +74,14 @@ class TimedEngine(Engine):
     __slots__ = ()
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        """What is done on the candidate at `directory`."""
+        """The work on the candidate at `directory`."""
         raise NotImplementedError
 
     def bring(self, context: WorkloadContext, seed: int) -> None:
-        """Put into `context.scratch` what the programs need."""
+        """Put files that the programs need into `context.scratch`."""
 
     def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
-        """Those of the timed programs."""
+        """The figures of the timed programs."""
         raise NotImplementedError
 
     def commands(self) -> tuple[PlannedCommand, ...]:
@@ -89,11 +89,12 @@ class TimedEngine(Engine):
         for wanted in timed.lay_out:
             unless = "" if wanted.anew else ", if it isn't there yet"
             planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
-        planned += [filling.planned(self.fill_percent)] if self.fill_percent else []
+        if self.fill_percent:
+            planned.append(filling.planned(self.fill_percent))
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
         return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 
-    async def run(self, context: WorkloadContext, tell: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
         self.bring(context, seed)
         timed, cost = self.timed(context.directory, context.scratch, str(seed)), self.cost
         missing = [wanted for wanted in timed.lay_out if wanted.anew or wanted.path not in context.laid_out]
@@ -101,33 +102,33 @@ class TimedEngine(Engine):
         limit_s = 180.0 + 40 * (cost.measure_s + cost.prepare_s)
         for number, wanted in enumerate(missing):
             async with making(context, wanted.path):
-                step = part(tell, share * number / len(missing), share / len(missing))
+                step = part(emit, share * number / len(missing), share / len(missing))
                 await _all(wanted.works, context, limit_s, step)
         if timed.removes:
             await remove(context, *timed.removes)
-        await _all(timed.warm_up, context, limit_s, part(tell, share, 0.0))
+        await _all(timed.warm_up, context, limit_s, part(emit, share, 0.0))
         async with making(context, timed.makes) if timed.makes else nullcontext():
             if self.fill_percent:
-                await filling.fill(context, self.fill_percent, part(tell, share, 0.0))
+                await filling.fill(context, self.fill_percent, part(emit, share, 0.0))
             await context.remount()
             context.laid_out.discard(timed.takes_away)
-            tell(Doing(timed.text, measured=True))
+            emit(Doing(timed.text, measured=True))
             stalls = _Stalls()
-            finished = await _measure(timed, context, limit_s, stalls, part(tell, share, 1 - share))
+            finished = await _measure(timed, context, limit_s, stalls, part(emit, share, 1 - share))
             for measured in self.figures(finished):
-                tell(measured)
-            tell(Measured(WORST_STALL, stalls.worst_s))
+                emit(measured)
+            emit(Measured(WORST_STALL, stalls.worst_s))
         if timed.removes:
             await remove(context, *timed.removes)
 
 
 def writing(argv: Sequence[str], text: str, total_bytes: int) -> Work:
-    """A program whose share is that of the bytes it has written, as the kernel counts them."""
+    """A program whose progress is the share of bytes that it has written, by the kernel's count."""
     return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes)
 
 
 def reading(argv: Sequence[str], text: str, total_bytes: int, env: Mapping[str, str] | None = None) -> Work:
-    """A program whose share is that of the bytes it has read."""
+    """A program whose progress is the share of bytes that it has read."""
     return Work(tuple(argv), text, share_of("rchar", total_bytes), total_bytes, env=env or {})
 
 
@@ -154,7 +155,7 @@ def _sync(directory: str, devices: tuple[str, ...] = ()) -> Work:
 
 
 class _Stalls:
-    """The longest time in which something did not get on."""
+    """The longest time without progress."""
 
     def __init__(self) -> None:
         self.worst_s = 0.0
@@ -162,7 +163,7 @@ class _Stalls:
         self._since = 0.0
 
     def look(self, seen: Hashable) -> None:
-        """`seen` changes while it gets on; None where that cannot be told."""
+        """`seen` changes with progress; None if that is unknown."""
         now = clock.monotonic()
         if seen is None or seen != self._seen:
             self._seen, self._since = seen, now
@@ -170,7 +171,7 @@ class _Stalls:
 
 
 class _Disk:
-    """What the devices below have done since the measuring began."""
+    """Traffic of the devices since the measurement began."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -178,7 +179,7 @@ class _Disk:
         self._last_at = clock.monotonic()
 
     def look(self) -> tuple[int, float] | None:
-        """Bytes written since the beginning, and bytes a second read and written since the last look."""
+        """Bytes written since the beginning, and bytes per second read and written since the last look."""
         now, at = counters(*self._names), clock.monotonic()
         if now is None or self._begun is None or self._last is None:
             return None
@@ -189,9 +190,9 @@ class _Disk:
 
 
 async def _measure(
-    timed: Timed, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell
+    timed: Timed, context: WorkloadContext, limit_s: float, stalls: _Stalls, emit: Tell
 ) -> Sequence[Finished]:
-    """Do the work and sync. Where it writes, half of the progress is the programs' and half is the disk's."""
+    """Do the work and sync. If it writes, half of the progress is the programs' and half is the disk's."""
     disk, sync = _Disk(context.devices), _sync(context.directory, context.devices)
     by_disk = 0.5 if timed.writes_bytes and disk.look() else 0.0
 
@@ -204,24 +205,24 @@ async def _measure(
             what = replace(what, fraction=fraction)
             if not work.whole:
                 what = replace(what, rate=rate, rate_unit="B/s")
-        tell(what)
+        emit(what)
 
     finished = [
         await _watched(work, context, limit_s, stalls, partial(seen, work), limited=True) for work in timed.works
     ]
-    tell(Doing(sync.text, measured=True))
+    emit(Doing(sync.text, measured=True))
     return [*finished, await _watched(sync, context, limit_s, stalls, partial(seen, sync))]
 
 
-async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float, tell: Tell) -> None:
-    """One after the other."""
+async def _all(works: Sequence[Work], context: WorkloadContext, limit_s: float, emit: Tell) -> None:
+    """Run programs one after another."""
     for number, work in enumerate(works):
-        tell(Doing(work.text))
-        await _watched(work, context, limit_s, _Stalls(), part(tell, number / len(works), 1 / len(works)))
+        emit(Doing(work.text))
+        await _watched(work, context, limit_s, _Stalls(), part(emit, number / len(works), 1 / len(works)))
 
 
 async def _watched(
-    work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, tell: Tell, *, limited: bool = False
+    work: Work, context: WorkloadContext, limit_s: float, stalls: _Stalls, emit: Tell, *, limited: bool = False
 ) -> Finished:
     fraction, at = 0.0, clock.monotonic()
     async with running(context, work.argv, limit_s=limit_s, env=work.env, limited=limited) as program:
@@ -229,19 +230,19 @@ async def _watched(
             stalls.look(counters(*work.waits_for) if work.waits_for else _running_ns(program.pid))
             before, before_at, at = fraction, at, clock.monotonic()
             if work.share_done is None:
-                tell(Progress(None))
+                emit(Progress(None))
                 continue
             with suppress(OSError, ValueError):
                 fraction = min(1.0, max(fraction, work.share_done(program.pid)))
             rate = work.whole * (fraction - before) / (at - before_at)
-            tell(Progress(fraction, rate if fraction > before and work.whole else None, work.unit))
-    tell(Ran(program.finished))
+            emit(Progress(fraction, rate if fraction > before and work.whole else None, work.unit))
+    emit(Ran(program.finished))
     check(program.finished)
     return program.finished
 
 
 def _running_ns(pid: int) -> int | None:
-    """For how long the threads of a process have been on a processor; None where the kernel does not tell."""
+    """Processor time of the threads of a process, or None if unknown."""
     try:
         tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
     except OSError:  # a thread has just ended

@@ -5,7 +5,7 @@
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
 `install` makes the system calls of `dpkg --unpack`, see `Dpkg`; `read` reads the tree in a random order, as starting
-programs do. With CHANGED_EVERY every so manieth file begins with other content. It prints how many seconds that took,
+programs do. With CHANGED_EVERY every n-th file begins with other content. The program prints how many seconds it took,
 without the start of the interpreter.
 
 SHAPE is `small-files`, `source`, `mixed`, `video`, or the path of a JSON file with `sizes`, `files_at_depth`,
@@ -35,7 +35,7 @@ SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2, "video": 0.5}
 """Standard deviation of the logarithm of a file's size, for each shape."""
 ENDINGS = {"source": ("c", "h", "S", "txt"), "mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
 PACKAGE_FILES = 100
-"""Files in a package: the mean of the 819 packages of a Debian 12 is 119."""
+"""Files in a package; a Debian 12 with 819 packages has 119 in each, on average."""
 
 
 def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
@@ -52,7 +52,7 @@ def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
 
 
 def directories(shape: str, files: int, total_bytes: int) -> list[str]:
-    """The directories that stand there even where no file lies in them, parents first."""
+    """The directories of a user's own tree, which may be empty, parents first."""
     if shape in SPREADS:
         return []
     dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}")
@@ -66,7 +66,7 @@ def _own(shape: str) -> dict[str, Any]:
 
 
 def _own_directories(counts: list[int], dice: random.Random) -> list[list[str]]:
-    """Paths of the directories of each depth; each lies in one that is drawn among those above."""
+    """Paths of the directories of each depth, each in a random one of the depth above."""
     levels = [["."]]
     for count in counts[1:]:
         levels.append([f"{dice.choice(levels[-1])}/part-{number:04d}" for number in range(count)])
@@ -79,7 +79,7 @@ def _own_files(counts: list[int], levels: list[list[str]], dice: random.Random) 
 
 
 def _own_sizes(quantiles: list[int], files: int, total_bytes: int) -> list[int]:
-    """From between the quantiles, evenly; the largest few make up for what is missing in the sum."""
+    """Sizes from between the quantiles; the largest few are scaled so that the sum is right."""
     sizes = []
     for number in range(files):
         at = (number + 0.5) / files * (len(quantiles) - 1)
@@ -101,7 +101,7 @@ def _sizes(files: int, total_bytes: int, spread: float, dice: random.Random) -> 
 
 
 def _portage(files: int) -> Iterator[str]:
-    """category/package/ with five files, of which two lie in files/ below: like a tree of package recipes."""
+    """category/package/ with five files, two of them in files/ below: like a tree of package recipes."""
     in_category = math.isqrt(files // 5) or 1
     for number in range(files):
         package, kind = divmod(number, 5)
@@ -110,7 +110,7 @@ def _portage(files: int) -> Iterator[str]:
 
 
 def _project(files: int, endings: tuple[str, ...], dice: random.Random) -> Iterator[str]:
-    """Directories of about twelve files, each below a directory drawn among the earlier ones."""
+    """Directories of about twelve files, each in a random one of the earlier directories."""
     directories = ["."]
     for number in range(files):
         if number % 12 == 0 and number:
@@ -170,14 +170,14 @@ def _write(
 class Dpkg:
     """Packages unpacked below a directory with the system calls of `dpkg --unpack` (1.21.22).
 
-    The files of a package are written under other names while the kernel begins to write them out; then all of them
-    are waited for, and each is synced and gets its name. The database tells of each step, synced too.
+    Files of a package are written under other names while the kernel begins to write them to the disk; then each is
+    awaited, synced and renamed. The database records each step, synced too.
     """
 
     WRITE_BYTES = 32_768
     PADDING = (b"#padding\n" * 512)[:4608]
     WAIT_BEFORE, WRITE = 1, 2
-    """Of sync_file_range."""
+    """Flags of sync_file_range."""
 
     def __init__(self, root: str, pool: memoryview, dice: random.Random) -> None:
         self.root, self.database = root, f"{root}/var/lib/dpkg"
@@ -212,12 +212,12 @@ class Dpkg:
         os.unlink(f"{self.database}/updates/tmp.i")
 
     def unpack(self, package: str, files: Sequence[tuple[str, int]]) -> None:
-        """`files` are paths below the root and sizes; what lies in a directory comes after it."""
+        """`files` are paths below the root and sizes, each directory before its contents."""
         paths = [path for path, _ in files]
         entries = dict.fromkeys(entry for path in paths for entry in (*_above(path), path))
         control = f"Package: {package}\nVersion: 1\nArchitecture: all\nDescription: {package * 80}\n".encode()
         self._control(control, "".join(f"{'0' * 32}  {path}\n" for path in paths).encode())
-        self._tell(control)
+        self._update(control)
         for path, size in files:
             for directory in _above(path):
                 self._make_directory(directory)
@@ -233,16 +233,16 @@ class Dpkg:
         self._sync_directory("info")
         os.rename(f"{self.database}/tmp.ci/md5sums", f"{self.database}/info/{package}.md5sums")
         self._sync_directory("info")
-        self._tell(control)
+        self._update(control)
         for entry in entries:
             _missing(os.rmdir, f"{self.root}/{entry}.dpkg-tmp")
-        self._tell(control)
+        self._update(control)
         self.installed.append(control)
         os.unlink(f"{self.database}/tmp.ci/control")
         os.rmdir(f"{self.database}/tmp.ci")
 
     def _control(self, control: bytes, md5sums: bytes) -> None:
-        """What `tar` unpacks and dpkg then syncs."""
+        """The control files, which `tar` unpacks and dpkg then syncs."""
         place = f"{self.database}/tmp.ci"
         os.mkdir(place, 0o777)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_NONBLOCK
@@ -270,7 +270,7 @@ class Dpkg:
         os.rename(f"{whole}.dpkg-new", whole)
 
     def _look(self, path: str) -> None:
-        """For an older version, and for what an interrupted dpkg left: there is nothing."""
+        """Look for an older version and for leftovers of an interrupted dpkg, as dpkg does: there are none."""
         _missing(os.lstat, path)
         _missing(os.rename, f"{path}.dpkg-tmp", path)
         for ending in ("new", "tmp"):
@@ -322,7 +322,7 @@ class Dpkg:
         os.rename(f"{path}-new", path)
 
     def _write_status(self) -> None:
-        """The whole status, in which the updates up to here are contained."""
+        """Write the whole status, which includes all updates so far."""
         self._replace("status", b"\n".join(self.installed))
         self._sync_directory("")
         for number in range(self.updates):
@@ -331,14 +331,14 @@ class Dpkg:
         self.updates = 0
 
     def _padded(self) -> int:
-        """The next update, with room taken before it is needed."""
+        """The file of the next update, with its space allocated."""
         descriptor = os.open(f"{self.database}/updates/tmp.i", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.write(descriptor, self.PADDING[:4096])
         os.write(descriptor, self.PADDING[4096:])
         return descriptor
 
-    def _tell(self, content: bytes) -> None:
-        """One update, on the disk before anything else is done."""
+    def _update(self, content: bytes) -> None:
+        """Write one update, and sync it before anything else happens."""
         os.lseek(self.update, 0, os.SEEK_SET)
         os.write(self.update, content)
         os.ftruncate(self.update, len(content))
@@ -351,7 +351,7 @@ class Dpkg:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The directories in which it lies, the uppermost first."""
+    """The parent directories of a path, the uppermost first."""
     for at, letter in enumerate(path):
         if letter == "/":
             yield path[:at]

@@ -1,4 +1,4 @@
-"""What the engines share that work on generated trees of files; `tree_worker.py` makes them."""
+"""Base of engines that work on generated trees of files; `tree_worker.py` makes them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fswizard.system.process import Finished
 
 WORKER = "tree_worker.py"
 BYTES_BESIDE_A_FILE = 4_400
-"""Half a block that stays empty, and what the filesystem notes about it: the mean of ext4, XFS and btrfs."""
+"""Half an unused block, and metadata: the mean of ext4, XFS and btrfs."""
 FILES_COPIED_PER_S = 6_000
 LEFT_BY_COMPRESSION = 0.52
-"""Of generated files."""
+"""Compressed size of generated files, over their size."""
 
 
 class TreeEngine(TimedEngine):
@@ -30,12 +30,12 @@ class TreeEngine(TimedEngine):
     total_bytes: int
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
-        """What the timed programs have been asked to write."""
+        """Bytes that the timed programs had to write."""
         raise NotImplementedError
 
     @property
     def parts(self) -> Sequence[str]:
-        """What there is of the tree when the job is done, each as large as the tree; jobs may share some."""
+        """Names of the trees that exist after the job, all of one size; jobs may share some."""
         raise NotImplementedError
 
     @property
@@ -45,17 +45,17 @@ class TreeEngine(TimedEngine):
 
     @property
     def made_s(self) -> float:
-        """So long it takes to make the tree."""
+        """Time to make the tree."""
         return self.files_s(FILES_MADE_PER_S)
 
     @property
     def tree_bytes(self) -> int:
-        """What it takes on a disk."""
+        """Space of the tree on a disk."""
         return self.total_bytes + self.files * BYTES_BESIDE_A_FILE
 
     @property
     def copied_s(self) -> float:
-        """What is copied is read as well."""
+        """Time to copy the tree, reading included."""
         return self.files_s(FILES_COPIED_PER_S) + self.total_bytes / SEQUENTIAL_BYTES_PER_S
 
     def files_s(self, files_per_s: float) -> float:
@@ -78,11 +78,11 @@ class TreeEngine(TimedEngine):
     def source(self, shape: str, path: str, scratch: str, *more: str) -> tuple[LaidOut, Work]:
         """A tree outside the candidate, made once in a run, and the program that reads it into memory."""
         making = self.making(shape, path, scratch, "making the source", *more)
-        # Into /dev/null tar would not read.
+        # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
         return outside(path, making, scratch), reading(argv, "reading the source into memory", self.total_bytes)
 
 
 def outside(path: str, making: Work, scratch: str) -> LaidOut:
-    """What is made in `scratch`, and synced there, so that its own disk has nothing left to write later."""
+    """Files that are made in `scratch`, and synced, so that its own disk has nothing to write later."""
     return LaidOut(path, (making, Work(("sync", "--file-system", scratch), "until it is on its disk")))
