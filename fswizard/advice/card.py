@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice
 from fswizard.advice.commands import commands
-from fswizard.advice.words import fitting, has, listing, wish, wishes
+from fswizard.advice.words import fitting, has, listing, speed_against, wish, wishes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.judgement import MOST_CONFIDENT, TIE, Card, Judgement, Ratio, Summary, write_amplification
 from fswizard.model.layout import DEGRADED
-from fswizard.model.plan import FIRST_LOOK, Plan
+from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import rounds_text, speed_text, three_digits, times_text
 
 VERDICT_WIDTH, LINE_WIDTH = 60, 74
-"""Lines of the card find room in the wizard at 80 columns."""
-ALIKE = 1.5
-"""Intervals that reach farther say too little for two to be called alike."""
-HARMLESS = 1.25
-"""Where nobody open can be farther ahead than this, keeping what is plain costs little."""
-WEARS = 2.0
-"""Times as much written to flash that is worth a line."""
+"""Columns of the card's lines, which must fit into the wizard at 80 columns."""
 _CACHE = "cache-not-exceeded"
 GRAVE = frozenset({
     _CACHE, "carry-over", "sticky-noise", "not-steady", "fits-in-memory", "changed-meanwhile", "workloads-missing",
@@ -35,21 +29,16 @@ def make_card(
     result: Result, judgement: Judgement, choice: Choice, doubts: Sequence[Doubt], summaries: Sequence[Summary]
 ) -> Card:
     """The card of any result."""
-    if result.outcome == "failed":
-        return _after_fault(judgement)
+    if result.outcome == "failed":  # the figures may be those of the fault
+        rounds = f"after {rounds_text(judgement.rounds)}" if judgement.rounds else "in the first round"
+        return Card(
+            "Check this disk first: a fault ended the run",
+            f"It failed {rounds}, so don't trust its figures.",
+            "Fix the fault, then run it again.",
+        )
     if not choice.names:
         return _nothing(result, choice)
     return _Answer(result, judgement, choice, doubts, summaries).card()
-
-
-def _after_fault(judgement: Judgement) -> Card:
-    """Of a run whose disk or machine failed: its figures may be those of the fault."""
-    rounds = f"after {rounds_text(judgement.rounds)}" if judgement.rounds else "in the first round"
-    return Card(
-        "Check this disk first: a fault ended the run",
-        f"It failed {rounds}, so don't trust its figures.",
-        "Fix the fault, then run it again.",
-    )
 
 
 def _nothing(result: Result, choice: Choice) -> Card:
@@ -66,13 +55,9 @@ def _nothing(result: Result, choice: Choice) -> Card:
             )
         return Card("Run it again: it ended before there was a result", "No filesystem was measured long enough.")
     if choice.lacking:
-        safely = " safely" if choice.unsafe else ""
-        return Card(
-            fitting(
-                VERDICT_WIDTH, f"Nothing fits: none here {has(plan.needs)}{safely}", "Nothing fits your must-haves"
-            ),
-            "Compare other filesystems, or drop a must-have.",
-        )
+        verdict = f"Nothing fits: none here {has(plan.needs)}" + (" safely" if choice.unsafe else "")
+        verdict = fitting(VERDICT_WIDTH, verdict, "Nothing fits your must-haves")
+        return Card(verdict, "Compare other filesystems, or drop a must-have.")
     if all(DEGRADED in options for _, options in choice.unsafe):
         return Card(
             "Nothing to choose: every layout missed a disk",
@@ -97,26 +82,29 @@ class _Answer:
     ) -> None:
         self.result, self.plan, self.judgement, self.choice = result, result.plan, judgement, choice
         self.doubts = frozenset(doubt.code for doubt in doubts)
-        self.wearing = _on_flash(self.plan, summaries)
+        flash = self.plan.drive is not None and self.plan.drive.kind in ("ssd", "nvme", "flash-card")
+        self.wearing = write_amplification(summaries) if flash else {}
         self.name = choice.names[0]
         self.others = [name for name in choice.eligible if name != self.name]
         self.open = choice.names[1:]
         self.verb = "Keep" if self.name == self.plan.baseline else "Use"
 
     def card(self) -> Card:
-        kinds: Mapping[str, Callable[[], tuple[str, str]]] = {
-            "winner": self._winner, "tie": self._tie, "undecided": self._undecided, "only": self._only,
-        }  # fmt: skip
-        verdict, why = kinds[self.choice.kind]()
+        if self.choice.kind == "tie":
+            near = f"(within {self._within()})"
+            verdict = self._says(f": {self._open()} no faster {near}", f": no real difference {near}")
+            why = self._standing()
+        else:
+            kinds = {"winner": self._winner, "undecided": self._undecided, "only": self._only}
+            verdict, why = kinds[self.choice.kind]()
         return Card(verdict, why, self._otherwise(), self._wear(), self._confidence(), commands(self.plan, self.name))
 
     def title(self, name: str) -> str:
         return self.plan.candidate(name).title
 
     def over(self, name: str, other: str = "") -> Ratio | None:
-        """How `name` does against `other`, the chosen one by default, or against the baseline where that is all."""
-        other = other or self.name
-        pair = self.judgement.pair(name, other)
+        """The ratio of `name` to `other`, by default to the chosen one; None if they were not compared."""
+        pair = self.judgement.pair(name, other or self.name)
         return pair if pair is None or pair.candidate == name else pair.turned()
 
     def _says(self, *reasons: str) -> str:
@@ -130,9 +118,8 @@ class _Answer:
         own = self.judgement.of(self.name)
         against = own.baseline if own and own.baseline != self.name else self.others[0]
         ratio = self.over(self.name, against)
-        assert ratio is not None  # a winner has somebody to win against
-        speed, rival = speed_text(ratio.shrunk), self.title(against)
-        than = f"{speed} as {rival}" if speed.endswith("fast") else f"{speed} than {rival}"
+        assert ratio is not None  # a winner was compared with somebody
+        speed, than = speed_text(ratio.shrunk), speed_against(ratio.shrunk, self.title(against))
         among = f", the fastest that {has(self.plan.needs)}" if self.plan.needs and self.choice.lacking else ""
         cached = " while the disk's cache lasts" if _CACHE in self.doubts else ""
         more = f"{among}{cached}"
@@ -143,30 +130,22 @@ class _Answer:
 
     def _gains(self, against: str) -> str:
         """The largest gain and the largest loss over `against`, or how many there are."""
-        parts = [part for part in (self.judgement.part(self.name, against, w.name) for w in self._counting()) if part]
+        titles = {workload.name: workload.title for workload in self._counting()}
+        parts = [part for part in (self.judgement.part(self.name, against, name) for name in titles) if part]
         gains = sorted((part for part in parts if part.verdict == "faster"), key=lambda part: -part.ratio)
         losses = sorted((part for part in parts if part.verdict == "slower"), key=lambda part: part.ratio)
-        titles = {workload.name: workload.title for workload in self._counting()}
-
-        def told(part: Ratio) -> str:
-            return f"{titles[part.workload]}: {speed_text(part.ratio)}."
-
         if not gains and not losses:
             return "Overall it is ahead, though no single test proves it."
-        count = [f"faster in {len(gains)}"] * bool(gains) + [f"slower in {len(losses)}"] * bool(losses)
-        summary = f"{', '.join(count).capitalize()} of {len(parts)} tests."
-        best = [told(part) for part in (*gains[:1], *losses[:1])]
-        if len(parts) == 1:  # as in the verdict
+        if len(parts) == 1:  # the verdict has its figure
             return f"One test counts: {titles[parts[0].workload]}."
+        counts = [f"{word} in {len(some)}" for word, some in (("faster", gains), ("slower", losses)) if some]
+        summary = f"{', '.join(counts).capitalize()} of {len(parts)} tests."
+        best = [f"{titles[part.workload]}: {speed_text(part.ratio)}." for part in (*gains[:1], *losses[:1])]
         both = " ".join(best)
         return fitting(LINE_WIDTH, f"{summary} {both}", both, f"{summary} {best[0]}", summary)
 
     def _counting(self) -> list[Workload]:
         return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
-
-    def _tie(self) -> tuple[str, str]:
-        near = f"(within {self._within()})"
-        return self._says(f": {self._open()} no faster {near}", f": no real difference {near}"), self._standing()
 
     def _undecided(self) -> tuple[str, str]:
         pair = self.over(self.open[0])
@@ -192,82 +171,72 @@ class _Answer:
         if len(self.plan.candidates) == 1:
             return self._says(": nothing else was measured"), "Add a filesystem to compare it with."
         if self.choice.lacking:
-            return self._says(
-                f": the only one here that {has(self.plan.needs)}", ": it alone has what you need"
-            ), self._beside()
+            reasons = (f": the only one here that {has(self.plan.needs)}", ": it alone has what you need")
+            return self._says(*reasons), self._beside()
         if self.choice.unsafe:
             degraded = all(DEGRADED in options for _, options in self.choice.unsafe)
-            return self._says(
-                ": the only one with all its disks" if degraded else ": the only safe one here"
-            ), self._beside()
-        failed = any(ratio.verdict == "failed" for ratio in self.judgement.overall)
-        return self._says(": the others failed" if failed else ": nothing else was measured"), (
-            "No other filesystem could do all of this work." if failed else "No other has figures to compare."
-        )
+            reason = ": the only one with all its disks" if degraded else ": the only safe one here"
+            return self._says(reason), self._beside()
+        if any(ratio.verdict == "failed" for ratio in self.judgement.overall):
+            return self._says(": the others failed"), "No other filesystem could do all of this work."
+        return self._says(": nothing else was measured"), "No other has figures to compare."
 
     def _beside(self) -> str:
-        """How the only one left does beside those that are out of the question."""
-        told, looks = [], False
+        """Comparison of the only choice with candidates that are excluded."""
+        speeds, verb = [], "is"
         for name in dict(self.choice.lacking) | dict(self.choice.unsafe):
             ratio = self.over(self.name, name)
             if ratio is not None:
-                looks = looks or ratio.low is None
-                speed = speed_text(ratio.ratio)
-                told.append(
-                    f"{speed} as {self.title(name)}" if speed.endswith("fast") else f"{speed} than {self.title(name)}"
-                )
-        verb = "looks" if looks else "is"
-        return fitting(LINE_WIDTH, *(f"It {verb} {listing(told[:count])}." for count in range(len(told), 0, -1)), "")
+                verb = "looks" if ratio.low is None else verb
+                speeds.append(speed_against(ratio.ratio, self.title(name)))
+        forms = (f"It {verb} {listing(speeds[:count])}." for count in range(len(speeds), 0, -1))
+        return fitting(LINE_WIDTH, *forms, "")
 
     # Parts
 
     def _within(self) -> str:
-        """By how much any two of those that are open may differ: `4 %`; empty where that says nothing."""
+        """Largest difference that any two open candidates may have: `4 %`; empty if intervals are too wide."""
         pairs = [self.over(one, other) for one in self.choice.names for other in self.choice.names if one < other]
         reach = [max(pair.high, 1 / pair.low) for pair in pairs if pair and pair.low and pair.high]
-        if not reach or max(reach) > ALIKE:
+        if not reach or max(reach) > 1.5:  # too far for calling them alike
             return ""
         return f"{max(1.0, (max(reach) - 1) * 100):.0f} %"
 
     def _open(self) -> str:
-        """The others that may be the best, as the beginning of a sentence."""
+        """The other candidates that may be the best, as the beginning of a sentence."""
         return f"{listing([self.title(name) for name in self.open])} {'is' if len(self.open) == 1 else 'are'}"
 
     def _standing(self) -> str:
-        """How each of the others does against what is kept, in as many sentences as find room."""
-        told, behind = list(self._each()), sum(name not in self.open for name in self.others)
+        """Comparison of the other candidates with the chosen one, in as many sentences as fit."""
+        each, behind = list(self._each()), sum(name not in self.open for name in self.others)
         rest = [
             f"{count} more {'is' if count == 1 else 'are'} "
             f"{'behind' if count <= behind else 'undecided or behind' if behind else 'undecided'}."
-            for count in range(1, len(told))
+            for count in range(1, len(each))
         ]
-        forms = [" ".join(told), *(" ".join((*told[:-n], rest[n - 1])) for n in range(1, len(told)))]
-        return fitting(LINE_WIDTH, *forms, told[0] if told else "")
+        forms = [" ".join(each), *(" ".join((*each[:-n], rest[n - 1])) for n in range(1, len(each)))]
+        return fitting(LINE_WIDTH, *forms, each[0] if each else "")
 
     def _each(self) -> Iterator[str]:
-        behind = [name for name in self.others if name not in self.open]
         if self.choice.kind == "tie":
-            differing = [w for w in self._counting() for name in self.open if self._differs(name, w)]
-            yield (
-                "They differ in some tests: choose by those."
-                if differing
-                else "No test tells them apart: choose by features."
-            )
+            parts = (self.judgement.part(name, self.name, w.name) for w in self._counting() for name in self.open)
+            if any(part is not None and part.verdict in ("faster", "slower") for part in parts):
+                yield "They differ in some tests: choose by those."
+            else:
+                yield "No test tells them apart: choose by features."
         for name in self.open if self.choice.kind == "undecided" else ():
             pair = self.over(name)
             if pair is not None and pair.low and pair.high:
-                yield f"{self.title(name)} {_span(pair.low, pair.high)}."
-        for name in behind:
-            pair = self.over(name)
-            if pair is not None:
+                span = f"may be {speed_text(pair.low)} or {speed_text(pair.high)}"
+                if pair.low >= 1 / TIE and pair.high <= TIE:
+                    span = f"is no faster (within {max(1.0, (max(pair.high, 1 / pair.low) - 1) * 100):.0f} %)"
+                yield f"{self.title(name)} {span}."
+        for name in self.others:
+            if name not in self.open and (pair := self.over(name)) is not None:
                 yield f"{self.title(name)} is {speed_text(pair.ratio)}."
 
-    def _differs(self, name: str, workload: Workload) -> bool:
-        part = self.judgement.part(name, self.name, workload.name)
-        return part is not None and part.verdict in ("faster", "slower")
-
     def _otherwise(self) -> str:
-        """When another one is the better choice: for what it offers, or for the work that it is best at."""
+        """When another candidate is the better choice: for its features, or for the work that it is best at."""
         chosen = self.plan.candidate(self.name)
         for name, needs in self.choice.lacking:
             ratio = self.over(name)
@@ -284,11 +253,9 @@ class _Answer:
                 yield f"Choose {other.title} instead if {disks} must be able to fail."
 
     def _offers(self, chosen: Candidate) -> Iterator[str]:
-        others = {
-            self.plan.candidate(name).filesystem.name: self.plan.candidate(name).filesystem for name in self.others
-        }
-        found = [(other, wishes(other, chosen.filesystem)) for other in others.values()]
-        for other, wanted in sorted(found, key=lambda item: -len(item[1])):
+        others = [self.plan.candidate(name).filesystem for name in self.others]
+        wanted_of = {other.name: (other, wishes(other, chosen.filesystem)) for other in others}
+        for other, wanted in sorted(wanted_of.values(), key=lambda item: -len(item[1])):
             for count in range(min(3, len(wanted)), 0, -1):
                 yield f"Choose {other.title} instead if you want {listing(wanted[:count])}."
 
@@ -302,7 +269,7 @@ class _Answer:
     def _wear(self) -> str:
         known = {name: self.wearing[name] for name in (self.name, *self.others) if name in self.wearing}
         least, most = (pick(known, key=lambda name: known[name], default="") for pick in (min, max))
-        if not least or known[most] < WEARS * known[least]:
+        if not least or known[most] < 2.0 * known[least]:
             return ""
         much, little = three_digits(known[most]), three_digits(known[least])
         return fitting(
@@ -313,28 +280,14 @@ class _Answer:
         )
 
     def _confidence(self) -> int:
-        kind = self.choice.kind
-        if kind == "only":
-            named = self.choice.beyond_speed or len(self.plan.candidates) > 1
-            return 2 if named and not self.choice.beyond_speed else MOST_CONFIDENT if named else 0
-        if kind == "undecided":
+        if self.choice.kind == "only":
+            if self.choice.beyond_speed:
+                return MOST_CONFIDENT
+            return 2 if len(self.plan.candidates) > 1 else 0
+        if self.choice.kind == "undecided":
             pairs = [self.over(name) for name in self.open]
             ahead = [pair.high for pair in pairs if pair and pair.high]
             if len(ahead) < len(pairs):
                 return 0
-            return 2 if max(ahead) <= HARMLESS else 1
-        grave = min(2, len(GRAVE & self.doubts))
-        return MOST_CONFIDENT - grave
-
-
-def _span(low: float, high: float) -> str:
-    """`may be 10 % slower or 30 % faster`, or that it is no faster."""
-    if low >= 1 / TIE and high <= TIE:
-        return f"is no faster (within {max(1.0, (max(high, 1 / low) - 1) * 100):.0f} %)"
-    return f"may be {speed_text(low)} or {speed_text(high)}"
-
-
-def _on_flash(plan: Plan, summaries: Sequence[Summary]) -> Mapping[str, float]:
-    """Write amplification by candidate; empty where nothing wears out."""
-    flash = plan.drive is not None and plan.drive.kind in ("ssd", "nvme", "flash-card")
-    return write_amplification(summaries) if flash else {}
+            return 2 if max(ahead) <= 1.25 else 1  # a wrong choice costs little
+        return MOST_CONFIDENT - min(2, len(GRAVE & self.doubts))

@@ -14,29 +14,31 @@ Kind = Literal["winner", "tie", "undecided", "only", "excluded", "failed", "noth
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the judgement means for somebody with these needs."""
+    """The candidates to choose from, by a judgement and the user's needs."""
 
     kind: Kind
-    """`only`: one alone is left, unproven; `excluded`: what was measured is unsafe or does not meet the needs."""
+    """`only`: a single candidate is eligible; `excluded`: none is, as all are unsafe or do not meet the needs."""
     names: tuple[str, ...] = ()
-    """Candidates that nobody is proven to beat. The first is the one to use: without a winner the baseline if it is
-    among them, else the best supported."""
+    """Candidates that none is proven to beat. The first is the one to use: without a winner the baseline if it is among
+    them, else the best supported."""
     eligible: tuple[str, ...] = ()
-    """All that were measured, are safe and meet the needs, best first."""
+    """Measured candidates that are safe and meet the needs, best first."""
     lacking: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Measured candidates that do not meet the needs, and which."""
+    """Measured candidates with the needs that they do not meet."""
     unsafe: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Measured candidates with options by which a crash may lose data, and which."""
+    """Measured candidates with the options that may lose data in a crash."""
 
     @property
     def beyond_speed(self) -> bool:
-        """Somebody was ruled out for something else than speed."""
+        """Whether candidates were excluded for other reasons than speed."""
         return bool(self.lacking or self.unsafe)
 
 
 def choose(result: Result, judgement: Judgement) -> Choice:
     """Needs and safety first, then speed."""
-    measured = _measured(judgement)
+    measured = judgement.leaders if judgement.rounds else ()
+    if judgement.overall:
+        measured = tuple(ratio.candidate for ratio in judgement.overall if ratio.verdict != "failed")
     candidates = {name: result.plan.candidate(name) for name in measured}
     if not measured:
         failed = bool(result.failures) and not judgement.leaders
@@ -67,12 +69,6 @@ def choose(result: Result, judgement: Judgement) -> Choice:
     )
 
 
-def _measured(judgement: Judgement) -> tuple[str, ...]:
-    if judgement.overall:
-        return tuple(ratio.candidate for ratio in judgement.overall if ratio.verdict != "failed")
-    return judgement.leaders if judgement.rounds else ()
-
-
 def _plainness(candidate: Candidate, baseline: str) -> tuple[bool, int]:
-    """Where speed decides nothing, what the user compares with comes first, then fewer options."""
+    """Sort key for candidates of equal speed: the baseline first, then those with fewer options."""
     return (candidate.name != baseline, len(candidate.mount_options) + len(candidate.mkfs_options))

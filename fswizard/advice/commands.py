@@ -1,4 +1,4 @@
-"""The commands that put a recommendation to use."""
+"""The commands that carry out a recommendation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fswizard.privileged.commands import Commands, DeviceNames, make
 
 DEVICE, SOURCE = "/dev/DEVICE", "UUID=..."
 DISK = "/dev/disk/by-id/DISK"
-"""Placeholders: nobody should be able to paste a command that erases a disk."""
+"""Placeholders, so that nobody pastes a command that erases a disk."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """mkfs line and fstab line, where one is needed; the fstab line alone where nothing needs formatting."""
+    """Commands that format, and the fstab line if there is one; only the latter if nothing needs formatting."""
     candidate = plan.candidate(name)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
@@ -27,7 +27,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
-    """What to do with the fstab line where nothing needs formatting."""
+    """How to use the fstab line, if nothing needs formatting."""
     candidate = plan.candidate(name)
     if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
         return ()
@@ -42,7 +42,7 @@ def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
 
 
 def only_mount_options_differ(plan: Plan) -> bool:
-    """All candidates of the run would be formatted the same way."""
+    """Whether all candidates of the run would be formatted the same way."""
     first, *others = ((making(candidate), candidate.array) for candidate in plan.candidates)
     return bool(others) and all(other == first for other in others)
 
@@ -50,9 +50,9 @@ def only_mount_options_differ(plan: Plan) -> bool:
 def making(candidate: Candidate) -> Commands:
     """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
     array, on_md = candidate.array, candidate.on_md
-    devices = (DEVICE,) if array is None else tuple(f"{DISK}-{number}" for number in range(1, array.members + 1))
+    devices = [DEVICE] if array is None else [f"{DISK}-{number}" for number in range(1, array.members + 1)]
     name = "ARRAY" if on_md else "POOL"
-    names = DeviceNames(devices, f"/dev/md/{name}" if on_md else devices[0], name, uuid="", directory="")
+    names = DeviceNames(tuple(devices), f"/dev/md/{name}" if on_md else devices[0], name, uuid="", directory="")
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
     return tuple(
         command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)

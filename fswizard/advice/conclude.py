@@ -1,4 +1,4 @@
-"""A result with everything that can be concluded from it: what every report tells."""
+"""A result with everything that can be concluded from it, for all reports."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def conclude(
 ) -> Findings:
     """Judge a result and advise on it.
 
-    `weights` (workload to weight; those not named keep theirs) and `needs` (features) take the place of those the
-    run was made with: the same figures are ranked again, nothing is measured. UsageError where they make no sense.
+    `weights` (workload to weight; others keep theirs) and `needs` (features) replace those of the run, and the same
+    figures are ranked again. Raises UsageError if they make no sense.
     """
     plan = result.plan
     if weights is not None:
@@ -35,7 +35,9 @@ def conclude(
     result = replace(result, plan=plan)
     judgement = judge(result)
     summaries = summarise(result)
-    doubtful = _once((*result.doubts, *doubts(result, judgement, summaries)))
+    # Each kind of doubt once: a run may have raised what its figures show again.
+    every = (*result.doubts, *doubts(result, judgement, summaries))
+    doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = judgement.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, judgement, survivors, trial_s=result.trial_s)
     advice = advise(result, judgement, doubtful, summaries, ahead)
@@ -49,7 +51,7 @@ def advise(
     summaries: Sequence[Summary] = (),
     forecast: Forecast | None = None,
 ) -> Advice:
-    """The recommendation. Where nothing is proven it says so; what may lose data is never recommended.
+    """The recommendation, which says so if nothing is proven, and excludes what may lose data.
 
     `choice` holds one name for a proven winner, several for a tie (with `tie`) or an open race (without).
     """
@@ -87,8 +89,3 @@ def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
         if need not in known:
             raise UsageError(f"The candidates say nothing about {safe(need)}.", f"Known: {', '.join(known)}.")
     return tuple(dict.fromkeys(needs))
-
-
-def _once(doubtful: Sequence[Doubt]) -> tuple[Doubt, ...]:
-    """Each kind of doubt once: a run may have raised what its figures show again."""
-    return tuple({doubt.code: doubt for doubt in reversed(doubtful)}.values())[::-1]

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fswizard.advice.card import LINE_WIDTH, VERDICT_WIDTH
-from fswizard.advice.words import fitting, listing
+from fswizard.advice.words import fitting, listing, speed_against
 from fswizard.model.judgement import Card, Ratio
 from fswizard.model.pool import Agreement, Group
 from fswizard.model.units import machines_text, speed_text
 
 FEW, MANY = 2, 5
-"""Machines that say hardly anything of others, and those from which on a verdict rests on more than a few."""
-ALIKE = 0.02
-"""Standard deviation from machine to machine, as a logarithm, that is not worth a sentence."""
+"""Numbers of machines that say hardly anything about others, and that a verdict can rest on."""
 
 
 def pooled_card(group: Group) -> Card:
@@ -53,8 +51,7 @@ def _verdict(group: Group, first: str, ratio: Ratio) -> str:
             others = listing([titles[name] for name in group.judgement.leaders if name != first])
             return fitting(VERDICT_WIDTH, f"{head}: {others} no faster{on}", f"{head}: no real difference{on}")
         return f"{head}: no clear winner{on}"
-    speed = speed_text(ratio.ratio)
-    than = f"{speed} as {rival}" if speed.endswith("fast") else f"{speed} than {rival}"
+    speed, than = speed_text(ratio.ratio), speed_against(ratio.ratio, rival)
     return fitting(VERDICT_WIDTH, f"{head}: {than}{on}", f"{head}: {speed}{on}", f"{head}: the fastest{on}")
 
 
@@ -62,7 +59,7 @@ def _lines(group: Group, about: Agreement) -> Iterator[str]:
     title = group.titles[about.candidate]
     yield agreement_text(title, group.titles[group.setting.baseline.name], about)
     ratio = group.judgement.of(about.candidate)
-    if ratio is not None and about.between > ALIKE and about.machines > FEW:
+    if ratio is not None and about.between > 0.02 and about.machines > FEW:
         low, high = (speed_text(ratio.ratio * math.exp(sign * about.between)) for sign in (-1, 1))
         yield f"It varies: on two of three such machines between {low} and {high}."
     elif about.machines > FEW:
@@ -72,11 +69,10 @@ def _lines(group: Group, about: Agreement) -> Iterator[str]:
 
 
 def agreement_text(title: str, baseline: str, about: Agreement) -> str:
-    """On how many machines it is ahead, and what disks the others have."""
-    if about.ahead == about.machines:
-        return f"{title} is ahead on {'both' if about.machines == 2 else f'all {about.machines}'} machines."
-    if not about.ahead:
-        return f"{baseline} is ahead on {'both' if about.machines == 2 else f'all {about.machines}'} machines."
+    """On how many machines a candidate is ahead, and which disks the others have."""
+    if about.ahead in (0, about.machines):
+        every = "both" if about.machines == 2 else f"all {about.machines}"
+        return f"{title if about.ahead else baseline} is ahead on {every} machines."
     mostly = about.ahead >= about.machines - about.ahead
     ahead, count = (title, about.ahead) if mostly else (baseline, about.machines - about.ahead)
     head = f"{ahead} is ahead on {count} of {about.machines} machines"
@@ -85,8 +81,8 @@ def agreement_text(title: str, baseline: str, about: Agreement) -> str:
     if others == 1:
         article = "an" if about.exceptions[0][0].title[0] in "SAEIOUaeiou" else "a"
         return f"{head}; the other one has {article} {about.exceptions[0][0].title}."
-    told = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in disks.most_common()]
-    return fitting(LINE_WIDTH, f"{head}, but not on {listing(told)}.", f"{head}.")
+    kinds = [f"{number} {kind}s" if number > 1 else f"1 {kind}" for kind, number in disks.most_common()]
+    return fitting(LINE_WIDTH, f"{head}, but not on {listing(kinds)}.", f"{head}.")
 
 
 def _sure(group: Group, about: Agreement | None) -> int:

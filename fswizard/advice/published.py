@@ -23,23 +23,23 @@ WORK = {
     ("trees-ssd", "delete-kernel"): "delete source",
     ("trees-ssd", "delete-project"): "delete mixed",
 }
-"""The kind of work of published workloads, by the names of figures and workload, as `_work` calls it."""
+"""Names of published figures and of their workload, to `Job.work`."""
 PLAIN = frozenset({"noatime", "nodiratime", "relatime"})
-"""Mount options with which a candidate still stands for its filesystem."""
+"""Mount options with which a candidate still represents its filesystem."""
 
 
 def beside(result: Result, judgement: Judgement, published: Iterable[Result]) -> tuple[Published, ...]:
-    """Published ratios beside ours; empty where the kind of disk is not known or nobody did the like."""
+    """Published ratios beside ours, for similar work on a disk of the same kind."""
     kind = _kind(result.plan.drive)
     if not kind or result.environment.source:
         return ()
     fitting = (other for other in published if _kind(other.plan.drive) == kind)
-    found = ((other, tuple(_ratios(result, judgement, other))) for other in fitting)
-    return tuple(_told(other, ratios) for other, ratios in found if ratios)
+    compared = ((other, tuple(_ratios(result, judgement, other))) for other in fitting)
+    return tuple(_published(other, ratios) for other, ratios in compared if ratios)
 
 
 def _kind(drive: Drive | None) -> str:
-    """Shingled, conventional or solid-state; empty where that is not known."""
+    """Shingled, conventional or solid-state; empty if unknown."""
     if drive is None:
         return ""
     if drive.kind in ("ssd", "nvme"):
@@ -63,7 +63,7 @@ def _ratios(result: Result, judgement: Judgement, other: Result) -> Iterator[Bes
 
 
 def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
-    """Names of our workloads that do the like of theirs; the one of the same name alone, where there is one."""
+    """Names of our workloads that are similar to theirs; only the one of the same name, if there is one."""
     work = WORK.get((other.plan.recipe.name, theirs.name), "")
     ours = result.plan.recipe.workloads
     alike = {w.name for w in ours if work and w.job.work == work and w.metric == theirs.metric}
@@ -71,14 +71,14 @@ def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
 
 
 def _figures(other: Result, workload: str, candidate: Candidate) -> list[float]:
-    """Theirs of the filesystem of one of our candidates, where that has no options that change it."""
+    """Their figures for the filesystem of our candidate, unless it has options that matter."""
     if candidate.mkfs_options or not PLAIN.issuperset(candidate.mount_options):
         return []
     name = candidate.filesystem.name
     return [s.value for s in other.samples if s.primary and (s.candidate, s.workload) == (name, workload)]
 
 
-def _told(other: Result, ratios: tuple[Beside, ...]) -> Published:
+def _published(other: Result, ratios: tuple[Beside, ...]) -> Published:
     plan, environment = other.plan, other.environment
     disk = plan.drive.model if plan.drive else ""
     return Published(plan.recipe.name, plan.recipe.title, disk, environment.started[:4], environment.source, ratios)

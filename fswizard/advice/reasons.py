@@ -1,4 +1,4 @@
-"""Why, and at what price: the sentences below the headline."""
+"""Reasons and costs: the sentences below the headline."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
 
-FELT_S = 0.1
-"""A stall that people notice."""
-_NOTEWORTHY = 1.5
-"""Stalls that differ by less are not worth a sentence."""
-
 
 def reasons(
     result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None = None
 ) -> tuple[Reason, ...]:  # fmt: skip
-    """What speaks for the choice, what it costs, who is out for what, and what more rounds would bring."""
+    """What speaks for the choice, what it costs, who is excluded and why, and what more rounds would bring."""
     plan = result.plan
     ratio = reference(judgement, choice) if choice.kind in ("winner", "only") else None
     return (
@@ -77,7 +72,7 @@ def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Rea
 
 
 def reference(judgement: Judgement, choice: Choice) -> Ratio | None:
-    """The ratio that a winner is told with: over the baseline, or over the next best where it is the baseline."""
+    """The ratio of a winner that reports show: over the baseline, or over the next best if it is the baseline."""
     winner = choice.names[0]
     own = judgement.of(winner)
     if own is not None and own.baseline != winner:
@@ -98,7 +93,8 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
         return
     own, its = (max(waits[name][key] for key in shared) for name in (one, other))
     title = result.plan.candidate(other).title
-    if max(own, its) < FELT_S or min(own, its) <= 0 or 1 / _NOTEWORTHY < own / its < _NOTEWORTHY:
+    # Users do not notice stalls under 0.1 s, nor small differences.
+    if max(own, its) < 0.1 or min(own, its) <= 0 or 1 / 1.5 < own / its < 1.5:
         return
     yield Reason(
         "stall", f"Its worst stall was {seconds_text(own)}, {times_text(max(own / its, its / own))} "
@@ -106,36 +102,33 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     )  # fmt: skip
 
 
-def _noise(
-    result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None
-) -> Iterator[Reason]:  # fmt: skip
-    """In an open race: whether more time may end it."""
+def _noise(result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
+    """In an open race, whether more time may end it."""
     if choice.kind != "undecided" or result.environment.source or not judgement.rounds:
         return
     if judgement.rounds >= result.plan.maximum_rounds:
         yield Reason("noise", "The difference is smaller than this machine's noise: more rounds won't settle it.")
+    elif forecast:
+        yield Reason("noise", forecast.text)
     else:
-        settling = (
-            forecast.text if forecast else f"More rounds may settle it: this was {rounds_text(judgement.rounds)}."
-        )
-        yield Reason("noise", settling)
+        yield Reason("noise", f"More rounds may settle it: this was {rounds_text(judgement.rounds)}.")
 
 
 def _slower(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
-    """In a tie or an open race: who is out of it, proven."""
+    """In a tie or an open race, candidates that are proven slower than a leader."""
     if choice.kind not in ("tie", "undecided"):
         return
     verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.standing}
     out = [name for name in choice.eligible if name not in choice.names]
     for verdict in ("slower", "beaten"):
-        names = (name for name in out if verdicts.get(name) == verdict)
-        told = [f"{plan.candidate(name).title}{_beaten_by(plan, judgement, name, choice.names)}" for name in names]
-        if told:
-            yield Reason(verdict, f"{verdict.capitalize()}: {listing(told)}.")
+        names = [name for name in out if verdicts.get(name) == verdict]
+        if names:
+            texts = [f"{plan.candidate(name).title}{_beaten_by(plan, judgement, name, choice.names)}" for name in names]
+            yield Reason(verdict, f"{verdict.capitalize()}: {listing(texts)}.")
 
 
 def _beaten_by(plan: Plan, judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
-    """By how much the best leader that is proven ahead of `name` is, in brackets; empty where none is."""
+    """The best leader that is proven ahead of `name`, and by how much, in brackets; empty if there is none."""
     for leader in leaders:
         pair = judgement.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
@@ -154,7 +147,7 @@ def _failures(plan: Plan, judgement: Judgement) -> Iterator[Reason]:
 
 
 def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
-    """Over several disks: what the choice leaves of them, and who survives more."""
+    """With several disks, how much space and redundancy the choice has, and which others have more redundancy."""
     if not plan.target.others or choice.kind not in ("winner", "only", "tie"):
         return
     survives = {name: plan.candidate(name).survives for name in choice.eligible}
@@ -165,15 +158,14 @@ def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
         yield Reason("redundancy", f"{plan.candidate(name).title} has {room} in all, and {lost}.")
     least = min(survives[name] for name in choice.names)
     if more := [name for name, count in survives.items() if count > least and name not in choice.names]:
-        told = listing([f"{plan.candidate(name).title} ({survives[name]})" for name in more])
-        yield Reason("redundancy", f"More disks may fail with {told}.")
+        others = listing([f"{plan.candidate(name).title} ({survives[name]})" for name in more])
+        yield Reason("redundancy", f"More disks may fail with {others}.")
 
 
 def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
     if choice.kind in ("tie", "undecided"):
-        told = distinctions([plan.candidate(name) for name in choice.names], most=99)
-        if told:
-            yield Reason("feature", f"Features: {told}.")
+        if differences := distinctions([plan.candidate(name) for name in choice.names], most=99):
+            yield Reason("feature", f"Features: {differences}.")
         return
     if choice.kind != "winner":
         return

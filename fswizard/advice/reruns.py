@@ -12,17 +12,12 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.stats import judge
 
-EMULATED = "QEMU Virtual CPU"
-"""What QEMU's plainest processor calls itself."""
-BUSY = 0.5
-"""Share of a duration: with more of it in the processor, the disk is not what limits."""
-
 
 def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Result:
-    """Our result with their names of candidates and workloads; `names` leads from our candidates to theirs.
+    """Our result with their names of candidates and workloads; `names` maps our candidates to theirs.
 
-    A published workload is ours of the same name, or the one of ours that has such a figure beside its main one. Those
-    of ours that nobody published stand for themselves.
+    A published workload corresponds to ours of the same name, or to the only one of ours with such a figure beside its
+    main one. Our other workloads keep their names.
     """
     pairs = [(w, own, metric) for w in theirs.plan.recipe.workloads for own, metric in _counterpart(ours, w)]
     paired = {own.name for _, own, _ in pairs}
@@ -56,12 +51,12 @@ def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Re
 
 
 def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Metric]]:
-    """Our workloads for one of theirs, each with the metric to compare: theirs where we have it, else ours."""
+    """Our workloads for one of theirs, each with the metric to compare: theirs if we have it, else ours."""
     having = {sample.workload for sample in ours.samples if sample.metric == theirs.metric.name}
     own = ours.plan.recipe.workloads
     beside = [w for w in own if having == {w.name} and w.metric != theirs.metric]
-    found = [w for w in own if w.name == theirs.name] or beside
-    return [(workload, theirs.metric if workload.name in having else workload.metric) for workload in found]
+    ours_for_it = [w for w in own if w.name == theirs.name] or beside
+    return [(workload, theirs.metric if workload.name in having else workload.metric) for workload in ours_for_it]
 
 
 def repeated(
@@ -69,7 +64,7 @@ def repeated(
 ) -> Iterator[Repeated]:
     """Each published ratio of `candidates` beside ours, which is in their terms; `notes` by candidate and workload.
 
-    What they published and we did not measure is left out, unless nothing has been measured yet.
+    Ratios that we did not measure are left out, unless nothing has been measured yet.
     """
     there = {(ratio.workload, ratio.candidate): ratio for ratio in judge(theirs).by_workload}
     here = {(ratio.workload, ratio.candidate): ratio for ratio in judge(ours).by_workload} if ours else {}
@@ -77,52 +72,51 @@ def repeated(
     for workload, candidate in here if ours else there:
         if candidate in candidates:
             note = notes.get((candidate, workload)) or notes.get((candidate, "")) or notes.get(("", workload), "")
-            work = titles[workload]
-            bound = ours is not None and any(
-                processor_bound(ours, name, workload) for name in (candidate, ours.plan.baseline)
-            )
-            ratios = (there.get((workload, candidate)), here.get((workload, candidate)))
-            yield Repeated(work, candidate, *ratios, note, bound)
+            pair = (candidate, ours.plan.baseline) if ours else ()
+            bound = ours is not None and any(processor_bound(ours, name, workload) for name in pair)
+            key = (workload, candidate)
+            yield Repeated(titles[workload], candidate, there.get(key), here.get(key), note, bound)
 
 
 def processor_bound(result: Result, candidate: str, workload: str) -> bool:
-    """Whether an emulated processor was busy for most of the time, so that the figure tells little of the disk."""
-    if not result.environment.processor.startswith(EMULATED):
+    """Whether an emulated processor was busy for most of the time, so that the figure says little about the disk."""
+    if not result.environment.processor.startswith("QEMU Virtual CPU"):
         return False
     seconds = result.plan.recipe.workload(workload).job.seconds
     took: dict[str, list[float]] = {CPU.name: [], DURATION.name: [seconds] if seconds else []}
     for sample in result.samples:
         if (sample.candidate, sample.workload) == (candidate, workload) and sample.metric in took:
             took[sample.metric].append(sample.value)
-    return all(took.values()) and statistics.median(took[CPU.name]) > BUSY * statistics.median(took[DURATION.name])
+    return all(took.values()) and statistics.median(took[CPU.name]) > 0.5 * statistics.median(took[DURATION.name])
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a claim says of one candidate at one workload."""
+    """A claim about one candidate at one workload."""
 
     candidate: str
     workload: str
     than: str = ""
-    """The candidate that it's compared with; empty for the baseline."""
+    """The candidate to compare with; empty for the baseline."""
     above: float = 0.0
-    """The ratio is above this; 0 for no such limit, as for the next one."""
+    """Lower limit of the ratio, or 0 for none."""
     below: float = 0.0
+    """Upper limit of the ratio, or 0 for none."""
     fails: bool = False
-    """It can't do this workload."""
+    """Whether the candidate fails at this workload."""
     rerun: str = ""
-    """Name of the rerun that shows it, where that's another one."""
+    """Name of another rerun that shows it; empty for the same one."""
 
     def ratio(self, result: Result) -> Ratio | None:
-        """The figure that decides; None where the result has none."""
+        """The ratio that decides, or None if the result has none."""
         result = replace(result, plan=replace(result.plan, baseline=self.than or result.plan.baseline))
-        found = (r for r in judge(result).by_workload if (r.workload, r.candidate) == (self.workload, self.candidate))
-        ratio = next(found, None)
-        known = ratio is not None and (ratio.verdict == "failed" or ratio.baseline == result.plan.baseline)
-        return ratio if known else None
+        for ratio in judge(result).by_workload:
+            if (ratio.workload, ratio.candidate) == (self.workload, self.candidate):
+                return ratio if ratio.verdict == "failed" or ratio.baseline == result.plan.baseline else None
+        return None
 
     def holds(self, ratio: Ratio | None, result: Result) -> bool | None:
-        """None where the figures leave it open, or tell of an emulated processor."""
+        """Whether the condition holds; None if figures leave it open, or an emulated processor was the limit."""
         if ratio is None:
             return None
         if self.fails or ratio.verdict == "failed":
