@@ -1,4 +1,4 @@
-"""Figures that were measured elsewhere, read from what other programs print or from a table by hand."""
+"""Figures that were measured elsewhere, read from output of other programs or from a CSV table."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ LONGEST_FILE_BYTES = 16_000_000
 READABLE = "import reads fio's JSON, filebench's output and CSV tables"
 HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table."
 BACKUPS = (".bak", "~")
-"""How the names of copies end that editors and people leave: an earlier state of a file, and no run of its own."""
+"""Endings of backup copies, which are earlier states of a file and no runs of their own."""
 
 
 def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
-    """Results from files and directories, by disk; `CANDIDATE=FILE` names the candidate that a file tells of.
+    """Results from files and directories, by disk; `CANDIDATE=FILE` names the candidate of a file.
 
-    Files whose names tell of several disks give a result for each; output of smartctl and df beside them adds
-    what it says. What else lies in a directory is passed over, and so are backup copies, which a doubt says. Raises
-    UsageError with file, line and reason.
+    Files whose names contain several disks give a result for each; output of smartctl and df beside them is used too.
+    Backup copies and other files of a directory are skipped, with a doubt. Raises UsageError with file, line and
+    reason.
     """
     files, foreign = _sorted_out(words)
-    told: list[tuple[tuple[str, str], list[ParsedRun]]] = []
+    read_files: list[tuple[str, str]] = []
+    runs: list[list[ParsedRun]] = []
     drives: dict[str, Drive] = {}
     for candidate, path in files:
         text = _text(path)
         if text.startswith("smartctl "):
             drives |= _drive(text, path)
         elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
-            told.append(((candidate, str(path)), _runs_in(text, path)))
-    sources = sources_of([file for file, _ in told])
-    parsed_runs = [(source, parsed_run) for source, (_, several) in zip(sources, told) for parsed_run in several]
+            read_files.append((candidate, str(path)))
+            runs.append(_runs_in(text, path))
+    parsed_runs = [(source, run) for source, several in zip(sources_of(read_files), runs) for run in several]
     if not parsed_runs:
         reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
         raise UsageError(f"These files contain no figures: {reason}.", HOW)
@@ -54,7 +55,7 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
 
 
 def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]]:
-    """Candidates and files to read, and the names of what is passed over: backup copies and foreign files."""
+    """Candidates and files to read, and the names of backup copies and foreign files."""
     files: list[tuple[str, Path]] = []
     foreign: list[str] = []
     for word in words:
@@ -79,12 +80,12 @@ def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]
 
 
 def _is_known(path: Path) -> bool:
-    """Whether a file is what a directory of figures has: output of a program that is read here, or a table."""
+    """Whether a file of a directory can be read: output of a known program, or a table."""
     try:
         with path.open("rb") as file:
             text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig", "replace")
     except OSError:
-        return True  # refused with its reason when it is read
+        return True  # reading it raises the reason
     beside = text.startswith(("smartctl ", "Filesystem "))
     return beside or any(reader.recognises(text) for reader in (filebench, fio_json, csv_table))
 
@@ -98,7 +99,7 @@ def _text(path: Path) -> str:
 
 
 def _runs_in(text: str, path: Path) -> list[ParsedRun]:
-    """Each run that a file tells of."""
+    """The runs in a file."""
     where = path.name
     if filebench.recognises(text):
         beside = path.with_name(path.name + ".df")
@@ -111,17 +112,14 @@ def _runs_in(text: str, path: Path) -> list[ParsedRun]:
 
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:
-    """The disk that smartctl describes, by the words of the file's name, such as `a_SMR_smartctl.txt`."""
+    """The disk that smartctl describes, by each word of the file's name, such as `a_SMR_smartctl.txt`."""
     facts = parse_text(text)
     kind = KIND_OF.get(facts.medium, "unknown")
-    drive = Drive("", _capacity(text), facts.model, firmware=facts.firmware, kind=kind, smr=judge_smr(facts))
-    return dict.fromkeys(path.stem.replace("_", "-").split("-"), drive)
-
-
-def _capacity(text: str) -> int:
     line = next((line for line in text.splitlines() if line.startswith("User Capacity:")), "")
     digits = line.partition(":")[2].partition(" bytes")[0].strip().replace(",", "").replace(".", "")
-    return int(digits) if digits.isdigit() and len(digits) < 16 else 0
+    size_bytes = int(digits) if digits.isdigit() and len(digits) < 16 else 0
+    drive = Drive("", size_bytes, facts.model, firmware=facts.firmware, kind=kind, smr=judge_smr(facts))
+    return dict.fromkeys(path.stem.replace("_", "-").split("-"), drive)
 
 
 def _drive_of(group: str, drives: dict[str, Drive]) -> Drive | None:

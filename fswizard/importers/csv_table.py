@@ -1,4 +1,4 @@
-"""A table of figures in CSV, as a spreadsheet writes it: a line for each run of a workload on a candidate."""
+"""A table of figures in CSV, with a line for each run of a workload on a candidate."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ def recognises(text: str) -> bool:
 
 
 def read_each(text: str, where: str) -> Iterator[ParsedRun]:
-    """Each line of a table; without a value the run failed.
-
-    UsageError, with line and reason, for what is not such a table.
-    """
+    """A run for each line of a table, failed if it has no value. Raises UsageError with line and reason."""
     head, *lines = text.splitlines()
     columns = _cells(head)
     if sorted(columns) != sorted(COLUMNS):

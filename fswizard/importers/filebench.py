@@ -1,4 +1,4 @@
-"""What filebench prints, versions 1.4 and 1.5."""
+"""Output of filebench 1.4 and 1.5."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recognises(text: str) -> bool:
 
 
 def read_each(text: str, where: str, volume: str = "") -> Iterator[ParsedRun]:
-    """Each run in a file, one after the other: scripts that repeat filebench often write to one file."""
+    """The runs in a file, as scripts that repeat filebench often write to one file."""
     starts = [match.start() for match in _VERSION.finditer(text)]
     starts = [0, *starts[1:], len(text)]
     for start, end in itertools.pairwise(starts):
@@ -53,20 +53,23 @@ def read_each(text: str, where: str, volume: str = "") -> Iterator[ParsedRun]:
 
 
 def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[ParsedRun]:
-    """One run of filebench: a ParsedRun for each summary, of which a run has several where its script asks for them.
+    """One run of filebench: a ParsedRun for each of its summaries; a run without figures failed.
 
-    `volume` is the output of df afterwards, where it was kept: it tells whether the volume was full. A run without
-    figures failed. UsageError, with line and reason, for what is not filebench's.
+    `volume` is the output of df afterwards, if any, which shows whether the volume was full. Raises UsageError with
+    line and reason.
     """
     version = _VERSION.search(text)
     tool = f"filebench {version[1]}" if version else "filebench"
     operations: dict[str, list[_Operation]] = {}
-    found = inside = False
+    complete = inside = False
     number = above
     for number, line in enumerate(text.splitlines(), above + 1):
         if "IO Summary" in line:
-            yield _portion(tool, text, operations, _summary(line, where, number))
-            operations, found, inside = {}, True, False
+            summary = _SUMMARY.search(line)
+            if summary is None:
+                raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
+            yield _parsed_run(tool, text, operations, summary)
+            operations, complete, inside = {}, True, False
         elif "Per-Operation Breakdown" in line:
             operations, inside = {}, True
         elif inside and (re.match(r"\s*[\d.]+:", line) or not line.strip()):
@@ -76,11 +79,13 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Parsed
             operations.setdefault(name, []).append(operation)
     if operations:
         raise refuse(where, number, "it ends before filebench's summary (IO Summary): it is cut off")
-    if not found:
+    if not complete:
         yield ParsedRun(tool, tuple(_workloads(text, ())), faults=(_fault(text, volume),))
 
 
-def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]) -> ParsedRun:
+def _parsed_run(
+    tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]
+) -> ParsedRun:
     together = {kind: _together(several) for kind, several in operations.items()}
     count, rate = int(summary["count"]), float(summary["rate"])
     figures = [Figure(ALL, OPERATION_RATE, rate), Figure(ALL, THROUGHPUT, float(summary["mb"]) * (1 << 20))]
@@ -99,30 +104,19 @@ def _portion(tool: str, text: str, operations: Mapping[str, Sequence[_Operation]
 
 
 def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:
-    """Kind and figures of one line of the breakdown; several flowops of a kind are taken together."""
+    """Kind and figures of one line of the breakdown."""
     match = _OPERATION.fullmatch(line.strip())
     if match is None:
         raise refuse(where, number, f"this line isn't from filebench's per-operation breakdown: {line.strip()[:60]!r}")
-    worst = float(match["worst"] or 0)
-    return _kind(match["name"]), _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
-
-
-def _kind(name: str) -> str:
-    stem = next((kind for start, kind in _STEMS.items() if name.startswith(start)), "")
-    return stem or re.sub(r"\d+$", "", name)
+    worst, name = float(match["worst"] or 0), match["name"]
+    kind = next((kind for start, kind in _STEMS.items() if name.startswith(start)), re.sub(r"\d+$", "", name))
+    return kind, _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
 
 
 def _together(operations: Sequence[_Operation]) -> _Operation:
     count = sum(operation.count for operation in operations)
     total_s = sum(operation.count * operation.mean_s for operation in operations)
     return _Operation(count, total_s / count if count else 0.0, max(operation.worst_s for operation in operations))
-
-
-def _summary(line: str, where: str, number: int) -> re.Match[str]:
-    match = _SUMMARY.search(line)
-    if match is None:
-        raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
-    return match
 
 
 def _fault(text: str, volume: str) -> Fault:
@@ -155,5 +149,5 @@ def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
     name = personality[1] if personality else "filebench"
     yield Workload(ALL, f"{name}: all operations", job.engine, job, OPERATION_RATE)
     if "append" in operations:
-        # Told beside the overall figure, not part of it: it is contained in it already.
+        # Without weight, as the overall figure contains it already.
         yield Workload(APPEND, f"{name}: latency of appends", job.engine, job, operation_metrics("append")[1], 0.0)

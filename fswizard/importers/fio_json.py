@@ -1,4 +1,4 @@
-"""What fio prints with `--output-format=json`."""
+"""Output of fio with `--output-format=json`."""
 
 from __future__ import annotations
 
@@ -16,29 +16,22 @@ from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse, slug
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
 from fswizard.model.recipe import Workload
 
-SMALL_BLOCK_BYTES = 64 << 10
-"""Below it operations per second tell more than bytes per second."""
 _KINDS = ("read", "write", "randread", "randwrite", "randrw", "rw", "readwrite")
 _WORDS = {"read": "reading", "write": "writing", "randread": "reading at random", "randwrite": "writing at random"}
-_DISK_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def recognises(text: str) -> bool:
-    """Whether a text looks like fio's JSON, whatever stands around it."""
+    """Whether a text contains fio's JSON."""
     return '"fio version"' in text or ('"jobs"' in text and '"jobname"' in text)
 
 
 def read(text: str, where: str) -> ParsedRun:
-    """One run of fio with all its jobs; the last object counts where fio printed several.
-
-    UsageError, with line and reason, where there is no whole object.
-    """
+    """One run of fio with all its jobs, from the last object in a text. Raises UsageError with line and reason."""
     dumps = [dump for dump in DumpReader().feed(text.encode()) if isinstance(dump.get("jobs"), list)]
     if not dumps:
         raise _broken(text, where)
     dump = dumps[-1]
-    common = dump.get("global options")
+    common = _options(dump.get("global options"))
     jobs = [job for job in dump["jobs"] if isinstance(job, dict)]
     if not jobs:
         raise refuse(where, 1, "fio's object names no job")
@@ -46,40 +39,38 @@ def read(text: str, where: str) -> ParsedRun:
     several: dict[str, list[Figures]] = {}
     faults: list[Fault] = []
     for job in jobs:
-        for direction, told in _directions(job):
-            made = _describe(
-                str(job.get("jobname", "fio")), direction, {**_options(common), **_options(job.get("job options"))}
-            )
+        options = common | _options(job.get("job options"))
+        for direction, counts in _directions(job):
+            made = _describe(str(job.get("jobname", "fio")), direction, options)
             workloads[made.name] = made
-            several.setdefault(made.name, []).append(told)
-            if told.error:
-                kind = errno.errorcode[told.error] if told.error in _DISK_ERRORS else "program"
-                faults.append(Fault(made.name, kind, f"fio: {os.strerror(told.error)}."))
+            several.setdefault(made.name, []).append(counts)
+            if counts.error:
+                of_disk = counts.error in (errno.ENOSPC, errno.EIO, errno.EROFS)
+                kind = errno.errorcode[counts.error] if of_disk else "program"
+                faults.append(Fault(made.name, kind, f"fio: {os.strerror(counts.error)}."))
     failed = {fault.workload for fault in faults}
-    found = tuple(
-        figure for name, told_of in several.items() if name not in failed for figure in _figures(name, told_of)
-    )
-    if not found and not faults:
+    measured = tuple(each for name in several if name not in failed for each in _figures(name, several[name]))
+    if not measured and not faults:
         raise refuse(where, 1, "no job in it read or wrote anything")
     version = str(dump.get("fio version", "fio")).replace("fio-", "fio ")
-    return ParsedRun(version, tuple(workloads.values()), found, tuple(faults))
+    return ParsedRun(version, tuple(workloads.values()), measured, tuple(faults))
 
 
 def _directions(job: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
-    """Reads and writes of a job, each for itself; a job that did neither counts by what it was to do."""
+    """Reads and writes of a job, separately; a job that failed before doing anything counts as one of writes."""
     whole = figures({"jobs": [job]})
     assert whole is not None
     done = [name for name, side in (("read", whole.read), ("write", whole.write)) if side.operations > 0]
     for name in done:
-        told = figures({"jobs": [{"error": job.get("error", 0), name: job.get(name)}]})
-        assert told is not None
-        yield name, told
+        one = figures({"jobs": [{"error": job.get("error", 0), name: job.get(name)}]})
+        assert one is not None
+        yield name, one
     if not done and whole.error:
         yield "write", whole
 
 
 def _describe(job_name: str, direction: str, options: Mapping[str, str]) -> Workload:
-    """The workload that a job of fio stands for; `direction` is `read` or `write`."""
+    """The workload of a job of fio; `direction` is `read` or `write`."""
     kind = options.get("rw", options.get("readwrite", direction))
     kind = kind if kind in _KINDS else direction
     block = _block_bytes(options.get("bs", options.get("blocksize", "4k")))
@@ -96,14 +87,13 @@ def _describe(job_name: str, direction: str, options: Mapping[str, str]) -> Work
         depth=_count(options, "iodepth"),
         direct=options.get("direct", "0") not in ("0", "false"),
     )
-    metric = IOPS if block < SMALL_BLOCK_BYTES else THROUGHPUT
-    return workload(name, title, metric, job)
+    return workload(name, title, IOPS if block < 64 << 10 else THROUGHPUT, job)
 
 
 def _block_bytes(text: str) -> int:
-    """Bytes of a size as fio writes it: `4k`, `1M`, `4096B`, `4096B-4096B`; 0 where it is none."""
+    """Bytes of a size as fio writes it: `4k`, `1M`, `4096B`, `4096B-4096B`; 0 if it is none."""
     match = re.match(r"(\d{1,15})\s*([kmg]?)i?b?", text.strip().lower())
-    return int(match[1]) * _FACTORS[match[2]] if match else 0
+    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]] if match else 0
 
 
 def _count(options: Mapping[str, str], key: str) -> int:
@@ -111,14 +101,14 @@ def _count(options: Mapping[str, str], key: str) -> int:
     return max(1, int(text)) if re.fullmatch(r"\d{1,6}", text) else 1
 
 
-def _figures(workload: str, told: list[Figures]) -> Iterator[Figure]:
-    """Jobs of the same name work at the same time: rates add up, the worst latency is the worst of all."""
-    yield Figure(workload, THROUGHPUT, sum(one.bytes_per_s for one in told))
-    yield Figure(workload, IOPS, sum(one.iops for one in told))
+def _figures(workload: str, jobs: list[Figures]) -> Iterator[Figure]:
+    """Jobs of the same name ran at the same time: their rates are added, and the largest latencies count."""
+    yield Figure(workload, THROUGHPUT, sum(job.bytes_per_s for job in jobs))
+    yield Figure(workload, IOPS, sum(job.iops for job in jobs))
     for metric, values in (
-        (MEDIAN_LATENCY, [one.median_s for one in told]),
-        (P99_LATENCY, [one.p99_s for one in told]),
-        (WORST_LATENCY, [one.worst_s for one in told]),
+        (MEDIAN_LATENCY, [job.median_s for job in jobs]),
+        (P99_LATENCY, [job.p99_s for job in jobs]),
+        (WORST_LATENCY, [job.worst_s for job in jobs]),
     ):
         if max(values) > 0:
             yield Figure(workload, metric, max(values))

@@ -1,4 +1,4 @@
-"""What one run of a program tells, before it is put together with others."""
+"""Figures and faults of one run of a program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fswizard.model.recipe import Job, Workload
 from fswizard.model.text import safe
 
 ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
-"""Stands for work that this program has no job for: the model wants one, and nobody runs it."""
+"""Placeholder, which nobody runs, for work that this program has no job for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Figure:
     metric: Metric
     value: float
     candidate: str = ""
-    """Empty: the file tells of one candidate, whose name stands elsewhere."""
+    """Candidate, or empty if the file has only one, which is named elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A run that did not come to its end."""
+    """A failure of a run."""
 
     workload: str
     kind: str
@@ -38,17 +38,17 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRun:
-    """Everything that one run tells."""
+    """Figures and faults of one run."""
 
     tool: str
-    """Program that measured, with its version."""
+    """Program with its version."""
     workloads: tuple[Workload, ...] = ()
     figures: tuple[Figure, ...] = ()
     faults: tuple[Fault, ...] = ()
 
 
 def refuse(where: str, line: int, reason: str) -> UsageError:
-    """A file that cannot be read, named with line and reason."""
+    """The error for a file that cannot be read, with line and reason."""
     return UsageError(f"{safe(where)}, line {line}: {reason}.", "`fswizard import --help` lists what can be read.")
 
 

@@ -20,12 +20,12 @@ def published() -> Mapping[str, Result]:
     from fswizard.importers import table
 
     paths = sorted((shipped_directory() / "published").glob("*.toml"))
-    found = (table.parse(path.read_text("utf-8"), path.name) for path in paths)
-    return {result.plan.recipe.name: result for result in found}
+    results = (table.parse(path.read_text("utf-8"), path.name) for path in paths)
+    return {result.plan.recipe.name: result for result in results}
 
 
 def find(name: str) -> Result:
-    """Published figures of that name; UsageError where there are none."""
+    """Published figures of that name; raises UsageError if there are none."""
     known = published()
     if name not in known:
         raise UsageError(f"There are no published figures '{safe(name)}'.", f"There are: {', '.join(known)}.")
@@ -33,5 +33,5 @@ def find(name: str) -> Result:
 
 
 def with_published(findings: Findings) -> Findings:
-    """The same findings, with the published figures that may stand beside them."""
+    """The same findings, with published figures for similar work."""
     return replace(findings, published=beside(findings.result, findings.judgement, published().values()))

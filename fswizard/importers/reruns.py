@@ -1,4 +1,4 @@
-"""Published experiments that this program runs again: how, and with what result."""
+"""Published experiments that this program runs again, and their results."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from fswizard.recipes import shipped_directory
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why ours differs from what was published, and which of them to believe."""
+    """Why our ratio differs from the published one, and which of them to believe."""
 
     text: str
     candidate: str = ""
-    """In their words; empty for each, as for the next one."""
+    """Their name of a candidate, or empty for all."""
     workload: str = ""
+    """Their name of a workload, or empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What the author concluded; every condition has to hold."""
+    """A conclusion of the author; all conditions must hold."""
 
     text: str
     holds: tuple[Condition, ...]
@@ -50,29 +51,29 @@ class Experiment:
     """Name of the published figures."""
     title: str
     scale: str
-    """What was scaled down, and what could not be."""
+    """Sentences on what was scaled down, and what could not be."""
     candidates: Mapping[str, str]
-    """Their name of a candidate to ours."""
+    """Their names of candidates to ours."""
     recipe: str = ""
-    """One that is shipped, or a file in `directory()`; empty where it takes commands that no recipe has."""
+    """A shipped recipe, or a file in `directory()`; empty if no recipe has the commands."""
     notes: tuple[Note, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
 
 
 def directory() -> Path:
-    """Where each experiment stands in a file, with its recipe and its result beside it."""
+    """The directory with a file for each experiment, its recipe and its result."""
     return shipped_directory() / "published" / "reruns"
 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """All that can be run again, by name."""
+    """All experiments that can be run again, by name."""
     paths = sorted(directory().glob("*.toml"))
     return {path.stem: from_json(Experiment, tomli.loads(path.read_text("utf-8"))) for path in paths}
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment of that name, which is often that of the published figures; UsageError where there is none."""
+    """The experiment of that name, often the same as of the published figures; raises UsageError if there is none."""
     known = experiments()
     if name not in known:
         hint = f"These can be run again: {', '.join(known)}."
@@ -81,37 +82,36 @@ def find_experiment(name: str) -> Experiment:
 
 
 def recipe_of(experiment: Experiment) -> Recipe:
-    """Its recipe, with the published candidates in place of its own; UsageError where it has none."""
+    """The recipe of an experiment, with the published candidates; raises UsageError if it has none."""
     if not experiment.recipe:
         raise UsageError(f"{experiment.title}: no recipe does this.", "`make reproduce` does it in a virtual machine.")
-    found = find_recipe(
-        str(directory() / experiment.recipe) if experiment.recipe.endswith(".toml") else experiment.recipe
-    )
+    own = experiment.recipe.endswith(".toml")
+    recipe = find_recipe(str(directory() / experiment.recipe) if own else experiment.recipe)
     ours = tuple(experiment.candidates.values())
-    return replace(found, candidates=ours, array_candidates=ours)
+    return replace(recipe, candidates=ours, array_candidates=ours)
 
 
 @cache
 def shipped_result(name: str) -> Result | None:
-    """What came of an experiment in the run that is shipped; None where there is none."""
+    """The shipped result of an experiment, or None if there is none."""
     path = directory() / f"{name}.jsonl"
     return results.load(path) if path.exists() else None
 
 
 def rerun(name: str, ours: Result | None = None) -> Rerun:
-    """One experiment as it came out in the shipped run, or in `ours`."""
+    """One experiment with its shipped result, or with `ours`."""
     experiment = find_experiment(name)
     theirs, ours = find(experiment.published), ours or shipped_result(name)
-    told = _in_their_terms(name, ours)
+    in_terms = _in_their_terms(name, ours)
     notes = {(note.candidate, note.workload): note.text for note in experiment.notes}
-    compared = tuple(repeated(theirs, told, tuple(experiment.candidates), notes))
-    claims = tuple(_claim(conclusion, told) for conclusion in experiment.conclusions)
+    compared = tuple(repeated(theirs, in_terms, tuple(experiment.candidates), notes))
+    claims = tuple(_claim(conclusion, in_terms) for conclusion in experiment.conclusions)
     again = f"fswizard published {name} --run" if experiment.recipe else ""
     return Rerun(experiment.title, experiment.scale, ours, compared, claims, again)
 
 
 def with_reruns(findings: Findings, ours: Result | None = None) -> Findings:
-    """The findings on published figures, with the results of running them again: as shipped, or as `ours` has it."""
+    """The findings on published figures, with the shipped results of running them again, or with `ours`."""
     published = findings.result.plan.recipe.name
     names = [name for name, experiment in experiments().items() if experiment.published == published]
     return replace(findings, reruns=tuple(rerun(name, ours) for name in ([published] if ours else names)))
@@ -123,11 +123,11 @@ def _in_their_terms(name: str, ours: Result | None) -> Result | None:
     return ours and in_their_terms(find(experiment.published), ours, names)
 
 
-def _claim(conclusion: Conclusion, told: Result | None) -> Claim:
+def _claim(conclusion: Conclusion, ours: Result | None) -> Claim:
     held, figures = [], []
     for condition in conclusion.holds:
         other = condition.rerun
-        result = _in_their_terms(other, shipped_result(other)) if other else told
+        result = _in_their_terms(other, shipped_result(other)) if other else ours
         if result is None:
             return Claim(conclusion.text, "not run yet", "")
         ratio = condition.ratio(result)

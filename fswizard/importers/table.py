@@ -1,4 +1,4 @@
-"""Published figures that come with the program, written by hand in TOML."""
+"""Published figures in TOML, which come with the program."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class _Table:
 
 
 def parse(text: str, where: str) -> Result:
-    """The result that a table describes; several figures of a candidate in a list are its rounds.
+    """The result that a table describes; a list of figures has one for each round.
 
     Raises UsageError with file, key and what was expected.
     """
@@ -116,10 +116,10 @@ def parse(text: str, where: str) -> Result:
         named |= dict.fromkeys(more.figures)
     failures = []
     for inner in keys.each("failure"):
-        told = inner.read(_Failure)
+        failed = inner.read(_Failure)
         _check_workload(inner, workloads)
-        named.setdefault(told.candidate)
-        failures.append(Failure(1, candidate_of(told.candidate).name, told.workload, told.kind, told.text))
+        named.setdefault(failed.candidate)
+        failures.append(Failure(1, candidate_of(failed.candidate).name, failed.workload, failed.kind, failed.text))
     if not named:
         raise UsageError(f"{safe(where)}: 'candidates' is missing, and there are no figures either.")
     candidates = tuple(candidate_of(name) for name in named)
@@ -151,20 +151,18 @@ def _check_workload(keys: Keys, known: Mapping[str, Workload]) -> None:
         raise keys.error("workload", one_of(known) if known else "the name of a [[workload]]")
 
 
-def _samples(keys: Keys, told: _Measured, workload: str, *, primary: bool) -> Iterator[Sample]:
-    figures = keys.inner(told.figures, "figures")
-    for name in told.figures:
+def _samples(keys: Keys, of: _Measured, workload: str, *, primary: bool) -> Iterator[Sample]:
+    figures = keys.inner(of.figures, "figures")
+    for name in of.figures:
         candidate = candidate_of(name).name
         for round_number, value in enumerate(figures.value(name, _Figures), 1):
-            yield Sample(round_number, candidate, workload, told.metric, value, told.unit, told.better, primary)
+            yield Sample(round_number, candidate, workload, of.metric, value, of.unit, of.better, primary)
 
 
 def _drive(keys: Keys) -> Drive:
-    told = keys.read(_Drive)
-    smr = SmrVerdict(told.smr, "strong", tuple(Evidence("published", told.smr, "strong", t) for t in told.evidence))
-    return Drive(
-        "", told.size_bytes, told.model, firmware=told.firmware, kind=told.kind, bus=told.bus, rpm=told.rpm, smr=smr
-    )
+    one = keys.read(_Drive)
+    smr = SmrVerdict(one.smr, "strong", tuple(Evidence("published", one.smr, "strong", t) for t in one.evidence))
+    return Drive("", one.size_bytes, one.model, firmware=one.firmware, kind=one.kind, bus=one.bus, rpm=one.rpm, smr=smr)
 
 
 def _command(line: str, keys: Keys) -> PlannedCommand:

@@ -1,4 +1,4 @@
-"""Recipes: what is measured, read from TOML files. They are data: nothing in them names a path or a program."""
+"""Recipes, read from TOML files. They are data: nothing in them names a path or a program."""
 
 from __future__ import annotations
 
@@ -18,71 +18,71 @@ __all__ = ["SHIPPED", "available", "broken", "find", "load", "own_directory", "p
 
 
 def available() -> tuple[Recipe, ...]:
-    """Every recipe that can be used, shipped ones first; a user's own stands in for a shipped one of its name."""
-    return tuple(found for found in _read_all().values() if isinstance(found, Recipe))
+    """Every usable recipe, shipped ones first; a user's own replaces a shipped one of its name."""
+    return tuple(recipe for recipe in _read_all().values() if isinstance(recipe, Recipe))
 
 
 def broken() -> tuple[FswizardError, ...]:
-    """What is wrong with the recipes that cannot be used."""
-    return tuple(found for found in _read_all().values() if isinstance(found, FswizardError))
+    """The errors in recipes that cannot be used."""
+    return tuple(error for error in _read_all().values() if isinstance(error, FswizardError))
 
 
 def find(name_or_path: str) -> Recipe:
-    """The recipe of that name, or in that file; UsageError where there is none, or where it cannot be used."""
+    """The recipe of that name, or in that file; raises UsageError if there is none, or if it cannot be used."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return load(Path(name_or_path))
     known = _read_all()
-    found = known.get(name_or_path)
-    if isinstance(found, FswizardError):
-        raise found
-    if found is None:
-        usable = [name for name, recipe in known.items() if isinstance(recipe, Recipe)]
+    recipe = known.get(name_or_path)
+    if isinstance(recipe, FswizardError):
+        raise recipe
+    if recipe is None:
+        usable = [name for name, each in known.items() if isinstance(each, Recipe)]
         hint = f"Choose one of {', '.join(usable)}, or name a file that ends with .toml."
         raise UsageError(f"There is no recipe '{safe(name_or_path)}'{nearest(name_or_path, known)}.", hint)
-    return found
+    return recipe
 
 
 def load(path: Path) -> Recipe:
-    """Read a recipe's file; UsageError where it cannot be read or used."""
+    """The recipe in a file; raises UsageError if it cannot be read or used."""
     data = read_file(path, LONGEST_FILE_BYTES, hint="`fswizard recipes` lists the recipes.")
     try:
-        return parse(data.decode("utf-8-sig"), str(path))  # some editors begin a file with a mark
+        return parse(data.decode("utf-8-sig"), str(path))  # some editors write a byte order mark
     except UnicodeDecodeError as error:
         raise UsageError(f"{safe(str(path))}: this is not text in UTF-8.") from error
 
 
 def shipped_directory() -> Path:
-    """Where the program's own recipes lie, and published figures below it."""
+    """The directory of the program's own recipes, with published figures below it."""
     package = Path(__file__).parents[1]
     shipped = package / "shipped_recipes"
     return shipped if shipped.is_dir() else package.parent / "recipes"
 
 
 def own_directory() -> Path:
-    """Where the user's own recipes lie; it need not exist."""
+    """The directory of the user's own recipes, which need not exist."""
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     base = configured if configured.is_absolute() else Path.home() / ".config"
     return base / "fswizard" / "recipes"
 
 
 def _read_all() -> Mapping[str, Recipe | FswizardError]:
-    found: dict[str, Recipe | FswizardError] = {}
+    recipes: dict[str, Recipe | FswizardError] = {}
     for directory, shipped in ((shipped_directory(), True), (own_directory(), False)):
         for path in sorted(directory.glob("*.toml")):
             try:
                 recipe = load(path)
-                other = found.get(recipe.name)
+                other = recipes.get(recipe.name)
                 if isinstance(other, Recipe) and other.source != SHIPPED:
                     text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}' too."
                     raise UsageError(text, "Give each its own name.")
-                found[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group=YOURS)
+                recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group=YOURS)
             except UsageError as error:
-                found[safe(path.name if path.stem in found else path.stem)] = error
-    return dict(sorted(found.items(), key=_place))
+                recipes[safe(path.name if path.stem in recipes else path.stem)] = error
+    return dict(sorted(recipes.items(), key=_place))
 
 
 def _place(item: tuple[str, Recipe | FswizardError]) -> tuple[int, bool, str]:
-    """By group and name, the quick one first."""
-    name, found = item
-    group = list(TITLES).index(found.group) if isinstance(found, Recipe) else len(TITLES)
+    """Sort key: group and name, the quick one first."""
+    name, recipe = item
+    group = list(TITLES).index(recipe.group) if isinstance(recipe, Recipe) else len(TITLES)
     return group, name != "quick", name

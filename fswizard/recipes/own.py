@@ -1,4 +1,4 @@
-"""Recipes that the user makes, with files like those in a directory: kept as files, and removed again."""
+"""Recipes of the user, made from a directory, saved as files, and removed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from fswizard.model.text import safe
 from fswizard.recipes import available, own_directory, parse
 from fswizard.recipes.tree_profile import Look, recipe_text
 
-NEW = "The new recipe"
-"""What errors call a recipe that has no file yet."""
-
 
 def short_name(title: str) -> str:
-    """What a recipe with this title is called on the command line: `Evening work` is `evening-work`.
+    """Name of a recipe on the command line by its title: `Evening work` is `evening-work`.
 
-    UsageError where nothing is left of it.
+    Raises UsageError if it would be empty.
     """
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
     if not name:
@@ -34,11 +31,11 @@ def like(seen: Look, title: str) -> str:
 
 
 def save(text: str) -> Recipe:
-    """Check a recipe in TOML as any other, and keep it where the user's recipes lie.
+    """Check a recipe in TOML, and save it in the directory of the user's recipes.
 
-    UsageError where something in it is wrong, where another has its name, or where nothing can be written there.
+    Raises UsageError if the recipe is wrong, or if another one has its name, and RunFailed if it cannot be written.
     """
-    recipe = parse(text, NEW)
+    recipe = parse(text, "The new recipe")
     if recipe.name in {known.name for known in available()}:
         raise UsageError(f"There is already a recipe called '{recipe.name}'.", "Choose another name.")
     path = own_directory() / f"{recipe.name}.toml"
@@ -50,7 +47,7 @@ def save(text: str) -> Recipe:
                 file.flush()
             except OSError:
                 with suppress(OSError):
-                    path.unlink()  # no half of a recipe stays behind
+                    path.unlink()  # leave no incomplete recipe
                 raise
     except FileExistsError as error:
         raise UsageError(
@@ -63,9 +60,9 @@ def save(text: str) -> Recipe:
 
 
 def remove(recipe: Recipe) -> None:
-    """Delete the file of a recipe of the user's own; one that is gone already is fine.
+    """Delete the file, if it still exists, of a recipe of the user's own.
 
-    UsageError where it is none of them, or where the file cannot be deleted.
+    Raises UsageError if it is not one of them, and RunFailed if the file cannot be deleted.
     """
     path = Path(recipe.source)
     if path.parent != own_directory():

@@ -21,7 +21,7 @@ _WORKLOADS = Expected(f"1 to {MOST_WORKLOADS} tables [[workload]]", lambda v: 0 
 
 @dataclass
 class _File:
-    """What a file has beside the recipe's own keys."""
+    """Keys of a file that are not the recipe's own."""
 
     schema: Annotated[int, whole(1, 1)]
     workload: Annotated[tuple[dict[str, Any], ...], _WORKLOADS]
@@ -30,14 +30,14 @@ class _File:
 
 @dataclass
 class _Work:
-    """What a workload has beside its own keys and those of its engine."""
+    """Keys of a workload that are neither its own nor those of its engine."""
 
     engine: str
     metric: str
 
 
 def parse(text: str, source: str) -> Recipe:
-    """The recipe that a TOML text describes; UsageError with file, key and what was expected otherwise."""
+    """The recipe that a TOML text describes; raises UsageError with file, key and what was expected."""
     keys = Keys.parse(text, source)
     keys.read(_File, further=True)
     recipe = keys.read(Recipe, workloads=(), source=safe(source))
@@ -71,7 +71,7 @@ def _workloads(keys: Keys) -> Iterator[Workload]:
 
 
 def _filling(workloads: Iterator[Workload], image_bytes: int) -> Iterator[Workload]:
-    """With what filling the image costs, where workloads do that; each goes on where the one before ended."""
+    """The workloads with time and bytes for filling the image; each continues where the one before ended."""
     filled = 0
     for workload in workloads:
         percent = workload.job.fill_percent

@@ -1,4 +1,4 @@
-"""A recipe from a directory of the user's own: as many files, as large, as deep, as compressible, and no names."""
+"""A recipe from a directory of the user: numbers, sizes, depths and compressibility of its files, but no names."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
 
 STEPS = 128
-"""Between the quantiles of the sizes: the distribution is kept to a 128th."""
+"""Number of steps between quantiles of the sizes."""
 MOST_FILES = 30_000
 MOST_BYTES = 1 << 30
-"""What is more is scaled down, so that a round takes a minute and not an hour."""
+"""Limits beyond which trees are scaled down, so that a round takes a minute and not an hour."""
 SAMPLED_FILES = 200
-SAMPLED_BLOCKS = 3
 BLOCK_BYTES = 4096
 SEED = 8_000_001
 PLACE_FOR_IMAGE = 256 << 20
@@ -46,20 +45,20 @@ WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
 
 @dataclass(slots=True)
 class Look:
-    """What was seen of a directory: numbers alone."""
+    """Numbers about a directory."""
 
     sizes: list[int] = field(default_factory=list)
-    """Of the regular files, in bytes."""
+    """Sizes of the regular files in bytes."""
     files_at_depth: Counter[int] = field(default_factory=Counter)
     directories_at_depth: Counter[int] = field(default_factory=Counter)
     random_share: float = 0.5
-    """Of the blocks sampled, so much is left by compression."""
+    """Compressed size of the sampled blocks, over their size."""
 
 
 def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
-    """Look at the directory until `stopped()`: no link is followed, no other filesystem entered, nothing written.
+    """Look at the directory until `stopped()`: follow no link, enter no other filesystem, write nothing.
 
-    UsageError where it cannot be read or has no files.
+    Raises UsageError if it cannot be read or has no files.
     """
     seen, sampled, dice = Look(), list[str](), random.Random(SEED)
     try:
@@ -96,7 +95,7 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
 
 
 def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files") -> str:
-    """A recipe in TOML whose generated tree has the same distribution; larger ones are scaled down."""
+    """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
     total_bytes, scale = sum(seen.sizes), _scale(seen)
     shape = _shape(seen, scale)
     files, bytes_ = sum(shape.files_at_depth), max(1, round(total_bytes / scale))
@@ -144,7 +143,7 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
 
 
 def usual_minutes(trial_s: float) -> int:
-    """The time limit, in minutes, of a recipe whose trials take `trial_s`: twice three rounds of three candidates."""
+    """Time limit in minutes for trials of `trial_s`: twice the time of three rounds of three candidates."""
     return max(3, math.ceil(2 * 9 * trial_s / 60))
 
 
@@ -167,7 +166,7 @@ def _shape(seen: Look, scale: int) -> TreeShape:
 
 
 def _shares(counts: list[int], scale: int) -> tuple[int, ...]:
-    """One in `scale` of each, rounded so that the sum is right; at least one in all."""
+    """Every count divided by `scale`, rounded so that the sum is right; at least one in all."""
     shares, before, passed = [], 0, 0
     for count in counts:
         passed += count
@@ -178,7 +177,7 @@ def _shares(counts: list[int], scale: int) -> tuple[int, ...]:
 
 
 def _draw(sampled: list[str], path: str, number: int, dice: random.Random) -> None:
-    """Keep a few files, each as likely as any other."""
+    """Keep a few files, all with the same probability."""
     if len(sampled) < SAMPLED_FILES:
         sampled.append(path)
     elif (place := dice.randrange(number)) < SAMPLED_FILES:
@@ -195,7 +194,7 @@ def _random_share(paths: list[str], dice: random.Random) -> float:
 
 
 def _blocks(path: str, dice: random.Random) -> list[bytes]:
-    """A few blocks of a file, without leaving a mark where that is allowed."""
+    """A few blocks of a file, without changing its access time if that is allowed."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
@@ -208,7 +207,7 @@ def _blocks(path: str, dice: random.Random) -> list[bytes]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return []
-        starts = {dice.randrange(max(1, status.st_size // BLOCK_BYTES)) for _ in range(SAMPLED_BLOCKS)}
+        starts = {dice.randrange(max(1, status.st_size // BLOCK_BYTES)) for _ in range(3)}
         return [block for start in starts if (block := os.pread(descriptor, BLOCK_BYTES, start * BLOCK_BYTES))]
     except OSError:
         return []
