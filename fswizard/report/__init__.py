@@ -1,4 +1,4 @@
-"""Findings as text for people and programs: one file per format, each a pure function.
+"""Findings as text for readers and programs: one file per format, each a pure function.
 
 Add an export format
 ====================
@@ -38,11 +38,11 @@ class Format:
 
     title: str
     suffix: str
-    """Of a file that holds it, such as `.md`."""
+    """Ending of a file's name, such as `.md`."""
     module: str
     function: str = "render"
     drawn: bool = False
-    """Its text is an SVG, which `fswizard.system.pictures` makes a PNG of."""
+    """Whether its text is an SVG, of which `fswizard.system.pictures` makes a PNG."""
 
 
 FORMATS: Mapping[str, Format] = {
@@ -61,30 +61,30 @@ FORMATS: Mapping[str, Format] = {
 
 
 def find_format(name: str) -> Format:
-    """One of FORMATS; UsageError where there is no such format."""
+    """One of FORMATS; raises UsageError if there is no such format."""
     if name not in FORMATS:
         raise UsageError(f"There is no format '{name}'.", f"There are: {', '.join(FORMATS)}.")
     return FORMATS[name]
 
 
 def format_of(file_name: str) -> str:
-    """The format that a file's name asks for; text where it asks for none."""
+    """The format for a file's name, by default text."""
     fitting = [name for name, known in FORMATS.items() if file_name.endswith(known.suffix)]
     return max(fitting, key=lambda name: len(FORMATS[name].suffix), default="text")
 
 
 def card_lines(findings: Findings) -> list[str]:
-    """The card alone, as plain text leads with it."""
+    """The card, as it stands at the top of plain text."""
     from fswizard.report import layout, presentation
 
     return layout.card(presentation.present(harmless(findings, identify=True)))
 
 
 def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:
-    """The report in one of FORMATS; UsageError where there is no such format.
+    """The report in one of FORMATS; raises UsageError if there is no such format.
 
-    Only what may be said is in it (`model.shareable`), unless `identify` asks for serial number, host name and paths.
+    It contains what may be shared (`model.shareable`), and with `identify` serial number, host name and paths.
     """
-    found = find_format(format_name)
-    text: str = getattr(importlib.import_module(found.module), found.function)(harmless(findings, identify=identify))
+    chosen = find_format(format_name)
+    text: str = getattr(importlib.import_module(chosen.module), chosen.function)(harmless(findings, identify=identify))
     return text

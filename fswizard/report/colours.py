@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fswizard.model.plan import Plan
 
 Hues = tuple[str, str, str, str]
-"""On dark and on light ground, and both in the colours that a terminal has of its own."""
+"""Colours on dark and on light ground, and both among a terminal's own colours."""
 
 OTHERS: Hues = ("#93a0b4", "#556274", "ansi_white", "ansi_bright_black")
 HUES: Mapping[str, Hues] = {
@@ -26,8 +26,8 @@ HUES: Mapping[str, Hues] = {
     "ntfs": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),
     "ntfs-3g": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),
 }
-"""By filesystem, as the catalogue names it; all others share OTHERS. The first six can be told apart with every kind of
-colour blindness; nobody compares all."""
+"""Colours by the catalogue's name of the filesystem; others share OTHERS. The first six can be distinguished with every
+kind of colour blindness; nobody compares all."""
 
 
 def kind_of(plan: Plan, candidate: str) -> str:

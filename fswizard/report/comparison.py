@@ -1,4 +1,4 @@
-"""Results beside each other: words and figures that wizard and command line share, and all of it as plain text."""
+"""Comparison of results: words and figures for wizard and command line, and the whole as plain text."""
 
 from __future__ import annotations
 
@@ -18,61 +18,59 @@ from fswizard.report.figures import solid
 
 TOGETHER = "all together"
 NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled")}
-"""What the two sides of a comparison are called."""
+"""Names of the two sides of a comparison."""
 SENTENCES = 3
-"""Of what changed: more are in the figures."""
-NAMED = 3
-"""Candidates in a sentence; of more, the first two."""
+"""Largest number of sentences on changes; others are in the figures."""
 CAUSES = 2
-"""Named in a line beside what changed."""
+"""Largest number of causes that `summary` names."""
 _NUMBER, _VERSION = re.compile(r"([\d.]+)?(.*)"), re.compile(r"\d+\.\d+")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
-    """Title of a candidate to what changed of it, in order."""
+    """Title of a candidate to its changes, in order."""
     titles = dict.fromkeys(change.title for change in comparison.changes)
     return {title: [change for change in comparison.changes if change.title == title] for title in titles}
 
 
 def by_workload(comparison: Comparison) -> Mapping[str, list[Change]]:
-    """Title of a workload to how each candidate did at it, in order; all together is not among them."""
+    """Title of a workload to the changes of each candidate, in order; without those over all workloads."""
     titles = dict.fromkeys(change.workload for change in comparison.changes if change.workload)
     return {title: [change for change in comparison.changes if change.workload == title] for title in titles}
 
 
 def kind(change: Change) -> str:
-    """The key of its candidate's colour."""
+    """The key of a candidate's colour."""
     return change.kind if change.kind in HUES else "other"
 
 
 def lengths(changes: Sequence[Change]) -> Sequence[tuple[float, float]]:
-    """Of the two bars of each, from 0 to 1, the best of all at 1; of durations too, longer is better."""
+    """Lengths of two bars for each change, up to 1 for the best of all; longer is better, also for durations."""
     values = [(score(change.better, change.before), score(change.better, change.after)) for change in changes]
     top = max((length for pair in values for length in pair), default=0.0) or 1.0
     return [(before / top, after / top) for before, after in values]
 
 
 def score(better: Better, figure: float) -> float:
-    """The figure as a length: of two durations, half as long is twice the length."""
+    """The figure as a length: half a duration is twice as long."""
     return figure if better == "higher" else 1 / figure if figure else 0.0
 
 
 def figures(change: Change) -> tuple[str, str]:
-    """What the two results measured; empty for all workloads together, which have no figure of their own."""
+    """Figures of the two results; empty for all workloads together, which have none."""
     if not change.workload:
         return "", ""
     return figure_text(change.before, change.unit), figure_text(change.after, change.unit)
 
 
 def both_figures(change: Change) -> str:
-    """`188 → 235 MB/s`, `950 ms → 1.2 s`: the unit once where it is the same."""
+    """`188 → 235 MB/s`, `950 ms → 1.2 s`: a common unit stands once."""
     before, after = figures(change)
     number, _, unit = before.rpartition(" ")
     return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
 
 
 def effect(change: Change) -> str:
-    """`▲ 25 % faster`, `═ tie`: how much, where it is proven; empty where there are too few rounds."""
+    """`▲ 25 % faster`, `═ tie`; empty with too few rounds."""
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
@@ -81,7 +79,7 @@ def effect(change: Change) -> str:
 
 
 def sentences(comparison: Comparison) -> tuple[str, ...]:
-    """What changed in plain words, the headline first: only what the intervals prove, the largest first."""
+    """Proven changes in words, the largest first, but those over all workloads before others."""
     changes = comparison.changes
     if all(change.ratio.low is None for change in changes):
         return ("Too few rounds to say what differs.",)
@@ -105,13 +103,14 @@ def _sentence(group: Sequence[Change], comparison: Comparison) -> str:
     """`XFS and ext4 became 20–25 % faster at unpacking an archive.`"""
     names = [safe(change.title) for change in group]
     everyone = len(names) == len(by_candidate(comparison)) > 2
-    *others, last = names if len(names) <= NAMED else [*names[:2], f"{len(names) - 2} more"]
-    who = "All filesystems" if everyone else f"{', '.join(others)}{' and ' * bool(others)}{last}"
+    *others, last = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
+    who = f"{', '.join(others)} and {last}" if others else last
     verb = "became" if comparison.of == "time" else "are" if others else "is"
-    least, *_, most = sorted(group, key=_size) * 2 if not others else sorted(group, key=_size)
+    least, most = (pick(group, key=_size) for pick in (min, max))
     speed = _from_to(speed_text(least.ratio.ratio), speed_text(most.ratio.ratio))
     where = f" at {mid_sentence(safe(group[0].workload))}" if group[0].workload else " overall"
-    return f"{who} {verb} {speed}{where}{' in the second result' * (comparison.of == 'disks')}."
+    end = " in the second result." if comparison.of == "disks" else "."
+    return f"{'All filesystems' if everyone else who} {verb} {speed}{where}{end}"
 
 
 def _from_to(least: str, most: str) -> str:
@@ -132,7 +131,7 @@ def difference_text(difference: Difference, *, brief: bool = False) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """What changed and what may be why, in a line: `XFS became 12 % faster overall; kernel 6.1 → 6.12`."""
+    """The largest change and possible causes in a line: `XFS became 12 % faster overall; kernel 6.1 → 6.12`."""
     headline, *_ = sentences(comparison)
     causes = [difference_text(one, brief=True) for one in comparison.differences]
     more = f" and {len(causes) - CAUSES} more" if len(causes) > CAUSES else ""
@@ -140,22 +139,22 @@ def summary(comparison: Comparison) -> str:
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
-    """Why figures of the two cannot simply be compared; nothing where they can."""
+    """Differences that make figures hard to compare, if there are any."""
     unlike = [difference_text(one) for one in comparison.differences if one.unlike]
     return (f"Not measured alike: {', '.join(unlike)}. That alone may explain a difference.",) if unlike else ()
 
 
 def causes(comparison: Comparison) -> str:
-    """What may be why the figures differ; that nothing is known, where nothing else differs."""
-    found = [difference_text(one) for one in comparison.differences if not one.unlike]
+    """Possible causes of the changes."""
+    known = [difference_text(one) for one in comparison.differences if not one.unlike]
     moved = any(change.ratio.verdict in ("faster", "slower") for change in comparison.changes)
-    if found or not moved or comparison.of != "time" or cautions(comparison):
-        return ", ".join(found)
+    if known or not moved or comparison.of != "time" or cautions(comparison):
+        return ", ".join(known)
     return "nothing that fswizard records: consider how full the disk is, its age, and other programs"
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """What the ratios and intervals mean."""
+    """Explanations of ratios and intervals."""
     before, after = NAMES[comparison.of]
     yield f"Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie."
     if any(change.ratio.low is None for change in comparison.changes):
@@ -165,13 +164,13 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
-    """Title to sentences, of those sections that there is something to say in."""
+    """Title to sentences, of sections that are not empty."""
     sections = {"Doubts": comparison.doubts, "Not compared": comparison.left_out}
     return {title: items for title, items in sections.items() if items}
 
 
 def render(comparison: Comparison, first: str, second: str = "") -> str:
-    """The comparison in at most 80 columns; `first` and `second` name the results, where there are two."""
+    """The comparison in at most 80 columns; `first` and `second` are the results' names, the latter empty for one."""
     return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second) if block) + "\n"
 
 
@@ -199,11 +198,11 @@ def _blocks(comparison: Comparison, first: str, second: str) -> Iterator[list[st
 def _bars(changes: Sequence[Change], names: tuple[str, str]) -> Iterator[str]:
     """Two bars for each candidate, one below the other, in the unit of the workload."""
     titles = [safe(change.title) for change in changes]
-    told = [figures(change) for change in changes]
+    texts = [figures(change) for change in changes]
     name, when = min(layout.LONGEST_NAME, max(map(layout.cells, titles))), max(map(layout.cells, names))
-    figure = max(layout.cells(text) for pair in told for text in pair)
+    figure = max(layout.cells(text) for pair in texts for text in pair)
     room = min(40, layout.WIDTH - name - when - figure - max(layout.cells(effect(c)) for c in changes) - 10)
-    for title, change, own, pair in zip(titles, changes, lengths(changes), told):
+    for title, change, own, pair in zip(titles, changes, lengths(changes), texts):
         heads = (layout.wrap(title, name)[0], "")
         for head, which, length, text, word in zip(heads, names, own, pair, ("", effect(change))):
             drawn = layout.pad(solid(length, room), room)

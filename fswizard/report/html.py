@@ -13,11 +13,9 @@ from fswizard.report.figures import Axis
 from fswizard.report.presentation import LEGEND, SET_UP, Bar, Presentation, Row, present
 
 _STYLE = Path(__file__).with_name("page.css")
-NARROWEST_BAR = 40
-"""Characters that find room above a bar, on a phone."""
 EACH_ROUND = "Dots are single rounds; point at a bar or tap on it to see their figures."
 FARTHEST_ROUND = 1.25
-"""Of the best median: what was better in one round stands at the edge."""
+"""End of the scale, over the best median; better rounds stand at the edge."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -65,7 +63,7 @@ def _parts(view: Presentation) -> Iterator[str]:
 
 
 def _figures(row: Row) -> str:
-    """What each candidate reached, in its unit and colour, and in each round."""
+    """Each candidate's figure, in its unit and colour, and those of each round."""
     scale = max([1.0, *(min(FARTHEST_ROUND, each.length) for bar in row.bars for each in bar.rounds)])
     rows = "".join(_figure(bar, scale) for bar in row.bars)
     return _kept(row.title, "", rows) if rows else ""
@@ -78,12 +76,13 @@ def _figure(bar: Bar, scale: float) -> str:
     dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
     length = f"{max(bar.length / scale, 0.003):.2%}"
     rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
+    if rounds:
+        rounds = f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>'
     return (
         f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
         f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
         f'<span class="value">{escape(bar.figure)}</span><span class="verdict bad">{escape(bar.remark)}</span>'
-        + f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>' * bool(rounds)
-        + "</div>"
+        f"{rounds}</div>"
     )
 
 
@@ -93,23 +92,23 @@ def _by_workload(view: Presentation) -> Iterator[str]:
         ratios = [row.ratios[name] for name in view.candidates if name in row.ratios]
         if ratios:
             own = row.figures.get(view.baseline, "")
-            told = (
+            notes = (
                 f"weight {row.weight:g}",
                 f"{view.baseline}: {own}" if own else "",
                 f"{view.share_title}: {row.share_words}" if row.share else "",
             )
-            yield _kept(row.title, ", ".join(filter(None, told)), _chart(ratios, axis, view.baseline))
+            yield _kept(row.title, ", ".join(filter(None, notes)), _chart(ratios, axis, view.baseline))
 
 
-def _kept(title: str, told: str, chart: str) -> str:
+def _kept(title: str, note: str, chart: str) -> str:
     """A chart under its title, on one page of paper."""
-    return f'<div class="keep"><h3>{escape(title)} <span class="dim">{escape(told)}</span></h3>{chart}</div>'
+    return f'<div class="keep"><h3>{escape(title)} <span class="dim">{escape(note)}</span></h3>{chart}</div>'
 
 
 def _chart(ratios: Iterable[Ratio], axis: Axis, baseline: str) -> str:
     labels = "".join(
         f'<text class="{"" if number else "base"}" x="{axis.place(ratio):.2%}" y="14">{escape(words)}</text>'
-        for number, (ratio, _, words) in enumerate(axis.labels(baseline, NARROWEST_BAR))
+        for number, (ratio, _, words) in enumerate(axis.labels(baseline, 40))  # characters, on a phone
     )
     above = f'<span class="name"></span><span class="bar"><svg height="18">{labels}</svg></span>'
     rows = "".join(_bar_row(ratio, axis) for ratio in ratios)
@@ -130,7 +129,7 @@ def _bar_row(ratio: Ratio, axis: Axis) -> str:
 
 
 def _bar(ratio: Ratio, axis: Axis) -> str:
-    """A ratio around 1; places are percentages, so that it fits any screen."""
+    """A ratio around 1, in percentages, so that it fits any screen."""
     near, one = axis.place(1 / TIE), axis.place(1.0)
     parts = [
         f'<rect class="near" x="{near:.2%}" width="{axis.place(TIE) - near:.2%}" height="24"/>',
@@ -150,7 +149,9 @@ def _figures_table(view: Presentation) -> str:
         return ""
     lines = [_line("th", "", map(escape, names))]
     for row in view.rows:
-        lines.append(_line("td", row.title, (escape(row.figures.get(name, "–")) + _below(row, name) for name in names)))
+        below = {name: f"<small>{escape(row.cell(name))}</small>" for name in row.ratios}
+        cells = (escape(row.figures.get(name, "–")) + below.get(name, "") for name in names)
+        lines.append(_line("td", row.title, cells))
     for title, *figures in view.also_measured.rows:
         lines.append(_line("td", title, map(escape, figures), "extra"))
     note = f"Medians, with the ratio and half its interval below. {LEGEND.replace('  ', ', ')}."
@@ -159,12 +160,8 @@ def _figures_table(view: Presentation) -> str:
 
 
 def _line(tag: str, title: str, cells: Iterable[str], kind: str = "") -> str:
-    told = "".join(f"<{tag}>{cell}</{tag}>" for cell in cells)
-    return f'<tr class="{kind}"><th>{escape(title)}</th>{told}</tr>'
-
-
-def _below(row: Row, name: str) -> str:
-    return f"<small>{escape(row.cell(name))}</small>" if name in row.ratios else ""
+    row = "".join(f"<{tag}>{cell}</{tag}>" for cell in cells)
+    return f'<tr class="{kind}"><th>{escape(title)}</th>{row}</tr>'
 
 
 def _section(title: str, body: str) -> str:
@@ -172,7 +169,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    """For who wants to know: not on paper."""
+    """A section that opens on demand, and is not printed."""
     return f"<details><summary><h2>{title}</h2></summary>{body}</details>" if body else ""
 
 

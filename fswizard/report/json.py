@@ -176,9 +176,9 @@ def render(findings: Findings) -> str:
 
 
 def _of(kind: type[T], source: Any, **others: Any) -> T:
-    """What the document tells of `source`: its attributes of the same names, and the others."""
-    told = {name: others[name] if name in others else getattr(source, name) for name in kind.__annotations__}
-    return cast(T, told)
+    """A part of the document: attributes of `source` with the same names, and the others."""
+    fields = {name: others[name] if name in others else getattr(source, name) for name in kind.__annotations__}
+    return cast(T, fields)
 
 
 def _report(findings: Findings) -> Report:

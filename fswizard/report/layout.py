@@ -123,13 +123,12 @@ def bars(view: Presentation) -> list[str]:
     names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in view.overall))
     texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
     columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
-    room = WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column))
-    room = min(45, room)
+    room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
     axis = Axis.around(shown)
     lines = [(" " * (names + GAP) + axis.line(view.baseline, room)).rstrip()] if shown else []
     for ratio, words in zip(shown, texts):
-        told = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
-        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *told]))
+        padded = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
+        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *padded]))
     for ratio in view.overall:
         if ratio.verdict == "failed":
             text = wrap(ratio.why, WIDTH - names - GAP)
@@ -139,7 +138,7 @@ def bars(view: Presentation) -> list[str]:
 
 
 def card(view: Presentation) -> list[str]:
-    """The answer: verdict and confidence, why, when not, and how the run ended if it was cut short."""
+    """The answer: verdict and confidence, why, when not, and how an unfinished run ended."""
     return answer(view.card, view.below)
 
 
@@ -153,7 +152,7 @@ def answer(card: Card, below: Sequence[str] = ()) -> list[str]:
 
 
 def figure_bars(view: Presentation) -> list[str]:
-    """What each candidate reached at each workload, in its unit: the best first, with the longest bar."""
+    """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
     every = [each for row in view.rows for each in row.bars]
     if not every:
         return []
@@ -166,8 +165,8 @@ def figure_bars(view: Presentation) -> list[str]:
         beside: list[str] = []
         for each in row.bars:
             drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
-            told = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
-            beside += _side_by_side(wrap(each.title, name), told, name)
+            right = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
+            beside += _side_by_side(wrap(each.title, name), right, name)
         lines += [*_side_by_side(wrap(row.title, title), beside, title), ""]
     return lines[:-1]
 
@@ -177,7 +176,7 @@ def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[
 
 
 def workload_table(view: Presentation) -> list[str]:
-    """Ratios by workload, and what the signs and columns mean."""
+    """Ratios by workload, and explanations of signs and columns."""
     compared = sum(any(name in row.ratios for row in view.rows) for name in view.candidates)
     lines = tables(view.by_workload, fixed=len(view.by_workload.header) - compared)
     return [*lines, *(line for text in view.explained for line in wrap(text, WIDTH))]

@@ -1,4 +1,4 @@
-"""Markdown as GitHub and Discourse read it: what fits into a post, and the rest folded below it."""
+"""Markdown for GitHub and Discourse: a post, and the full report folded below it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fswizard.report.presentation import FULL_REPORT, SET_UP, Presentation, Tabl
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
-"""What begins a list where it begins a line."""
+"""Characters that begin a list at the start of a line."""
 
 
 def render(findings: Findings) -> str:
@@ -21,7 +21,7 @@ def render(findings: Findings) -> str:
 
 
 def render_post(findings: Findings) -> str:
-    """What fits into a post, for where nothing can be folded, as on Reddit."""
+    """A post without the full report, for Reddit, where nothing can be folded."""
     return _joined(_post(present(findings)))
 
 

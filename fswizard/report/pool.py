@@ -1,4 +1,4 @@
-"""What results of several machines say together, as plain text."""
+"""Pooled results of several machines as plain text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fswizard.report import layout
 MOST_SPLITS = 12
 MOST_NAMES = 3
 LONGEST = 36
-"""Columns of a workload's or a disk's name."""
+"""Largest width of a workload's or a disk's name."""
 TARGETS = {"image": "scratch images", "device": "disks of their own", "directory": "directories"}
 
 
@@ -54,18 +54,17 @@ def _setting_text(setting: Setting) -> str:
 
 
 def _limit(setting: Setting) -> str:
-    return (
-        f"memory limit {binary_text(setting.memory_limit_bytes)}" if setting.memory_limit_bytes else "no memory limit"
-    )
+    limit = setting.memory_limit_bytes
+    return f"memory limit {binary_text(limit)}" if limit else "no memory limit"
 
 
 def differences(setting: Setting, first: Setting) -> Iterator[str]:
     """Why results are kept apart from those that come first."""
     if setting.digest != first.digest:
-        same = setting.recipe == first.recipe
-        yield (
-            f"Another version of {setting.recipe}, or other weights." if same else f"Another recipe: {setting.recipe}."
-        )
+        if setting.recipe == first.recipe:
+            yield f"Another version of {setting.recipe}, or other weights."
+        else:
+            yield f"Another recipe: {setting.recipe}."
     if (setting.target, setting.size_bytes, setting.members) != (first.target, first.size_bytes, first.members):
         yield f"Measured {_setting_text(setting).rpartition(', ')[0]}."
     if setting.memory_limit_bytes != first.memory_limit_bytes:
@@ -95,14 +94,17 @@ def _tables(group: Group) -> Iterator[list[str]]:
         rows = [(safe(title), *_cells(by_name[name])) for name, title in group.workloads.items() if name in by_name]
         table = layout.table(("by workload", "ratio", "interval", ""), rows, longest=LONGEST)
         yield [safe(titles[candidate]), *table]
-    finer = len(group.by_model) > len(group.by_class)
-    for kind, splits in (("disk", group.by_class * finer), ("model", group.by_model)):
+    kinds = {"disk": group.by_class, "model": group.by_model}
+    if len(group.by_model) <= len(group.by_class):  # each class has one model
+        del kinds["disk"]
+    for kind, splits in kinds.items():
         if splits:
             shown = splits if len(splits) <= MOST_SPLITS else splits[: MOST_SPLITS - 1]
             head = (f"by {kind}", "ratio", "interval", "", "machines")
             table = layout.table(head, map(_split_row, shown), longest=LONGEST)
-            more = [f"… and {len(splits) - len(shown)} more; --json lists all."] * (len(shown) < len(splits))
-            yield [safe(titles[compared[0].candidate]), *table, *more]
+            if len(shown) < len(splits):
+                table.append(f"… and {len(splits) - len(shown)} more; --json lists all.")
+            yield [safe(titles[compared[0].candidate]), *table]
 
 
 def _split_row(split: Split) -> tuple[str, ...]:
@@ -118,17 +120,15 @@ def _cells(ratio: Ratio) -> tuple[str, str, str]:
 
 
 def notes(pool: Pool) -> Iterator[str]:
-    """What the ratios and intervals mean."""
+    """Explanations of ratios and intervals."""
     yield (
         "Ratios above 1 are better. An interval covers the mean of all machines like these in 95 % of cases "
         "(random effects, Hartung-Knapp). All results of one machine count as one."
     )
-    if any(ratio.low is None for group in pool.groups for ratio in (*group.judgement.overall, *_splits(group))):
+    ratios = [ratio for group in pool.groups for ratio in group.judgement.overall]
+    ratios += [split.ratio for group in pool.groups for split in (*group.by_class, *group.by_model)]
+    if any(ratio.low is None for ratio in ratios):
         yield "One machine has no interval: it says nothing about others."
-
-
-def _splits(group: Group) -> Iterator[Ratio]:
-    yield from (split.ratio for split in (*group.by_class, *group.by_model))
 
 
 def left_out_texts(left_out: Sequence[LeftOut]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a result says: every word, figure and order of it, once. The wizard and the formats only lay it out."""
+"""Every word and figure of a report, in order. The wizard and the formats only lay them out."""
 
 from __future__ import annotations
 
@@ -43,18 +43,15 @@ OUTCOMES: Mapping[Outcome, str] = {
     "killed": "cut off before its end",
 }
 WORST_STALL = "worst stall"
-_COMMANDS_ALONE = Card("Commands alone: nobody published figures with them")
 SET_UP = "How to set it up"
 FULL_REPORT = "Full report"
 POST_LINES = 12
-"""What a post in a forum has before anything folded."""
+"""Lines of a forum post before anything folded."""
 PUBLISHED = "Published for this kind of disk and work"
-_IN_CELLS: tuple[Verdict, ...] = ("faster", "slower", "tie", "undecided", "failed")
+_IN_CELLS: Mapping[Verdict, str] = {"faster": "", "slower": "", "tie": " (within 5 %)", "undecided": "", "failed": ""}
 NOTICEABLE = 0.9
-"""Of the best one's figure: a word is said only of less."""
-AT_LIMIT = 0.995
-"""Of the bare device's figure: nobody is faster than the disk but by chance, or by memory below it."""
-LEGEND = "  ".join(f"{SIGNS[v].glyph} {v}{' (within 5 %)' * (v == 'tie')}" for v in _IN_CELLS)
+"""Share of the best figure below which bars have a remark."""
+LEGEND = "  ".join(f"{SIGNS[verdict].glyph} {verdict}{note}" for verdict, note in _IN_CELLS.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +64,31 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class RoundFigure:
-    """What one candidate reached at one workload in one round."""
+    """A candidate's figure at a workload in one round."""
 
     round: int
     figure: str
-    """With unit."""
+    """Figure with its unit."""
     length: float
-    """On the scale of the bars; above 1 where it was better than the best median."""
+    """Length on the scale of the bars, above 1 if better than the best median."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What one candidate reached at one workload."""
+    """A candidate's figure at a workload."""
 
     candidate: str
     title: str
     kind: str
-    """The key of its colour, see `colours`."""
+    """Key of its colour, see `colours`."""
     figure: str
-    """With unit; empty for one that failed."""
+    """Median with its unit; empty for a failure."""
     length: float
-    """From 0 to 1, of the best one's: for durations too, longer is better."""
+    """Length from 0 to 1, the best one's; longer is better, also for durations."""
     remark: str
-    """`3× slower`, where that is proven and matters; why, where it failed."""
+    """`3× slower`, if that is proven and matters; the reason for a failure."""
     rounds: tuple[RoundFigure, ...] = ()
-    """What its median is made of."""
+    """Figures of each round, of which `figure` is the median."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,41 +99,41 @@ class Row:
     title: str
     weight: float
     figures: Mapping[str, str]
-    """Candidate to the median of its figure, with unit."""
+    """Candidate to its median with unit."""
     ratios: Mapping[str, Ratio]
-    """Candidate to its ratio against the baseline; the baseline is not among them."""
+    """Candidate to its ratio to the baseline, which is not among them."""
     share: Ratio | None = None
-    """What the first choice reached of the bare device's figure; None where that was not measured."""
+    """Ratio of the first choice to the bare device, or None if that was not measured."""
     disks: int = 1
-    """The number of disks that candidates are made on; the first one was measured bare."""
+    """Number of disks; the first one was measured bare."""
     bars: tuple[Bar, ...] = ()
-    """Of each candidate with a figure, the best first; failed ones last."""
+    """Bars of candidates, the best first, failed ones last."""
 
     @property
     def share_text(self) -> str:
-        """`51%`, or on a single disk that it is at the disk's limit; empty where that was not measured."""
+        """`51%`, or `disk's limit` on a single disk; empty if it was not measured."""
         if self.share is None:
             return ""
         return "disk's limit" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
 
     @property
     def share_words(self) -> str:
-        """With the interval, where there is one: `51% (48% to 55%)`, of which nobody passes the disk itself."""
+        """The share with its interval, if there is one: `51% (48% to 55%)`, limited to the disk's own speed."""
         if self.share is None or self._at_limit(self.share.ratio) or not self.share.low or not self.share.high:
             return self.share_text
         low, high = share_text(self.share.low), share_text(self.share.high)
         return f"{self.share_text} ({f'at least {low}' if self._at_limit(self.share.high) else f'{low} to {high}'})"
 
     def _at_limit(self, share: float) -> bool:
-        return self.disks == 1 and share >= AT_LIMIT
+        return self.disks == 1 and share >= 0.995  # more than 1 is chance, or memory below the disk
 
     def figure(self, candidate: str) -> str:
-        """Its median, or that it failed; a dash where there is nothing to say."""
+        """Median of a candidate, `failed`, or a dash if there is none."""
         ratio = self.ratios.get(candidate)
         return "failed" if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
 
     def cell(self, candidate: str) -> str:
-        """`1.98 ±15% ▲`; a dash where there is nothing to say."""
+        """Ratio of a candidate, `1.98 ±15% ▲`, or a dash if there is none."""
         ratio = self.ratios.get(candidate)
         if ratio is None:
             return "–"
@@ -146,39 +143,39 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """Everything that a result says, in words and rows."""
+    """All words and rows of a report."""
 
     findings: Findings
-    """What it was made of, for charts."""
+    """The findings that it presents, for charts."""
     title: str
     card: Card
     ended: str
-    """How a run that was not finished ended, in a sentence; empty for others."""
+    """Sentence on how an unfinished run ended; empty for others."""
     reasons: tuple[Reason, ...]
     facts: tuple[tuple[str, str], ...]
     baseline: str
     candidates: tuple[str, ...]
-    """All but the baseline, best first."""
+    """Candidates without the baseline, best first."""
     standing: tuple[Ratio, ...]
-    """The overall ratios with the verdict that each is told with; the baseline's own among them."""
+    """Overall ratios with their verdicts, the baseline's own among them."""
     rows: tuple[Row, ...]
     first: str
-    """The candidate whose share of the bare device is told."""
+    """The candidate whose share of the bare device is shown."""
     extras: Mapping[str, Mapping[str, str]]
-    """What is worth knowing and no ratio is made of: title to candidate to figure."""
+    """Further figures: title to candidate to figure."""
     failures: tuple[str, ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
     measured: tuple[str, ...]
-    """Exact commands of the run, `DEVICE` and `MOUNT` standing for names known only then."""
+    """Commands of the run, with the placeholders `DEVICE` and `MOUNT`."""
     repeat: str
-    """One command that measures the same again; empty where this program did not measure."""
+    """Command that measures the same again; empty for imported figures."""
     attempt: str
-    """The short one, for others to try on their disk; empty where this program did not measure."""
+    """Shorter command for others to try on their disk; empty for imported figures."""
 
     @property
     def below(self) -> tuple[str, ...]:
-        """What stands below the verdict and its confidence."""
+        """Lines below the verdict and its confidence."""
         return (*self.card.lines, *filter(None, [self.ended]))
 
     @property
@@ -187,37 +184,37 @@ class Presentation:
 
     @property
     def subject(self) -> str:
-        """What was measured on what, in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
+        """Recipe and disk in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
         plan = self.findings.result.plan
         return f"{plan.recipe.title} on {name_drive(plan.drive)}" if plan.drive else plan.recipe.title
 
     @property
     def length(self) -> str:
-        """How long it was measured: `4 rounds, 40 s`."""
+        """Duration of the run: `4 rounds, 40 s`."""
         return dict(self.facts)["Rounds"]
 
     @property
     def in_short(self) -> str:
-        """Subject and length, and who says so if it was not measured here."""
+        """Subject and length, and the source of imported figures."""
         source = self.findings.result.environment.source
         return f"{self.subject}; {self.length}" + (f". Source: {source}" if source else "")
 
     def highlights(self, count: int) -> tuple[Row, ...]:
-        """At most `count` workloads, in order: those by which the candidates differ most, as they are weighted."""
-        told = [row for row in self.rows if row.bars]
-        chosen = sorted(told, key=lambda row: (row.weight * (1 - row.bars[-1].length), row.weight), reverse=True)
-        return tuple(row for row in told if row in chosen[:count])
+        """At most `count` workloads, in order: those with the largest weighted differences."""
+        drawn = [row for row in self.rows if row.bars]
+        chosen = sorted(drawn, key=lambda row: (row.weight * (1 - row.bars[-1].length), row.weight), reverse=True)
+        return tuple(row for row in drawn if row in chosen[:count])
 
     def selection(self, rows: Sequence[Row]) -> str:
-        """How `rows` were chosen; empty where they are all that there are."""
+        """How `rows` were chosen; empty if they are all."""
         every = len(self.rows)
         return f"{len(rows)} of {every} tests, by difference" if len(rows) < every else ""
 
     @property
     def post_table(self) -> Table:
-        """Figures in columns by candidate, the best first, of as many workloads as a post has lines for.
+        """Figures in columns by candidate, the best first, for as many workloads as fit into a post.
 
-        The others are verdict, what stands below it, the table's header, `in_short` and `attempt`.
+        Its other lines are the verdict, those below it, the table's header, `in_short` and `attempt`.
         """
         rows, plan = self.highlights(POST_LINES - len(self.below) - 4), self.findings.result.plan
         ranked = dict.fromkeys((*(ratio.candidate for ratio in self.standing), *self.measured_candidates))
@@ -227,24 +224,24 @@ class Presentation:
 
     @property
     def overall(self) -> tuple[Ratio, ...]:
-        """Without the baseline."""
+        """Overall ratios without the baseline's own."""
         return tuple(ratio for ratio in self.standing if ratio.candidate != self.baseline)
 
     @property
     def axis_note(self) -> str:
-        """What the bars mean."""
+        """Explanation of the bars."""
         every = (*self.overall, *(ratio for row in self.rows for ratio in row.ratios.values()))
         spread = ", with 95 % intervals" if any(ratio.low is not None for ratio in every) else ""
         return f"Ratios to {self.baseline}: above 1 is better{spread}"
 
     @property
     def share_title(self) -> str:
-        """Heads the column of what the first choice reached of the bare device's figure."""
+        """Header of the column with the first choice's share of the bare device."""
         return f"{self.first}/disk"
 
     @property
     def share_explained(self) -> str:
-        """What stands in that column; empty where there is none."""
+        """Explanation of that column; empty if there is none."""
         if not (shares := [row for row in self.rows if row.share]):
             return ""
         speed = "the speed of one of its disks" if shares[0].disks > 1 else "the disk's own speed"
@@ -255,38 +252,37 @@ class Presentation:
         """Ratios by workload, with the baseline's own figure and the share of the bare device."""
         compared = [name for name in self.candidates if any(name in row.ratios for row in self.rows)]
         shares = any(row.share for row in self.rows)
-        header = ("by workload", "weight", self.baseline, *compared, *[self.share_title] * shares)
-        rows = (
-            (
-                *(row.title, f"{row.weight:g}", row.figures.get(self.baseline, "–"), *map(row.cell, compared)),
-                *[row.share_words or "–"] * shares,
-            )
-            for row in self.rows
-        )
-        return Table(header, tuple(rows))
+        lines = [("by workload", "weight", self.baseline, *compared)]
+        for row in self.rows:
+            own = row.figures.get(self.baseline, "–")
+            lines.append((row.title, f"{row.weight:g}", own, *map(row.cell, compared)))
+        if shares:
+            column = (self.share_title, *(row.share_words or "–" for row in self.rows))
+            lines = [(*line, cell) for line, cell in zip(lines, column)]
+        return Table(lines[0], tuple(lines[1:]))
 
     @property
     def explained(self) -> tuple[str, ...]:
-        """What the signs and columns of `by_workload` mean."""
+        """Explanation of the signs and columns of `by_workload`."""
         legend = LEGEND if any(row.ratios for row in self.rows) else ""
         return tuple(filter(None, (legend, self.share_explained)))
 
     @property
     def also_measured(self) -> Table:
-        """Figures that are worth knowing and that no ratio is made of."""
+        """Table of further figures."""
         names = self.measured_candidates
         rows = ((title, *(figures.get(name, "–") for name in names)) for title, figures in self.extras.items())
         return Table(("also measured", *names), tuple(rows))
 
     @property
     def measured_candidates(self) -> tuple[str, ...]:
-        """Those that there are figures of, the baseline first."""
+        """Candidates with figures, the baseline first."""
         known = set().union(*(row.figures for row in self.rows), *self.extras.values())
         return tuple(name for name in (self.baseline, *self.candidates) if name in known)
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
-        """Title to sentences, of those sections that there is something to say in."""
+        """Title to sentences, of sections that are not empty."""
         sections = {
             WHEN_A_DISK_FAILS: layout_texts(self.findings.result.plan),
             "Failed": self.failures,
@@ -298,24 +294,27 @@ class Presentation:
 
     @property
     def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Title to shell commands; those of the card stand there."""
+        """Title to shell commands, without those of the card."""
         repeat = (self.repeat,) if self.repeat else ()
         sections = {"Commands of the run": self.measured, "To repeat it": repeat}
         return {title: commands for title, commands in sections.items() if commands}
 
 
 def present(findings: Findings) -> Presentation:
-    """All that is said of a result. For what leaves the machine, `findings` have gone through `privacy.harmless`."""
+    """The report of a result. Before it leaves the machine, `findings` must go through `privacy.harmless`."""
     result, judgement = findings.result, findings.judgement
     plan = result.plan
     baseline = findings.baseline
     ranked = [ratio.candidate for ratio in judgement.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
     ended = "" if result.outcome == "failed" else OUTCOMES[result.outcome]  # a card of a fault says it
+    card = findings.advice.card
+    if result.environment.source and not result.samples:
+        card = Card("Commands alone: nobody published figures with them")
     return Presentation(
         findings=findings,
-        title=_title(plan),
-        card=findings.advice.card if result.samples or not result.environment.source else _COMMANDS_ALONE,
+        title=f"{plan.recipe.title} on {plan.drive.model}" if plan.drive and plan.drive.model else plan.recipe.title,
+        card=card,
         ended=f"{ended.capitalize()}." if ended else "",
         reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
@@ -335,7 +334,7 @@ def present(findings: Findings) -> Presentation:
 
 
 def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0) -> str:
-    """How long a run went on, and how it ended: `3 rounds, 7 min, stopped early`."""
+    """Duration of a run, and how it ended: `3 rounds, 7 min, stopped early`."""
     parts = (
         rounds_text(rounds),
         duration_text(elapsed_s) if elapsed_s else "",
@@ -368,7 +367,7 @@ def describe_drive(drive: Drive) -> str:
 
 
 def describe_smr(drive: Drive) -> str:
-    """The verdict with its evidence in a line; empty for what is no hard disk."""
+    """The verdict with its evidence in a line; empty for other drives than hard disks."""
     verdict = drive.smr
     if verdict.kind == "not-a-hard-disk" or (drive.kind != "hdd" and verdict.kind == "unknown"):
         return ""
@@ -381,7 +380,7 @@ def describe_smr(drive: Drive) -> str:
 
 
 def memory_text(plan: Plan) -> str:
-    """What measured programs are given of the memory; empty where none goes through the page cache."""
+    """Memory limit of measured programs; empty if all use direct I/O."""
     if all(workload.job.direct for workload in plan.recipe.workloads):
         return ""
     if not plan.memory_limit_bytes:
@@ -391,11 +390,13 @@ def memory_text(plan: Plan) -> str:
 
 def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
-    target = {
-        "image": _images(plan.target),
-        "directory": _directories(plan),
-        "device": f"device{'s' * bool(plan.target.others)}:{','.join(_paths(plan.target))}",
-    }[plan.target.kind]
+    if plan.target.kind == "image":
+        target = _images(plan.target)
+    elif plan.target.kind == "directory":
+        target = _directories(plan)
+    else:
+        paths = (member.path or name for member, name in zip(plan.target.members, plan.target.stand_ins))
+        target = f"{'devices' if plan.target.others else 'device'}:{','.join(paths)}"
     words = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind != "directory":
         words += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
@@ -418,7 +419,7 @@ def repeat_command(plan: Plan) -> str:
 
 
 def attempt_command(plan: Plan) -> str:
-    """What was compared, for somebody else to measure on theirs: no target, limits or order of this run."""
+    """One command that compares the same on another machine, without target, limits or order of this run."""
     words = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind == "directory":
         return shlex.join([*words, "--target", _directories(plan)])
@@ -433,23 +434,13 @@ def _directories(plan: Plan) -> str:
 
 
 def _images(target: Target) -> str:
-    """As --target takes it; directories that are not to be told are left out."""
-    size = binary_size_text(target.size_bytes)
-    paths = dict.fromkeys(member.path for member in target.members)
-    if not target.others:
-        return f"image:{size}" + f"@{target.path}" * bool(target.path)
-    count = f"{len(target.members)}x" if len(paths) == 1 else ""
-    where = ",".join(paths if len(paths) == 1 else (member.path for member in target.members))
-    return f"images:{count}{size}" + f"@{where}" * bool(target.path)
-
-
-def _paths(target: Target) -> tuple[str, ...]:
-    return tuple(member.path or name for member, name in zip(target.members, target.stand_ins))
-
-
-def _title(plan: Plan) -> str:
-    where = plan.drive.model if plan.drive and plan.drive.model else ""
-    return f"{plan.recipe.title} on {where}" if where else plan.recipe.title
+    """A value for --target, without directories if they are hidden."""
+    size, where = binary_size_text(target.size_bytes), target.path
+    if target.others:
+        paths = [member.path for member in target.members]
+        count = f"{len(paths)}x" if len(set(paths)) == 1 else ""
+        size, where = f"{count}{size}", ",".join(paths if not count else paths[:1]) if where else ""
+    return f"{'images' if target.others else 'image'}:{size}" + (f"@{where}" if where else "")
 
 
 def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
@@ -494,7 +485,7 @@ def _measured_on(result: Result) -> str:
         case "device":
             wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
             devices = f"on {count} devices themselves" if target.others else "on the device itself"
-            return f"{devices}{place}{', left wiped' * wiped}"
+            return f"{devices}{place}, left wiped" if wiped else f"{devices}{place}"
     return "in existing directories; nothing was formatted"
 
 
@@ -521,8 +512,8 @@ def _rows(findings: Findings) -> Iterator[Row]:
             for ratio in findings.judgement.by_workload
             if ratio.workload == workload.name and (ratio.candidate != ratio.baseline or ratio.verdict == "failed")
         }
-        found = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
-        figures = {name: figure_text(summary.median, summary.unit) for name, summary in found.items()}
+        summaries = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
+        figures = {name: figure_text(summary.median, summary.unit) for name, summary in summaries.items()}
         if figures or ratios:
             share = findings.share(workload.name)
             bars = tuple(_bars(findings, workload, ratios, samples))
@@ -531,7 +522,7 @@ def _rows(findings: Findings) -> Iterator[Row]:
 
 
 def _samples(result: Result) -> Mapping[tuple[str, str], Sequence[Sample]]:
-    """Candidate and workload to what ratios are made of, in order of the rounds."""
+    """Candidate and workload to the primary samples, in order of the rounds."""
     samples: dict[tuple[str, str], list[Sample]] = {}
     for sample in result.samples:
         if sample.primary and sample.status == "ok" and sample.round not in result.discarded_rounds:
@@ -546,35 +537,34 @@ def _bars(
     samples: Mapping[tuple[str, str], Sequence[Sample]],
 ) -> Iterator[Bar]:
     plan = findings.result.plan
-    found = {c.name: figure for c in plan.candidates if (figure := findings.figure(c.name, workload.name))}
+    summaries = {c.name: s for c in plan.candidates if (s := findings.figure(c.name, workload.name))}
     higher = workload.metric.better == "higher"
     failed = {name: ratio for name, ratio in ratios.items() if ratio.verdict == "failed"}
-    ordered = sorted((c for c in found if c not in failed), key=lambda name: found[name].median, reverse=higher)
+    medians = {name: summary.median for name, summary in summaries.items() if name not in failed}
+    ordered = sorted(medians, key=lambda name: medians[name], reverse=higher)
     for name in ordered:
-        best, own = found[ordered[0]].median, found[name].median
+        best, own = medians[ordered[0]], medians[name]
         length = _length(own, best, higher=higher)
-        told = figure_text(own, workload.metric.unit)
+        figure = figure_text(own, workload.metric.unit)
         remark = _behind(findings, ratios, ordered[0], name, length) if length < NOTICEABLE else ""
         rounds = tuple(
             RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
             for s in samples.get((name, workload.name), ())
         )
-        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), told, length, remark, rounds)
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), figure, length, remark, rounds)
     for name, ratio in failed.items():
         yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why)
 
 
 def _length(own: float, best: float, *, higher: bool) -> float:
-    """Of a bar whose best has the length 1."""
+    """Length of a bar, where that of the best is 1."""
     better, other = (own, best) if higher else (best, own)
     return better / other if other else 1.0
 
 
 def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: str, length: float) -> str:
-    """How far one is behind the best, where that is proven; of one that is out of the race roughly how far.
-
-    The baseline, which has no ratio of its own, stands at 1.
-    """
+    """How far a candidate is behind the best, if that is proven; roughly for one that left the run."""
+    # The baseline has no ratio of its own: it is 1.
     ahead, own = (ratios.get(one) for one in (best, name))
     ratio = (own.ratio if own else 1.0) / (ahead.ratio if ahead else 1.0)
     low = (ahead.low if ahead else 1.0) or 0.0
@@ -585,15 +575,15 @@ def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: st
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """One figure a candidate: the worst stall and the most room anywhere, sums over the workloads for the rest."""
+    """Further figures: the worst stall and the peak space used, and sums over the workloads for the others."""
     most: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {m.name: {} for m in (CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME)}
     for summary in findings.summaries:
-        if summary.metric == USED.name:  # each workload finds there what those before it left
+        if summary.metric == USED.name:  # it includes the files of earlier workloads
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif not summary.primary and summary.metric in sums:
-            found = sums[summary.metric]
-            found[summary.candidate] = found.get(summary.candidate, 0.0) + summary.median
+            total = sums[summary.metric]
+            total[summary.candidate] = total.get(summary.candidate, 0.0) + summary.median
     plan = findings.result.plan
     unplug = sums[UNPLUG_TIME.name] if plan.drive and plan.drive.unpluggable else {}
     unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
@@ -616,9 +606,9 @@ def _failures(findings: Findings) -> Iterator[str]:
     for one in findings.result.failures:
         where = titles.get(one.workload, "formatting or mounting")
         yield f"{one.candidate}: {one.text.rstrip('.')} ({where}, round {one.round}, {one.kind})."
-    told = {failure.candidate for failure in findings.result.failures}
+    known = {failure.candidate for failure in findings.result.failures}
     for ratio in findings.judgement.overall:
-        if ratio.verdict == "failed" and ratio.candidate not in told:
+        if ratio.verdict == "failed" and ratio.candidate not in known:
             yield f"{ratio.candidate}: {ratio.text or 'failed'}"
 
 
@@ -628,8 +618,8 @@ def _notes(findings: Findings) -> Iterator[str]:
         other = {r.baseline for r in ratios if r.workload == workload.name} - {findings.baseline}
         if other:
             yield f"{workload.title}: ratios are to {min(other)}."
-    told = any(doubt.code == "few-rounds" for doubt in findings.doubts)
-    if ratios and not told and all(ratio.low is None for ratio in ratios):
+    few_rounds = any(doubt.code == "few-rounds" for doubt in findings.doubts)
+    if ratios and not few_rounds and all(ratio.low is None for ratio in ratios):
         rounds = max(ratio.rounds for ratio in ratios)
         have = "there is only one" if rounds == 1 else f"only {rounds} can be compared"
         yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
@@ -647,14 +637,14 @@ def _published(findings: Findings) -> Iterator[str]:
             here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()
             there = f"{one.candidate} {ratio_text(one.there)} against {one.here.baseline}, here {here}"
             works.setdefault(one.work, []).append(there)
-        yield from (f"{work}: {'; '.join(told)}." for work, told in works.items())
+        yield from (f"{work}: {'; '.join(texts)}." for work, texts in works.items())
 
 
 def published_on(published: Published) -> str:
     """`ST8000AS0002, 2015, one run each: no intervals`."""
     runs = min(one.runs for one in published.ratios)
-    told = "one run each" if runs == 1 else f"{runs} runs or more each"
-    return ", ".join(filter(None, (published.disk, published.year, f"{told}: no intervals")))
+    count = "one run each" if runs == 1 else f"{runs} runs or more each"
+    return ", ".join(filter(None, (published.disk, published.year, f"{count}: no intervals")))
 
 
 def _measured_commands(result: Result) -> Iterator[str]:

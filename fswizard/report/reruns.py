@@ -28,13 +28,13 @@ def rerun_texts(rerun: Rerun) -> Iterator[str]:
 def told_text(one: Repeated) -> str:
     """`published 1.95, here 1.41 (1.20–1.66): agrees in direction, smaller here. Why it is so.`"""
     ratios = (("published", one.there), ("here", one.here))
-    told = ", ".join(f"{where} {cell(ratio)}" for where, ratio in ratios if ratio)
+    words = ", ".join(f"{where} {cell(ratio)}" for where, ratio in ratios if ratio)
     agreement = f": {one.agreement}" if one.agreement else ""
-    return " ".join(filter(None, (f"{told}{agreement}.", one.note)))
+    return " ".join(filter(None, (f"{words}{agreement}.", one.note)))
 
 
 def cell(ratio: Ratio | None) -> str:
-    """`1.41 (1.20–1.66)`; a dash where there is none."""
+    """`1.41 (1.20–1.66)`, or a dash."""
     if ratio is None:
         return "–"
     if ratio.verdict == "failed":
@@ -47,5 +47,7 @@ def machine_text(result: Result) -> str:
     environment = result.environment
     rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
     parts = (f"Linux {environment.kernel}", environment.processor, rounds_text(rounds))
-    busy = " Other programs kept the machine busy." * any(doubt.code == "busy-machine" for doubt in result.doubts)
-    return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}.{busy}"
+    text = f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
+    if any(doubt.code == "busy-machine" for doubt in result.doubts):
+        text += " Other programs kept the machine busy."
+    return text

@@ -1,4 +1,4 @@
-"""The card as a picture, in the size that forums and chats show whole: answer, figures as bars, how to try it."""
+"""The card as a picture in a size for forums and chats: answer, figures as bars, and how to try it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,20 @@ WIDTH, HEIGHT = 1200, 630
 MARGIN = 56
 INNER = WIDTH - 2 * MARGIN
 GUTTER = 48
-"""Between two columns of bars."""
+"""Distance between two columns of bars."""
 FOOT = HEIGHT - 84
-"""Below it stand the command and who drew it."""
+"""Top of the command and the program's name."""
 LARGEST, SMALLEST = 40.0, 20.0
-"""Pitch of bars, as large as there is room for."""
+"""Limits of the bars' pitch."""
 GAP = 0.6
-"""Between two workloads, in pitches."""
+"""Distance between two workloads, in pitches."""
 MOST_BARS = 6
-LONG_NAME = 22
-"""Characters of a name that find room in two columns."""
 REGULAR, BOLD, FIXED = 0.57, 0.64, 0.61
-"""Width of a character in units of the font size, in wide fonts: nobody here knows the fonts of whoever looks."""
+"""Width of a character over the font size, in wide fonts, as the viewer's fonts are unknown."""
 
 
 def render(findings: Findings) -> str:
-    """Light or dark, as whoever looks prefers it."""
+    """Light or dark, as the viewer prefers."""
     return _picture(present(findings), as_preferred(lambda dark: _style(dark=dark)))
 
 
@@ -67,7 +65,7 @@ def _picture(view: Presentation, style: str) -> str:
 
 
 def _head(view: Presentation) -> tuple[list[str], float]:
-    """Subject, confidence, verdict and what stands below it, and where that ends."""
+    """Subject, confidence, verdict and the lines below it, and where they end."""
     card, y = view.card, 62.0
     room = INNER - _width(card.certainty, 19) - GUTTER
     parts = [
@@ -88,15 +86,15 @@ def _head(view: Presentation) -> tuple[list[str], float]:
 
 
 def _room_for(view: Presentation, top: float) -> int:
-    """How many workloads find room."""
+    """Number of workloads for which there is space."""
     rows = max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
     return rows * _columns(view.rows)
 
 
 def _columns(rows: Sequence[Row]) -> int:
-    """Two, unless names are too long to be told apart there."""
+    """Two, unless names are too long for that."""
     longest = max((cells(bar.title) for row in rows for bar in row.bars), default=0)
-    return 1 if longest > LONG_NAME else min(2, len(rows))
+    return 1 if longest > 22 else min(2, len(rows))
 
 
 def _most_bars(rows: Sequence[Row]) -> int:
@@ -152,14 +150,14 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:
-    """How to try it, or where the figures are from; what of it is shown, how long it took, and who drew it."""
+    """How to try it, or the source of the figures; selection of workloads, duration, and the program's name."""
     words = " · ".join(filter(None, (selection, view.length, "fswizard")))
     yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
-    told, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
-    if told:
+    text, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
+    if text:
         room = INNER - _width(words, 19) - GUTTER - 32
-        size = _fitting(told, room, 15, 18, FIXED)
-        lines = wrap(told, int(room / FIXED / size))[:2]
+        size = _fitting(text, room, 15, 18, FIXED)
+        lines = wrap(text, int(room / FIXED / size))[:2]
         yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 72}" width="{room + 32:.1f}" height="48" rx="8"/>'
         for number, line in enumerate(lines):
             y = HEIGHT - 42 + (number - (len(lines) - 1) / 2) * 1.3 * size
@@ -172,7 +170,7 @@ def _fitting(text: str, room: float, smallest: float, largest: float, each: floa
 
 
 def _width(text: str, size: float, each: float = REGULAR) -> float:
-    """How wide it is at most, as far as that can be told without the font."""
+    """Largest width of a text, estimated without its font."""
     return cells(text) * each * size
 
 
@@ -183,5 +181,7 @@ def _text(x: float, y: float, text: str, size: float, kind: str = "", *, anchor:
         while text and _width(f"{text}…", size, each) > room:
             text = text[:-1]
         text = f"{text.rstrip()}…"
-    attributes = f' class="{kind}"' * bool(kind) + f' text-anchor="{anchor}"' * (anchor != "start")
+    attributes = f' class="{kind}"' if kind else ""
+    if anchor != "start":
+        attributes += f' text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{attributes}>{escape(text)}</text>'

@@ -1,4 +1,4 @@
-"""How much a run writes, or wrote, and what that takes of a disk's life."""
+"""Bytes that a run writes, or wrote, and their share of a disk's life."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fswizard.model.result import Result
 from fswizard.model.units import duration_text, size_text
 
 NEARLY = 1.25
-"""Estimates that differ by no more are told as one figure."""
+"""Largest ratio of two estimates that are shown as one figure."""
 
 
 def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float = 0.0) -> str:
-    """The one line on what a run takes, the same wherever it stands: `3–4 min · writes about 12 GB, …`.
+    """The line on time and bytes of a run: `3–4 min · writes about 12 GB, …`.
 
-    `outlook` is None before a run that is new. No time is named that has passed: `up to 4 min`, `longer than planned`.
+    `outlook` is None before a new run. Times that have passed are left out: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
     near = run.most_bytes <= NEARLY * run.least_bytes
@@ -33,7 +33,7 @@ def budget_figures(plan: Plan) -> tuple[str, str]:
 
 
 def limits_text(plan: Plan) -> str:
-    """What ends a run at the latest."""
+    """The limits that end a run."""
     time = f"no new round starts after {duration_text(plan.time_limit_s)}"
     return time + (f", or once {size_text(plan.write_budget_bytes)} are written" if plan.write_budget_bytes else "")
 
@@ -71,7 +71,7 @@ def _two_digits(size_bytes: float) -> str:
 
 
 def _share_of_life(drive: Drive, writes_bytes: float) -> str:
-    """`0.002 % of this SSD's rated life`; empty where the disk does not wear, or no figure is known."""
+    """`0.002 % of this SSD's rated life`; empty if the disk does not wear, or its life is unknown."""
     if drive.kind not in ("ssd", "nvme"):
         return ""
     life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
@@ -82,7 +82,7 @@ def _share_of_life(drive: Drive, writes_bytes: float) -> str:
 
 
 def written_text(result: Result) -> str:
-    """Afterwards: what the devices counted, and what was expected of as many trials; empty where nobody counted."""
+    """Bytes that the devices counted, and those planned for as many trials; empty if the devices did not count."""
     if not result.trials_written:
         return ""
     written, planned = result.written_bytes, result.plan.writes_bytes_in(len(result.trials_written))
@@ -92,7 +92,7 @@ def written_text(result: Result) -> str:
 
 
 def wear_text(drive: Drive, writes_bytes: float) -> str:
-    """What share of a disk's life `writes_bytes` take, and what that rests on; empty where it does not wear."""
+    """Share of a disk's life that `writes_bytes` take, and its source; empty if the disk does not wear."""
     if drive.kind == "flash-card":
         return "rated life unknown: few makers of cards and sticks publish it"
     if drive.kind not in ("ssd", "nvme"):
