@@ -1,4 +1,4 @@
-"""What lies on a disk or partition, as libblkid found it: udev's entry, or blkid itself where udev does not run."""
+"""Contents of a disk or partition by libblkid: udev's entry, or the output of blkid if udev does not run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
 _ENCRYPTED = {"crypto_LUKS": "an encrypted volume (LUKS)", "BitLocker": "an encrypted Windows volume (BitLocker)"}
-_BLKID_ANSWERS = (0, 2, 8)
-"""Found, nothing found, ambivalent (blkid(8))."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Fields of the same names in `model.drive.Partition`."""
+    """Contents of a partition; fields are those of `model.drive.Partition`."""
 
     filesystem: str = ""
     label: str = ""
@@ -36,7 +34,7 @@ def content(udev: Properties) -> Content:
 
 
 def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:
-    """Who uses the device `name`, and that it is locked."""
+    """Users of the device `name`, and whether it holds a locked volume."""
     users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
     if (kind := udev.get("ID_FS_TYPE")) in _ENCRYPTED and not usage.tree.names(f"/sys/class/block/{name}/holders"):
         hint = "Using it for something else destroys its contents."
@@ -49,19 +47,19 @@ def udev_runs(machine: Machine) -> bool:
 
 
 def probe(device: str) -> Properties | None:
-    """What `blkid` finds on a device, in udev's words. Needs root; None where it could not look."""
+    """Output of `blkid` as udev properties, or None if it failed. Needs root."""
     try:
         answer = query(("blkid", "-p", "-o", "udev", device), timeout_s=5)
     except FswizardError:
         return None
-    if answer.exit_code not in _BLKID_ANSWERS or answer.stderr:
+    if answer.exit_code not in (0, 2, 8) or answer.stderr:  # contents, none, ambivalent (blkid(8))
         return None
     lines = answer.stdout.decode("utf-8", "replace").splitlines()
     return dict(line.split("=", 1) for line in lines if line.startswith("ID_") and "=" in line)
 
 
 def ask_all(questions: Mapping[str, Callable[[], Answer]], timeout_s: float) -> dict[str, Answer]:
-    """The answers that came in time. A device that hangs keeps its own thread waiting, and nobody else."""
+    """The answers that came in time. A device that hangs blocks only its own thread."""
     answers: dict[str, Answer] = {}
     lock = threading.Lock()
 

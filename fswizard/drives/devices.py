@@ -1,4 +1,4 @@
-"""A disk or partition that a user named: which one it is, and what would be lost on it."""
+"""A disk or partition that a user named, and the data that would be lost on it."""
 
 from __future__ import annotations
 
@@ -20,38 +20,34 @@ from fswizard.privileged.in_use import Finding, Probed
 from fswizard.system import clock
 from fswizard.system.block_stats import SECTOR_BYTES
 
-_STABLE = ("by-id", "by-partuuid", "by-path", "by-diskseq")
-"""Directories of names that outlive formatting, as those by label or UUID do not."""
-
-_SEVERAL_DEVICES = ("btrfs", "bcachefs")
 _ASKING_S = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceTarget:
-    """A block device as it stands now."""
+    """A block device in its current state."""
 
     path: str
-    """Its stable name; the kernel's own where there is none."""
+    """Stable path, or else the kernel's own."""
     name: str
     """Kernel name, such as `sdb1`."""
     disk: str
-    """Kernel name of the whole disk: `name` itself where that is one."""
+    """Kernel name of the whole disk, which may be `name`."""
     number: str
     """`major:minor`."""
     diskseq: int
-    """The kernel's serial number for this attachment of the disk; 0 where it keeps none (before 5.15)."""
+    """The kernel's serial number for this attachment of the disk, or 0 before Linux 5.15."""
     size_bytes: int
     drive: Drive
     properties: Mapping[str, Properties]
-    """What lies on the device, and on each partition of a whole disk, in udev's words."""
+    """udev properties of the device, and of each partition of a whole disk."""
     identifiers: tuple[str, ...]
-    """What may be typed to confirm it, the first one shown: the disk's serial number; where another attached disk has
-    the same, or it is a placeholder, the name in /dev/disk/by-id, the WWN or the like; of a loop device its file."""
+    """Texts that confirm the device, the first one shown: the disk's serial number, or if it is not unique or a
+    placeholder, the name in /dev/disk/by-id, the WWN or the like; for a loop device its file."""
     kind: str
-    """What the first of them is, such as `serial number`."""
+    """Kind of the first identifier, such as `serial number`."""
     unseen: tuple[str, ...] = ()
-    """Kernel names of those whose content could not be looked at."""
+    """Kernel names of devices whose contents could not be read."""
 
     @property
     def whole(self) -> bool:
@@ -59,19 +55,17 @@ class DeviceTarget:
 
     @property
     def empty(self) -> bool:
-        """Everything could be looked at, and nothing was found."""
-        return not self.unseen and not any(
-            True for name, udev in self.properties.items() for _ in _losses(name, udev, self)
-        )
+        """Whether all contents could be read, and there are none."""
+        return not self.unseen and not any(list(_losses(name, udev, self)) for name, udev in self.properties.items())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Kernel names of everything that would be written over."""
+        """Kernel names of all devices that would be overwritten."""
         return tuple(self.properties)
 
 
 def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
-    """The block device at `path`. Raises UsageError where nothing is there, Refused where it is something else."""
+    """The block device at `path`. Raises UsageError if nothing is there, and Refused if it is something else."""
     name = _kernel_name(path, machine)
     directory = machine.real(f"/sys/class/block/{name}")
     disk = whole_disk(name, machine)
@@ -82,7 +76,9 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     properties = {each: answer or {} for each, answer in answers.items()}
     part = next((part for part in drive.partitions if part.name == name), None)
     best = (drive.stable_name if name == disk else part.stable_name if part else "") or path
-    stable = path if path.split("/")[2:4] in (["disk", directory] for directory in _STABLE) else best
+    # Names by label or UUID do not outlive formatting, but these do.
+    directories = (["disk", directory] for directory in ("by-id", "by-partuuid", "by-path", "by-diskseq"))
+    stable = path if path.split("/")[2:4] in directories else best
     number = machine.text(f"{directory}/dev")
     identifiers = disk_identity.identifiers(Device(name, disk, number, Tree(machine.root)))
     return DeviceTarget(
@@ -101,7 +97,7 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
 
 
 def losses(target: DeviceTarget) -> tuple[str, ...]:
-    """Everything that is found on the device and would be lost, a sentence each."""
+    """A sentence for each content of the device that would be lost."""
     sentences = [f"{name}: its contents couldn't be read" for name in target.unseen]
     sentences += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
     return tuple(sentences) or (
@@ -125,10 +121,10 @@ def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
 def refusals(
     target: DeviceTarget, typed: str | None = None, *, minimum_bytes: int = 0, machine: Machine = HERE
 ) -> tuple[Finding, ...]:
-    """All that stands against formatting `target`, as far as it can be seen; the weightiest first.
+    """Reasons against formatting `target`, the most important first.
 
-    The helper looks once more, as root, before it writes. `typed` is what confirms the loss, such as the serial
-    number, None where that is still to come.
+    The helper checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
+    before the user has typed it.
     """
     device = Device(target.name, target.disk, target.number, Tree(machine.root))
     disk = {} if target.disk in target.names else {target.disk: _properties(target.disk, machine) or {}}
@@ -143,16 +139,16 @@ def refusals(
 
 
 def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> Probed:
-    """With the devices of the same filesystem counted, which is whole with all of them only."""
+    """The contents with the number of devices of the same filesystem, which needs all of them."""
     probed, uuid = Probed(udev), udev.get("ID_FS_UUID", "")
-    if probed.type not in _SEVERAL_DEVICES or not uuid:
+    if probed.type not in ("btrfs", "bcachefs") or not uuid:
         return probed
     others = (other for other in machine.names("/sys/class/block") if other not in (name, target.disk))
     return Probed(udev, devices=1 + sum(machine.properties(other).get("ID_FS_UUID") == uuid for other in others))
 
 
 def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
-    """One that only asks the disk something, as smartctl and blkid do for the list of disks, is gone in a moment."""
+    """Programs that hold the disk open, without those that query it briefly, as smartctl and blkid do."""
     deadline = clock.monotonic() + _ASKING_S
     while (openers := tuple(disk_checks.openers(device))) and machine.live and clock.monotonic() < deadline:
         clock.sleep(0.1)
@@ -201,7 +197,7 @@ def _kernel_name(path: str, machine: Machine) -> str:
 
 
 def _properties(name: str, machine: Machine) -> Properties | None:
-    """What udev knows, or blkid where udev does not run; None where neither could look."""
+    """Properties by udev, or by blkid if udev does not run; None if neither could read the device."""
     udev = machine.properties(name)
     if not machine.live:
         return udev

@@ -29,29 +29,25 @@ _LINK_ORDER = ("ata-", "nvme-", "usb-", "mmc-", "virtio-", "scsi-", "md-", "dm-"
 
 
 def inventory(machine: Machine = HERE, *, timeout_s: float = 0.7) -> tuple[Drive, ...]:
-    """Every disk, physical ones first, as the kernel knows it. No disk is woken and none can hold this up.
+    """Every disk, physical ones first, by the kernel's data. No disk is woken, and none can block this.
 
-    What did not answer within `timeout_s` is named in `Drive.pending`.
+    `Drive.pending` says what did not answer within `timeout_s`.
     """
     drives = describe_all(_listed(machine), machine, timeout_s=timeout_s)
     return tuple(sorted(drives, key=lambda drive: (_ORDER.index(drive.bus), _natural(drive.name))))
 
 
 def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
-    """The disk that a file or directory lies on, or None where there is none or several: tmpfs, the network, LVM.
-
-    A device's own path (`/dev/sdb1`) gives the disk that it is part of.
-    """
+    """The disk of a file or directory, or of a device's path (`/dev/sdb1`); None for tmpfs, network or several
+    disks."""
     disks = {_bottom(name, machine) for name in _devices_at(path, machine)}
     disk = disks.pop() if len(disks) == 1 else ""
     return next(iter(describe_all((disk,), machine, timeout_s=0.7)), None) if disk else None
 
 
 def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
-    """The disks that a volume, array or multipath disk (by its path) is made of, or the filesystem of a directory.
-
-    None for what lies on a disk of its own.
-    """
+    """The disks of a volume, array or multipath disk by its path, or of a directory's filesystem; none for a single
+    disk."""
     names = _devices_at(path, machine)
     several = len(names) > 1
     disks = (_members(name, machine) or ((whole_disk(name, machine),) if several else ()) for name in names)
@@ -59,7 +55,7 @@ def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
 
 
 def place_of(path: str, machine: Machine = HERE) -> Drive | None:
-    """What a directory lies on: its disk, or its several disks as one, judged by the worst of them; else None."""
+    """The disk of a directory, or its several disks as one, judged by the worst of them; None if unknown."""
     disk = drive_of(path, machine)
     members = () if disk else members_of(path, machine)
     if not members:
@@ -68,7 +64,7 @@ def place_of(path: str, machine: Machine = HERE) -> Drive | None:
 
 
 def composed(members: Sequence[Drive]) -> Drive:
-    """Several disks as one, judged by the worst of them; of their kind and bus where all have the same."""
+    """Several disks as one, judged by the worst of them, with their common kind and bus."""
     models = Counter(sorted(member.model or member.name for member in members))
     kinds, buses = {member.kind for member in members}, {member.bus for member in members}
     return Drive(
@@ -84,7 +80,7 @@ def composed(members: Sequence[Drive]) -> Drive:
 
 
 def _devices_at(path: str, machine: Machine) -> tuple[str, ...]:
-    """Kernel names of what lies directly below a path: the device that it names, or all devices of its filesystem."""
+    """Kernel names of the device at a path, or of all devices of its filesystem."""
     path = os.path.realpath(path) if machine.live else path
     if path.startswith("/dev/"):
         name = path.removeprefix("/dev/").replace("/", "!")
@@ -96,12 +92,12 @@ def _devices_at(path: str, machine: Machine) -> tuple[str, ...]:
     if mount.kind == "zfs":
         pool = mount.source.partition("/")[0]
         known = ((name, content(machine.properties(name))) for name in machine.names("/sys/class/block"))
-        return tuple(name for name, found in known if (found.filesystem, found.label) == ("zfs_member", safe(pool)))
-    return tuple(name for name, found in read_usage(machine).mounts.items() if mount in found)
+        return tuple(name for name, its in known if (its.filesystem, its.label) == ("zfs_member", safe(pool)))
+    return tuple(name for name, mounted in read_usage(machine).mounts.items() if mount in mounted)
 
 
 def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) -> tuple[Drive, ...]:
-    """Drives for kernel names of whole disks; one that is made of others is judged by them."""
+    """Drives for kernel names of whole disks; arrays are judged by their members."""
     below = {name: _members(name, machine) for name in names}
     drives = _described((*below, *itertools.chain.from_iterable(below.values())), machine, timeout_s)
     return tuple(
@@ -139,9 +135,9 @@ def _listed(machine: Machine) -> Iterable[str]:
         if machine.number(f"{block}/hidden"):  # one path of an NVMe disk whose head is listed
             continue
         if name.startswith("dm-") and not machine.text(f"{block}/dm/uuid").startswith("mpath-"):
-            continue  # volumes are listed as uses of the disks below them
+            continue  # volumes are uses of the disks below them
         if name.startswith("loop") and (machine.number(f"{block}/ro") or machine.number(f"{block}/loop/autoclear")):
-            continue  # snaps, mounted images, the scratch image of a run: nobody attached them as disks
+            continue  # snaps, mounted images, the scratch image of a run
         yield name
 
 
@@ -157,7 +153,7 @@ def _partition_names(name: str, machine: Machine) -> tuple[str, ...]:
 
 
 def _bottom(name: str, machine: Machine) -> str:
-    """The one disk below a device: from partition to disk, from volume to what it lies on; empty for several."""
+    """The one disk below a partition or volume; empty for several."""
     while name:
         name = whole_disk(name, machine)
         directory = machine.real(f"/sys/class/block/{name}")
@@ -169,20 +165,20 @@ def _bottom(name: str, machine: Machine) -> str:
 
 
 def _members(name: str, machine: Machine) -> tuple[str, ...]:
-    """Kernel names of the disks that a device is made of; empty for a disk of its own and for its partitions."""
+    """Kernel names of the disks of an array or volume; empty for a disk and its partitions."""
     below = machine.names(f"{machine.real(f'/sys/class/block/{whole_disk(name, machine)}')}/slaves")
     disks = (_members(device, machine) or (whole_disk(device, machine),) for device in below)
     return tuple(dict.fromkeys(itertools.chain.from_iterable(disks)))
 
 
 def whole_disk(name: str, machine: Machine) -> str:
-    """The disk that a partition is part of; any other device itself."""
+    """The disk of a partition, or the device itself."""
     directory = machine.real(f"/sys/class/block/{name}")
     return directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
 
 
 def _spaces(devices: Iterable[str], udev: dict[str, Properties], usage: Usage, timeout_s: float) -> dict[str, Space]:
-    """By mount point, for those that answer."""
+    """Space by mount point, for those that answer."""
     points = {_point(mounts_on(device, Probed(udev[device]), usage)) for device in devices}
     answers = ask_all({point: functools.partial(_space, point) for point in points if point}, timeout_s)
     return {point: space for point, space in answers.items() if space}
@@ -195,13 +191,13 @@ def _space(point: str) -> Space | None:
 
 
 def _point(mounted: list[Mount]) -> str:
-    """The mount point to name: the filesystem's own rather than a bind mount of a part of it."""
+    """The mount point to show: of the whole filesystem rather than a bind mount of a part."""
     whole = [mount for mount in mounted if mount.root == "/"] or mounted
     return whole[0].path if whole else ""
 
 
 def _links(machine: Machine, directory: str) -> dict[str, list[str]]:
-    """Links below /dev/disk/`directory` by the kernel name that they lead to, those people know first."""
+    """Links below /dev/disk/`directory` by the kernel name that they lead to, the best known first."""
     by_name: dict[str, list[str]] = {}
     for link in machine.names(f"/dev/disk/{directory}"):
         path = f"/dev/disk/{directory}/{link}"
@@ -220,7 +216,7 @@ def _link_rank(path: str) -> tuple[int, int, str]:
 
 
 def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
-    """Nothing is called empty that could not be looked at."""
+    """Sentences on devices whose contents are unknown."""
     sentences = []
     if names := ", ".join(sorted(late)):
         sentences.append(f"{names} did not answer in time, so the contents are unknown.")
@@ -232,13 +228,13 @@ def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Describer:
-    """Everything that was read, described drive by drive."""
+    """Data of a machine, from which drives are described."""
 
     machine: Machine
     udev: dict[str, Properties]
     usage: Usage
     spaces: dict[str, Space]
-    """By mount point."""
+    """Space by mount point."""
     by_id: dict[str, list[str]]
     by_partuuid: dict[str, list[str]]
 

@@ -1,4 +1,4 @@
-"""Disks that are plugged in or pulled while the program looks."""
+"""Disks that are plugged in or removed while the program runs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from fswizard.drives.machine import HERE, Machine
 from fswizard.model.drive import Drive
 from fswizard.system import clock
 
-_SETTLE_S = 0.3
-"""One disk makes many events; udev needs about as long to look at it."""
 _POLL_S = 2.0
-"""How often sysfs is read, events or not: some changes, such as a mount, send none."""
+"""Time between reads of sysfs without events, as some changes, such as a mount, send none."""
 
 
 def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HERE) -> Iterator[tuple[Drive, ...]]:
     """The inventory now, and again whenever it changed, until `stopped()`.
 
-    Blocks between changes for up to `_POLL_S`: run it in a thread. It listens to the kernel's events and reads
-    sysfs at intervals, so that it works without udev and without the right to listen.
+    Blocks for up to `_POLL_S`: run it in a thread. It reads sysfs at intervals too, so it works without udev and
+    without the right to listen to events.
     """
     monitor = _monitor()
     known = inventory(machine)
@@ -30,7 +28,7 @@ def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HER
         if monitor is None:
             clock.sleep(_POLL_S)
         elif any(monitor.poll(seconds) is not None for seconds in clock.turns(_POLL_S)):
-            clock.sleep(_SETTLE_S)
+            clock.sleep(0.3)  # one disk makes many events, and udev needs about as long for it
             while monitor.poll(0) is not None:
                 pass
         now = inventory(machine)
@@ -40,7 +38,7 @@ def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HER
 
 
 def _monitor() -> pyudev.Monitor | None:
-    """The kernel's own events: they come without a running udev too. None where listening is not allowed."""
+    """The kernel's events, which need no udev; None if listening is not allowed."""
     try:
         monitor = pyudev.Monitor.from_netlink(pyudev.Context(), "kernel")
         monitor.filter_by("block")

@@ -1,6 +1,6 @@
-"""Who a disk is and how it is attached, from sysfs, udev's database and the pages that the kernel keeps of the disk.
+"""Identity and connection of a disk, from sysfs, udev's database and the pages that the kernel keeps of the disk.
 
-Those stand below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data pages,
+Pages are below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data pages,
 ACS-4 for IDENTIFY DEVICE.
 """
 
@@ -46,7 +46,7 @@ _SLOWEST_RPM, _FASTEST_RPM = 1025, 65534
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Fields of the same names in `model.drive.Drive`, and what the disk says about zones and TRIM."""
+    """Fields of `model.drive.Drive`, and the disk's own data on zones and TRIM."""
 
     bus: Bus
     kind: DriveKind
@@ -56,17 +56,17 @@ class Identity:
     bridge: str = ""
     rpm: int | None = None
     zoned: Zoned = ""
-    """`host-aware` or `drive-managed` where a page says so."""
+    """`host-aware`, `drive-managed`, or empty."""
     zoned_page: str = ""
-    """Which page said so."""
+    """Name of the page with `zoned`."""
     trim: bool = False
-    """IDENTIFY DEVICE offers TRIM."""
+    """Whether IDENTIFY DEVICE offers TRIM."""
     identified: bool = False
-    """IDENTIFY DEVICE could be read."""
+    """Whether IDENTIFY DEVICE could be read."""
 
 
 def identify(name: str, machine: Machine, udev: Properties) -> Identity:
-    """Everything that is known without asking the disk."""
+    """Data on a disk without querying it."""
     block = f"/sys/block/{name}"
     bus = _bus(name, machine)
     page = parse_identify(machine.bytes(f"{block}/device/vpd_pg89"))
@@ -96,7 +96,7 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
 
 
 def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
-    """What the kernel knows of an attached disk that bears on how it records, before smartctl is asked."""
+    """The kernel's facts about how an attached disk records."""
     medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme", "flash-card": "solid-state"}
     discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
     return SmrFacts(
@@ -175,7 +175,7 @@ def _firmware(name: str, machine: Machine, udev: Properties) -> str:
 
 
 def _bridge(name: str, machine: Machine) -> str:
-    """Name of the USB device, with its numbers where it gives no name."""
+    """Name and numbers of the USB device."""
     directory = _usb_directory(name, machine)
     if not directory:
         return "USB"
@@ -185,7 +185,7 @@ def _bridge(name: str, machine: Machine) -> str:
 
 
 def _usb_directory(name: str, machine: Machine) -> str:
-    """The USB device that a disk hangs on: the nearest directory above it that has a vendor number."""
+    """The USB device of a disk: the nearest parent directory with a vendor number."""
     path = machine.real(f"/sys/block/{name}")
     while "/usb" in path:
         if machine.bytes(f"{path}/idVendor"):
@@ -202,15 +202,15 @@ class Identify:
     serial: str
     firmware: str
     rotation_rate: int
-    """Rounds per minute; 1 for a disk without moving parts, 0 where it is not reported."""
+    """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
     zoned: Zoned
     """`host-aware`, `drive-managed`, or empty: word 69 bits 1:0."""
     trim: bool
-    """DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
+    """Whether DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
 
 
 def parse_identify(page: bytes) -> Identify | None:
-    """IDENTIFY DEVICE out of VPD page 89h (ATA Information); None for anything else."""
+    """IDENTIFY DEVICE from VPD page 89h (ATA Information); None for anything else."""
     data = page[_IDENTIFY_OFFSET : _IDENTIFY_OFFSET + _IDENTIFY_BYTES]
     if len(data) < _IDENTIFY_BYTES or page[1] != 0x89 or not any(data):
         return None
@@ -234,12 +234,12 @@ def parse_identify(page: bytes) -> Identify | None:
 
 
 def parse_characteristics(page: bytes) -> tuple[int, Zoned]:
-    """(rotation rate, zoned) out of VPD page B1h (Block Device Characteristics), as in `Identify`."""
+    """(rotation rate, zoned) from VPD page B1h (Block Device Characteristics), as in `Identify`."""
     if len(page) < 9 or page[1] != 0xB1:
         return 0, ""
     return int.from_bytes(page[4:6], "big"), _ZONED.get(page[8] >> 4 & 0b11, "")
 
 
 def parse_serial(page: bytes) -> str:
-    """Serial number out of VPD page 80h; empty for anything else."""
+    """Serial number from VPD page 80h; empty for anything else."""
     return safe(page[4 : 4 + page[3]].strip(b"\0 ")) if len(page) > 4 and page[1] == 0x80 else ""

@@ -1,4 +1,4 @@
-"""Block devices and mounts as kernel and udev know them, below one directory: so a recorded machine can be read."""
+"""The kernel's and udev's data on block devices and mounts, below one directory, so that machines can be recorded."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fswizard.privileged.mounts import Mount, parse
 Properties = Mapping[str, str]
 
 _own = threading.local()
-"""Of each thread, as libudev wants it: its `context`. To make one, the system's list of libraries is searched."""
+"""`context` of libudev, one for each thread; making one takes a search for the library."""
 
 
 def udev_properties(name: str) -> Properties:
-    """udev's database entry of the block device `name`; the kernel's own few properties where udev does not run."""
+    """udev's database entry of the block device `name`; the kernel's few properties if udev does not run."""
     try:
         if not hasattr(_own, "context"):
             _own.context = pyudev.Context()
@@ -32,13 +32,13 @@ def udev_properties(name: str) -> Properties:
 
 @dataclass(frozen=True, slots=True)
 class Machine(Tree):
-    """The same, with udev's database, and texts that are harmless."""
+    """A `Tree` with udev's database, and with harmless texts."""
 
     properties: Callable[[str], Properties] = udev_properties
 
     @property
     def live(self) -> bool:
-        """True for the machine that the program runs on."""
+        """Whether this is the machine that the program runs on."""
         return self.root == Path("/")
 
     def text(self, path: str) -> str:
@@ -55,11 +55,11 @@ def device_node(name: str) -> str:
 
 
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
-    """What is mounted where, as this process sees it. Paths are its own: make them `safe` before showing."""
+    """Mounts as this process sees them; their paths must be made `safe` before they are shown."""
     return parse(machine.lines("/proc/self/mountinfo"))
 
 
 def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:
-    """The mount that `path`, absolute and free of links, lies on; the latest where several cover each other."""
+    """The mount of `path`, which must be absolute without links; the latest if several cover each other."""
     over = [mount for mount in table if f"{path}/".startswith(mount.path.rstrip("/") + "/")]
     return max(reversed(over), key=lambda mount: len(mount.path), default=None)

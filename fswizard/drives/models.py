@@ -1,4 +1,4 @@
-"""The table of models: which ones are shingled, which are not, and who says so."""
+"""The table of models: whether they are shingled, with sources."""
 
 from __future__ import annotations
 
@@ -15,14 +15,10 @@ from fswizard.model.drive import Confidence, Drive, SmrKind
 from fswizard.model.keys import UNWRITTEN, Expected, Keys
 
 SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "outputs", "hint", "community"]
-"""Who says so: the maker, smartmontools' database, a published measurement, a review, a court paper,
-the year (older than the first shingled disk), outputs of smartctl that show a mark of that time,
-or one that hints at it, or people's lists."""
+"""Kind of source: the maker, smartmontools' database, a published measurement, a review, a court paper, the year
+(before the first shingled disk), outputs of smartctl with a mark of that time, or with a hint at it, or users'
+lists."""
 
-ASSUMED_CACHE_BYTES = 20_000_000_000
-"""Persistent cache of a drive-managed disk where its size is not known: that of the Archive family, as measured."""
-LEAST_TYPED = 4
-"""Letters of a name from which on its completions are worth showing."""
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
@@ -31,8 +27,7 @@ _HARD_DISK = re.compile(
     r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
-"""How the makers of hard disks, and Hewlett-Packard who sells them on, name them; what a USB bridge or a RAID
-controller answers looks different."""
+"""Model names of the makers of hard disks and of Hewlett-Packard; those of USB bridges or RAID controllers differ."""
 
 _PATTERN = Expected("a regular expression", lambda text: bool(re.compile(text, re.ASCII)))
 _SOURCE = Expected("an address that can be looked up", lambda text: bool(re.match(r"https?://\S+\.\S+", text)))
@@ -40,15 +35,15 @@ _SOURCE = Expected("an address that can be looked up", lambda text: bool(re.matc
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who speaks at an address that rows rest on."""
+    """An address that rows refer to, and its author."""
 
     url: Annotated[str, _SOURCE]
     by: str
-    """Such as `Western Digital`; the first words of a sentence."""
+    """Author at the beginning of a sentence, such as `Western Digital`."""
     via: str = ""
-    """In which document or through whom, in brackets behind it: `data sheet`, `quoted by heise online`."""
+    """Document or mediator, which follows in brackets: `data sheet`, `quoted by heise online`."""
     year: int = 0
-    """0 where it is not known."""
+    """Year, or 0 if unknown."""
 
     @property
     def where(self) -> str:
@@ -61,23 +56,24 @@ class ModelRow:
     """One statement about a model or a family of models."""
 
     pattern: Annotated[str, _PATTERN]
-    """Regular expression that must match a model name whole: bare, without its variant, or as it is, in capitals."""
+    """Regular expression for a whole model name in capitals: bare, without its variant, or complete."""
     kind: Annotated[SmrKind, Expected(key="class")]
     source: Annotated[str, _SOURCE]
-    """Where it can be checked."""
+    """Address where it can be checked."""
     strength: SourceStrength
     note: str = ""
     hybrid: bool = False
-    """It has flash beside its platters, so that TRIM says nothing about the platters."""
+    """Whether it has flash beside its platters, so that TRIM says nothing about the platters."""
     may_trim: bool = False
-    """Some of the family offer TRIM and are called conventional, such as disks for cameras: TRIM alone is a hint."""
+    """Whether some conventional disks of the family offer TRIM, such as those for cameras, so that it is only a
+    hint."""
     cache_bytes: int = 0
-    """Size of the persistent cache, as far as known; 0 where it is not."""
+    """Size of the persistent cache, or 0 if unknown."""
     said: Annotated[Source | None, UNWRITTEN] = None
 
     @property
     def disputed(self) -> bool:
-        """Sources contradict each other about it."""
+        """Whether sources contradict each other."""
         return self.kind == "unknown" and not self.hybrid
 
     @property
@@ -88,8 +84,8 @@ class ModelRow:
 def parse_table(text: str) -> tuple[ModelRow, ...]:
     """Rows of a table.
 
-    UsageError names the row that has a wrong key, a bad pattern or no source, or that contradicts another one:
-    the same pattern, or a pattern that covers a model which stands in a row of its own.
+    Raises UsageError for a row with a wrong key, a bad pattern or no source, or that contradicts another one with the
+    same pattern or with one that covers its model.
     """
     whole = Keys.parse(text, "table of models")
     sources = {source.url: source for source in (keys.read(Source) for keys in whole.each("source", "url"))}
@@ -107,7 +103,7 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
 def bare(model: str) -> str:
     """A model name in capitals, without its maker: `WDC WD40EFAX-68JH4N1` becomes `WD40EFAX-68JH4N1`.
 
-    `HGST` stays: from 2012 it tells the newer disks from those that Hitachi had named alike.
+    `HGST` stays, as it distinguishes disks from 2012 on from older ones of Hitachi with the same names.
     """
     return _PREFIX.sub("", " ".join(model.upper().split()), count=1) if model else ""
 
@@ -128,12 +124,12 @@ _QUANTIFIER = re.compile(r"[?*+]|\{(\d+)(,\d*)?\}")
 
 
 def names(pattern: str) -> tuple[str, ...]:
-    """The names that a pattern of the table stands for; in them `#` is any digit and `…` anything."""
+    """The names that match a pattern of the table, with `#` for any digit and `…` for anything."""
     return tuple(re.sub(f"{_ANY}+", _ANY, name) for name in _alternatives(pattern, 0)[0])
 
 
 def _alternatives(pattern: str, at: int) -> tuple[list[str], int]:
-    """What a pattern stands for from `at` to its end or to the end of the group, and where that is."""
+    """The names for a pattern from `at` to its end or to the end of the group, and the position there."""
     ended: list[str] = []
     begun = [""]
     while at < len(pattern) and pattern[at] != ")":
@@ -156,7 +152,7 @@ def _alternatives(pattern: str, at: int) -> tuple[list[str], int]:
 
 
 def _atom(pattern: str, at: int) -> tuple[list[str], int]:
-    """A character, a class or a group; conditions such as `(?!…)` stand for nothing."""
+    """The texts for a character, a class or a group, empty for conditions such as `(?!…)`, and the next position."""
     if pattern.startswith("(?", at):
         return [""], pattern.index(")", at) + 1
     if pattern[at] == "(":
@@ -164,20 +160,17 @@ def _atom(pattern: str, at: int) -> tuple[list[str], int]:
         return options, at + 1
     if pattern[at] == "[":
         end = pattern.index("]", at)
-        return _characters(pattern[at + 1 : end]), end + 1
+        spelled = re.sub(
+            "(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), pattern[at + 1 : end]
+        )
+        return [*spelled] if len(spelled) <= 10 else [_ANY], end + 1
     if pattern[at] == "\\":
         return [{"d": "#", "w": _ANY}.get(pattern[at + 1], pattern[at + 1])], at + 2
     return [_ANY if pattern[at] == "." else pattern[at]], at + 1
 
 
-def _characters(inside: str) -> list[str]:
-    """What a class stands for; one of many characters is as good as any."""
-    spelled = re.sub("(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), inside)
-    return [*spelled] if len(spelled) <= 10 else [_ANY]
-
-
 class ModelTable:
-    """Rows, ready to be asked for thousands of names."""
+    """Rows with an index for looking up thousands of names."""
 
     def __init__(self, rows: Iterable[ModelRow]) -> None:
         self.rows = tuple(rows)
@@ -199,11 +192,11 @@ class ModelTable:
         return (*self._exact.get(short, ()), *matching)
 
     def near(self, model: str) -> list[tuple[str, SmrKind]]:
-        """Up to three models that the rows spell out, with what their first row says: those one letter off, or else
-        those that begin with what was typed."""
+        """Up to three models of the rows with the kind in their first row: those with one letter different, or else
+        those that begin with `model`, if that has four letters or more."""
         typed = stem(bare(model))
         near = _one_letter_off(typed) & self._spelled_out
-        if not near and len(typed) >= LEAST_TYPED:
+        if not near and len(typed) >= 4:
             near = {name for name in self._spelled_out if name.startswith(typed)}
         return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
 
@@ -234,8 +227,11 @@ def shipped_table() -> ModelTable:
 
 
 def persistent_cache_bytes(drive: Drive) -> int:
-    """Size of the cache that takes a shingled disk's random writes, known or assumed; 0 for other disks."""
+    """Size of the cache for a shingled disk's random writes, or 0 for other disks.
+
+    If it is unknown, it is assumed to be 20 GB, as measured on disks of the Archive family.
+    """
     if drive.smr.kind not in ("drive-managed", "host-aware"):
         return 0
     known = (row.cache_bytes for row in shipped_table().find(drive.model) if row.cache_bytes)
-    return next(known, ASSUMED_CACHE_BYTES)
+    return next(known, 20_000_000_000)

@@ -1,4 +1,4 @@
-"""Writing to a disk and watching: a shingled one betrays itself by stalls at a fixed count of writes, or by a cliff.
+"""Test writes that show whether a disk is shingled, by stalls at a fixed count of writes or by a cliff.
 
 Published behaviour of the ST8000AS0002 family: synchronous random writes of 1 MiB run at some 46 MiB/s until about
 17 GiB have gone into the persistent cache, then at 2 to 15 MiB/s; a stall of about 300 ms comes every 240 writes
@@ -22,78 +22,74 @@ from fswizard.system import clock
 
 BLOCK_BYTES = 1 << 20
 PUBLISHED_PERIOD, _SHORTEST_PERIOD = 240, 10
-"""In writes."""
+"""Periods of stalls, in writes."""
 MOMENT_S = 0.5
 _LISTEN_BLOCKS = 40
-"""So many are ordered at a time while it listens. The pause between two writes changes from order to order, so that
-what comes by the clock does not seem to come by count."""
-_ORDER_BLOCKS = 400
-"""Otherwise so many: between two orders the disk has a moment to tidy up."""
-_DITHER_LATENCIES = (0.0, 0.5, 1.5)
-"""Pauses, in median latencies."""
+"""Blocks of an order while it listens. The pause between writes changes from order to order, so that periods of time
+are not mistaken for periods of writes."""
 
 Stage = Literal["fill", "listen", "press"]
 
 
 class Writer(Protocol):
-    """Writes to the disk, wherever that is done."""
+    """Writes to the disk, in this process or in another one."""
 
     def write(self, blocks: Sequence[int], pause_s: float) -> Generator[float | None, None, None]:
-        """Write random data to `blocks` (by number, of BLOCK_BYTES), each for good before the next, pausing between.
+        """Write random data to `blocks` (numbers, of BLOCK_BYTES), each to the disk before the next, with pauses.
 
-        Gives the seconds that each write took as it ends, and None every MOMENT_S in which none did; closing it ends
-        the writing. OSError or FswizardError where the disk fails.
+        Yields the seconds that each write took, and None after each MOMENT_S without one; closing it ends the writes.
+        Raises OSError or FswizardError if the disk fails.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProbePlan:
-    """What a probe will do, stated before it does anything."""
+    """Steps and limits of a probe."""
 
     path: str
-    """Device, or directory of the scratch file, that is written to."""
+    """Device, or directory of the scratch file."""
     listen_bytes: int
-    """The stall is listened for in random writes within so many bytes."""
+    """Span of the random writes that listen for stalls."""
     listen_s: float
     fill: bool
-    """These bytes are written in order first, so that a filesystem has nothing to note down later."""
+    """Whether this span is written in sequence first, so that a filesystem has no metadata to write later."""
     press_bytes: int
-    """The cliff is pressed for in random writes within so many bytes: a cache is cleaned band by band, so that writes
-    within few bands never wear it out. 0 where it cannot be done."""
+    """Span of the random writes that press for the cliff, or 0 to leave that out. It must be large, as a cache is
+    cleaned band by band, so writes within few bands never fill it."""
     time_limit_s: float
     maximum_bytes: int
-    """At most so much is written, the filling included."""
+    """Largest number of bytes to write, with `fill` included."""
     pieces: int = 1
-    """How many commands each block becomes on its way to the disk: 9 behind a USB adapter that takes 120 KiB."""
+    """Number of commands for each block: 9 behind a USB adapter that takes 120 KiB."""
 
     @property
     def minimum_period(self) -> int:
-        """The fewest blocks between two stalls: the disk counts the pieces."""
+        """Least number of blocks between two stalls, as the disk counts pieces."""
         return max(_SHORTEST_PERIOD, min(MINIMUM_PERIOD, PUBLISHED_PERIOD // 2 // self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeProgress:
-    """Each one replaces the one before."""
+    """Current state of a probe."""
 
     stage: Stage
-    """Filling the span; listening for the stall, with pauses; pressing for the cliff, without."""
+    """Filling the span, listening for stalls with pauses, or pressing for the cliff without."""
     elapsed_s: float
     left_s: float
-    """It takes so much longer at most; it ends at once where a sign is found."""
+    """Longest remaining time; the first sign ends the probe."""
     written_bytes: int
     rate_bytes_s: float
-    """Of the last moment; 0 while the disk does not answer."""
+    """Rate of the last moment; 0 while the disk does not answer."""
     worst_latency_s: float
-    """The longest of the last moment; while the disk does not answer, for how long it has not."""
+    """Longest latency of the last moment, or time for which the disk has not answered."""
     stalls: int
-    """Writes that took many times the usual while it listened. Any disk has some: it is their rhythm that tells."""
+    """Number of slow writes while it listened. Every disk has some: only a rhythm is a sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What came of it. Nothing that a disk does within minutes proves that it is conventional."""
+    """The result of a probe, which cannot prove within minutes that a disk is conventional."""
 
     outcome: Literal["drive-managed", "inconclusive"]
     evidence: Evidence
@@ -109,10 +105,10 @@ def probe(
     disturbed: Callable[[int], str] = lambda written_bytes: "",
     busy: Callable[[], str] = lambda: "",
 ) -> Iterator[ProbeProgress | ProbeResult]:
-    """Carries out a plan; the last thing that comes is the result.
+    """Carry out a plan; the last item is the result.
 
-    `disturbed` says, for the bytes written so far, why the disk's behaviour may not be its own; empty when it is.
-    `busy` says what may have hidden the signs; what is found all the same stands. Raises what the writer raises.
+    `disturbed` says, for the bytes written so far, what else may explain the disk's behaviour, or nothing. `busy` says
+    what may have hidden signs; those that show are valid. Raises the errors of the writer.
     """
     with opened as writer:
         run = _Run(plan, writer, stopped)
@@ -126,7 +122,7 @@ def probe(
 
 @dataclass(slots=True)
 class _Run:
-    """One probe while it goes on."""
+    """A running probe."""
 
     plan: ProbePlan
     writer: Writer
@@ -134,11 +130,11 @@ class _Run:
     started: float = field(default_factory=clock.monotonic)
     written_bytes: int = 0
     latencies_s: list[float] = field(default_factory=list)
-    """Of the random writes, in order."""
+    """Latencies of the random writes, in order."""
     listened: int = 0
-    """How many of them were made with pauses."""
+    """Number of random writes with pauses."""
     answered_s: float = 0.0
-    """When the last write ended."""
+    """Time when the last write ended."""
 
     @property
     def elapsed_s(self) -> float:
@@ -178,7 +174,7 @@ class _Run:
                     if not self._goes_on(until_s):
                         break
             if self.written_bytes - before_bytes < len(order) * BLOCK_BYTES:
-                self.written_bytes += BLOCK_BYTES  # the one that was under way may have been written
+                self.written_bytes += BLOCK_BYTES  # the last one may have been written
         if moment:
             yield self._progress(stage, moment, self.elapsed_s - looked_s)
 
@@ -186,14 +182,14 @@ class _Run:
         return self.elapsed_s <= until_s and not self.stopped()
 
     def _next_blocks(self, stage: Stage) -> int:
-        most = _LISTEN_BLOCKS if stage == "listen" else _ORDER_BLOCKS
+        most = _LISTEN_BLOCKS if stage == "listen" else 400  # between two orders the disk has a moment to tidy up
         return min(most, (self.plan.maximum_bytes - self.written_bytes) // BLOCK_BYTES)
 
     def _pause_s(self, stage: Stage) -> float:
         if stage != "listen" or not self.latencies_s:
             return 0.0
         generator = random.Random(len(self.latencies_s) // _LISTEN_BLOCKS)
-        return generator.choice(_DITHER_LATENCIES) * median(self.latencies_s[-_LISTEN_BLOCKS:])
+        return generator.choice((0.0, 0.5, 1.5)) * median(self.latencies_s[-_LISTEN_BLOCKS:])
 
     def _note(self, stage: Stage, latency_s: float) -> None:
         self.written_bytes += BLOCK_BYTES

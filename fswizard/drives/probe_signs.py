@@ -1,4 +1,4 @@
-"""The two signs by which a drive-managed disk betrays itself, found in the latencies of equal random writes."""
+"""The two signs of a drive-managed disk in the latencies of equal random writes."""
 
 from __future__ import annotations
 
@@ -8,34 +8,28 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 STALL_LATENCIES = 6.0
-"""A stall takes at least this many times the median latency; on the published disks it takes about 14 times."""
-LONG_STALL_LATENCIES = 24.0
-"""Stalls this many times as long are also looked at alone: on a busy machine many writes take long."""
+"""Least duration of a stall, in median latencies; on the published disks it is about 14."""
 MINIMUM_PERIOD = 50
-"""In writes. Anything shorter is part of ordinary work, unless an adapter cuts each write into many pieces."""
+"""Least period in writes. Shorter ones are ordinary work, unless an adapter cuts each write into many pieces."""
 SPREADS = (0.0, 0.025)
-"""By such a part of their distance, and one write, stalls may come early or late: a filesystem's journal writes to the
-disk now and then, too, and the disk counts that."""
-WAYS = tuple(itertools.product((STALL_LATENCIES, LONG_STALL_LATENCIES), SPREADS))
-"""In which a row of stalls is looked for."""
+"""Parts of their distance by which, beside one write, stalls may be early or late, as the disk also counts writes of a
+filesystem's journal."""
+WAYS = tuple(itertools.product((STALL_LATENCIES, 24.0), SPREADS))
+"""Least durations and spreads of the stalls to look at; on a busy machine many writes are slow."""
 MINIMUM_STALLS = 5
-"""So many stalls at equal distances, one after the other; more where there are many stalls to choose from."""
-CHANCE = 1e-4
-"""How likely a row of stalls may be to come about by chance."""
-CLIFF_FACTOR = 3.0
-"""The rate falls by so much and stays there; the published disks fall to a third or less."""
+"""Least number of consecutive stalls at equal distances."""
 CLIFF_WRITES = 60
-"""It stays there for so many writes."""
 CLIFF_S = 10.0
-"""And for so long: another program, or a host that gives its guest no processor, slows any disk down for a moment."""
+"""Least duration of a cliff, beside its number of writes, as another program or host slows any disk down for a
+moment."""
 BASE_WRITES = 100
-"""The quickest of so many writes in a row show what the disk can do, should it be disturbed when the probe begins."""
+"""Number of consecutive writes, of which the quickest show the disk's speed, even if the probe begins disturbed."""
 _CHUNK = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something that only a shingled disk does, in words with its figures."""
+    """Behaviour of shingled disks only, in words with figures."""
 
     code: str
     text: str
@@ -48,9 +42,9 @@ def stalls(latencies_s: Sequence[float], at_least: float = STALL_LATENCIES) -> l
 
 
 def periodic_stall(latencies_s: Sequence[float], minimum_period: int = MINIMUM_PERIOD) -> Sign | None:
-    """Stalls that come at a fixed count of writes, as when a disk saves the map of its cache.
+    """Stalls at a fixed count of writes, as when a disk saves the map of its cache.
 
-    What comes by the clock (a journal, another program) comes at varying counts, because the writer's pauses vary.
+    Journals and other programs write at fixed times, which are varying counts, as the writer's pauses vary.
     """
     if len(latencies_s) < minimum_period * MINIMUM_STALLS:
         return None
@@ -69,7 +63,7 @@ def periodic_stall(latencies_s: Sequence[float], minimum_period: int = MINIMUM_P
 
 
 def _row(stalled: Sequence[int], writes: int, spread: float, minimum_period: int) -> list[int]:
-    """The longest row of stalls at equal distances, give or take `spread`; empty where chance may have made it."""
+    """The longest row of stalls at equal distances within `spread`; empty if it may be chance."""
     best: list[int] = []
     pairs = 0
     for position, first in enumerate(stalled):
@@ -81,11 +75,11 @@ def _row(stalled: Sequence[int], writes: int, spread: float, minimum_period: int
         return []
     places = 2 * _near(best[1] - best[0], spread) + 1
     by_chance = len(WAYS) * pairs * min(1.0, places * len(stalled) / writes) ** (len(best) - 2)
-    return best if by_chance < CHANCE else []
+    return best if by_chance < 1e-4 else []
 
 
 def _continued(row: list[int], stalled: Sequence[int], spread: float) -> list[int]:
-    """The row with every further stall that comes where its first two let expect it."""
+    """The row with further stalls at the distance of its first two."""
     period = row[1] - row[0]
     while True:
         expected = row[-1] + period
@@ -96,7 +90,7 @@ def _continued(row: list[int], stalled: Sequence[int], spread: float) -> list[in
 
 
 def _near(period: int, spread: float) -> int:
-    """In writes."""
+    """Allowed deviation of a stall, in writes."""
     return 1 + round(spread * period)
 
 
@@ -110,8 +104,8 @@ def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
         median(_chunks_s(latencies_s[at : at + BASE_WRITES])) for at in range(0, before - BASE_WRITES + 1, BASE_WRITES)
     )
     last = latencies_s[-slow:]
-    # one long hang is no cliff: every part of these writes has to be slow
-    if min(_chunks_s(last)) < CLIFF_FACTOR * base_s:
+    # One long hang is no cliff: every part of these writes must be slow. The published disks fall to a third or less.
+    if min(_chunks_s(last)) < 3.0 * base_s:
         return None
     first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, fmean(last)))
     reached = before * block_bytes / 1e9
@@ -120,7 +114,7 @@ def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
 
 
 def _last_writes(latencies_s: Sequence[float]) -> int:
-    """How many of the last writes took CLIFF_S, CLIFF_WRITES at least, in whole chunks; 0 where there are too few."""
+    """Number of last writes that took CLIFF_S, at least CLIFF_WRITES, in whole chunks; 0 if there are too few."""
     writes, seconds = 0, 0.0
     while writes < CLIFF_WRITES or seconds < CLIFF_S:
         if writes + _CHUNK > len(latencies_s):
@@ -131,5 +125,5 @@ def _last_writes(latencies_s: Sequence[float]) -> int:
 
 
 def _chunks_s(latencies_s: Sequence[float]) -> list[float]:
-    """What a write takes on average, chunk by chunk."""
+    """Mean latency of each chunk of writes."""
     return [fmean(latencies_s[at : at + _CHUNK]) for at in range(0, len(latencies_s), _CHUNK)]

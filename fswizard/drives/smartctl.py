@@ -1,4 +1,4 @@
-"""Asking a disk about itself through smartctl: verdict, health, temperature, hours. One that hangs, hangs alone."""
+"""Queries by smartctl: verdict, health, temperature, hours. A disk that hangs blocks no other."""
 
 from __future__ import annotations
 
@@ -18,31 +18,25 @@ from fswizard.model.drive import Drive, Evidence
 from fswizard.system import clock, programs
 from fswizard.system.commands import query
 
-_ASKED: tuple[str, ...] = ("nvme", "sata", "sas", "scsi", "ide", "usb")
-"""Buses whose disks smartctl can talk to."""
-_THROUGH_BRIDGES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
-"""Ways through a USB bridge, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d)."""
-_FARM_VERSION = (7, 4)
-
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of asking."""
+    """Answer to a query."""
 
     reading: Reading | None = None
     missing: str = ""
-    """Which evidence could not be had, and why; empty when the disk answered."""
+    """Why there is no answer; empty if there is one."""
     hint: str = ""
     through: str = ""
-    """Type of device that smartctl needed to be given."""
+    """Device type that smartctl needed."""
 
 
 def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
-    """The drive with everything that smartctl adds; `pending` says why something is still not known.
+    """The drive with data from smartctl; `pending` says why some are missing.
 
-    A disk in standby is left asleep unless `wake`. May be called from any thread; returns within about `timeout_s`.
+    A disk in standby stays asleep unless `wake`. May be called from any thread; returns within about `timeout_s`.
     """
-    if drive.bus not in _ASKED:
+    if drive.bus not in ("nvme", "sata", "sas", "scsi", "ide", "usb"):
         return drive
     answer = _ask(drive, timeout_s, wake)
     identity = identify(drive.name, machine, machine.properties(drive.name))
@@ -74,7 +68,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
 
 
 def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
-    """Drives with their details in the order in which they answer, all asked at once."""
+    """Drives with their details in the order of their answers, all queried at once."""
     answered: queue.SimpleQueue[Drive] = queue.SimpleQueue()
     waiting = list(drives)
     for drive in waiting:
@@ -87,7 +81,8 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
 
 def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
     deadline = clock.monotonic() + timeout_s
-    ways = _THROUGH_BRIDGES if drive.bridge else ("",)
+    # Ways through a USB bridge, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d).
+    ways = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek") if drive.bridge else ("",)
     answer = _Answer()
     for way in ways:
         answer = _query(drive, ("--info", "--health", "--attributes"), way, deadline, wake)
@@ -99,7 +94,7 @@ def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
 
 
 def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wake: bool) -> _Answer:
-    """One run of smartctl, given up at the deadline even where the process cannot be killed."""
+    """One run of smartctl, until the deadline even if the process cannot be killed."""
     left_s = deadline - clock.monotonic()
     type_ = ("--device", way) if way else ()
     power = () if wake else ("--nocheck", "standby")
@@ -118,9 +113,9 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
 
 
 def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
-    """Adds the recording type from Seagate's log, where the disk and smartctl have it."""
+    """The answer with the recording type from Seagate's log, which smartctl 7.4 can read."""
     reading = answer.reading
-    if reading is None or reading.version < _FARM_VERSION or not reading.facts.model.startswith("ST"):
+    if reading is None or reading.version < (7, 4) or not reading.facts.model.startswith("ST"):
         return answer
     farm = _query(drive, ("--log", "farm"), answer.through, deadline, wake).reading
     if farm is None or not farm.facts.recording:
@@ -129,7 +124,7 @@ def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _A
 
 
 def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:
-    """Adds what a SATA SSD counts as the standard says, which goes before its maker's own attributes."""
+    """The answer with a SATA SSD's standard counts, which are preferred to its maker's own attributes."""
     reading = answer.reading
     if reading is None or reading.facts.medium != "solid-state":
         return answer
@@ -139,7 +134,7 @@ def _with_statistics(drive: Drive, answer: _Answer, deadline: float, wake: bool)
 
 
 def _explained(drive: Drive, answer: _Answer) -> _Answer:
-    """An answer without a disk's name in it, in words."""
+    """The answer, or if it has no model name, the reason in words."""
     if answer.reading is None:
         return answer
     facts = answer.reading.facts
@@ -156,7 +151,7 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
-    """What the kernel knows, with what smartctl answered about the same disk beside its own word on zones and TRIM."""
+    """The kernel's facts and smartctl's; the kernel's are preferred for zones and TRIM."""
     kept = {"source", "bridge", "asleep", "problem"}
     kept |= {"zoned", "zoned_where"} if known.zoned else set()
     kept |= {"trim", "trim_where"} if known.trim else set()
@@ -165,7 +160,7 @@ def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
 
 
 def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:
-    """The drive as it was, with word on which evidence could not be had and how to get it."""
+    """The drive without smartctl's data, with the missing evidence and how to get it."""
     if drive.kind not in ("hdd", "unknown"):
         return replace(drive, pending=answer.missing)
     verdict = judge_smr(known)
@@ -176,7 +171,7 @@ def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:
 
 
 def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
-    """What the kernel reads from an NVMe disk itself, without root; other disks might be woken by asking."""
+    """Temperature of an NVMe disk by the kernel, without root; a query might wake other disks."""
     if drive.bus != "nvme":
         return drive.temperature_c
     device = f"/sys/block/{drive.name}/device"

@@ -1,4 +1,4 @@
-"""The forms that smartctl's output is saved in: text, JSON, JSON as assignments (`--json=g`) and YAML (`--json=y`)."""
+"""Forms of smartctl's output: text, JSON, JSON as assignments (`--json=g`) and YAML (`--json=y`)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ _YAML_OF_SMARTCTL = re.compile(r"^(?:json_format_version|smartctl):$", re.MULTIL
 _YAML_KEY = re.compile(r"([A-Za-z_]\w*):(?: +(.*))?$")
 _YAML_CONSTANTS: dict[str, Any] = {"null": None, "true": True, "false": False, "[]": [], "{}": {}}
 _NUMBER = re.compile(r"-?\d{1,40}")
-_DEEPEST = 64
-"""No document of smartctl's is nested nearly as deeply."""
 
 
 def decoded(output: bytes) -> str:
-    """Text with plain line ends. Windows' shells save UTF-16, and some editors a mark before UTF-8."""
+    """Text with plain line ends, from UTF-8 with or without byte order mark, or from UTF-16, as Windows' shells
+    save."""
     encoding = "utf-16" if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
     text = output.decode(encoding, "surrogateescape" if encoding == "utf-8" else "replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def holds_documents(text: str) -> bool:
-    """Whether a text is for programs, in JSON or one of its two other spellings, and not for people."""
+    """Whether a text is JSON or one of its two other forms."""
     if _JSON.match(text) or _ASSIGNMENTS.match(text):
         return True
     return _YAML.match(text) is not None and _YAML_OF_SMARTCTL.search(text) is not None
 
 
 def documents(text: str) -> Iterator[Any]:
-    """The documents in a text for programs, one after the other. ValueError where JSON is broken off."""
+    """The documents in a text in JSON or one of its other forms. Raises ValueError if JSON is incomplete."""
     if _JSON.match(text):
         yield from _json(text)
     elif _ASSIGNMENTS.match(text):
@@ -51,7 +50,7 @@ def documents(text: str) -> Iterator[Any]:
 
 
 def parts(text: str) -> Iterator[str]:
-    """The outputs of several calls in a text for people; what was indented or quoted as a whole is laid bare."""
+    """The outputs of several calls in plain text, without common indentation or quotation marks."""
     if prefix := _prefix(text):
         text = re.sub(rf"^{re.escape(prefix)}", "", text, flags=re.MULTILINE)
     if text.startswith("smartctl ") + text.count("\nsmartctl ") < 2 and text.count(INFORMATION) < 2:
@@ -65,14 +64,14 @@ def parts(text: str) -> Iterator[str]:
 
 
 def _prefix(text: str) -> str:
-    """What stands before the section's title on its line, where that is blanks and marks of a quotation."""
+    """Text before the section's title on its line, if it consists of blanks and quotation marks."""
     at = text.find(INFORMATION)
     line = text[text.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
     return line if line and not line.strip(" \t>|#*") else ""
 
 
 def _json(text: str) -> Iterator[Any]:
-    """JSON documents one after the other; lists of them laid open."""
+    """JSON documents one after another, or in lists."""
     decoder, text, at = json.JSONDecoder(), text.strip(), 0
     while at < len(text):
         document, at = decoder.raw_decode(text, at)
@@ -81,13 +80,13 @@ def _json(text: str) -> Iterator[Any]:
 
 
 def _assigned(text: str) -> Iterator[dict[str, Any]]:
-    """Documents of lines such as `json.device.name = "/dev/sda";`, each container named before what is in it."""
+    """Documents from lines such as `json.device.name = "/dev/sda";`, each container before its contents."""
     places: dict[str, Any] = {"json": {}}
     for path, words in _ASSIGNMENT.findall(text):
         try:
             value = json.loads(words)
         except ValueError:
-            continue  # the line that the file was cut off in
+            continue  # the file ends within this line
         if path == "json" and value == {}:
             if places["json"]:
                 yield places["json"]
@@ -114,7 +113,7 @@ class _Yaml:
         return self._block(0)
 
     def _block(self, deep: int) -> Any:
-        """The mapping or list that begins in the next line, with all lines that are indented as far."""
+        """The mapping or list that begins in the next line, from all lines with the same indentation."""
         indent, first = self._lines[0]
         block: Any = [] if _is_item(first) else {}
         while self._lines and self._lines[0][0] == indent and _is_item(self._lines[0][1]) == isinstance(block, list):
@@ -133,8 +132,8 @@ class _Yaml:
         return block
 
     def _nested(self, indent: int, deep: int, key: str = "") -> Any:
-        """What belongs to the line before; a list may stand as far left as the key that it belongs to."""
-        if deep > _DEEPEST:
+        """The value of the line before; a list may have the same indentation as its key."""
+        if deep > 64:  # smartctl's documents are much less deep
             raise ValueError("nested too deeply")
         if not self._lines:
             return None
@@ -159,11 +158,11 @@ def _scalar(words: str) -> Any:
 
 
 def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """What stands at `key` of a document, empty where that is no mapping."""
+    """The mapping at `key` of a document, or an empty one."""
     value = data.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def rows(value: object) -> Iterator[Mapping[str, Any]]:
-    """The mappings in what should be a list of them."""
+    """The mappings in a value that should be a list of them."""
     return (row for row in value if isinstance(row, Mapping)) if isinstance(value, list) else iter(())

@@ -1,4 +1,4 @@
-"""Output of smartctl, saved or fresh, of any version, in any of its forms, turned into facts for a verdict."""
+"""Facts for a verdict from output of smartctl, of any version and in any form."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
-"""First release that tells of TRIM and zones (smartmontools' NEWS)."""
+"""First release that shows TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
 _READINGS = "=== START OF READ SMART"
-"""Behind the header; nothing below it says what disk it is."""
+"""Title after the header; nothing below it identifies the disk."""
 _FIELDS = frozenset(
     (
         "Device Model", "Model Number", "Model Family", "Vendor", "Product", "Device", "Firmware Version", "Revision",
@@ -47,7 +47,7 @@ _VOLUME = re.compile(
 )
 _BRIDGE = re.compile(r"(?:Unknown|Unsupported|Broken) USB bridge[^\r\n]*", re.IGNORECASE)
 _ASLEEP = re.compile(r"Device is in STANDBY", re.IGNORECASE)
-"""Not SLEEP: smartctl says that too of a bridge that lets no ATA command through."""
+"""Not SLEEP, which smartctl also reports for bridges without ATA commands."""
 _FAILED = re.compile(
     r"^(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry)[^\r\n]*", re.MULTILINE
 )
@@ -55,30 +55,27 @@ _FAILED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one output of smartctl says. Text fields are harmless."""
+    """Data of one output of smartctl, with harmless texts."""
 
     facts: SmrFacts
     serial: str = ""
     rpm: int | None = None
     health: str = ""
-    """`good`, `failing`, or empty when it was not reported."""
+    """`good`, `failing`, or empty if it was not reported."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
     wear: Wear = NOT_REPORTED
     version: tuple[int, ...] = ()
-    """Of smartctl, where the output is JSON."""
+    """Version of smartctl, for JSON."""
 
 
 def parse(output: bytes) -> Reading:
-    """What an output says; one that is none of smartctl's has `SmrFacts.problem` set and nothing else.
-
-    Of several in one file it is the first; `parse_each` has them all.
-    """
+    """Data of the first output in a file; for foreign output only `SmrFacts.problem` is set."""
     return next(parse_each(output))
 
 
 def parse_each(output: bytes) -> Iterator[Reading]:
-    """One reading for each disk whose output a file holds: text one after the other, JSON documents, a list of them."""
+    """A reading for each disk in a file: texts, JSON documents, or a list of them."""
     text = decoded(output)
     if not holds_documents(text):
         yield from (Reading(parse_text(part)) for part in parts(text))
@@ -89,13 +86,13 @@ def parse_each(output: bytes) -> Iterator[Reading]:
             any_read = True
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
-        if not any_read:  # what stands behind the last document does not spoil it
+        if not any_read:  # text after the last document is ignored
             problem = safe(f"This can't be read as smartctl's JSON or YAML: {error}")
             yield Reading(SmrFacts("smartctl", problem=problem))
 
 
 def parse_text(text: str) -> SmrFacts:
-    """Facts from what `smartctl -i`, `-a` or `-x` prints for people."""
+    """Facts from the text of `smartctl -i`, `-a` or `-x`."""
     start = max(text.find(INFORMATION), 0)
     end = text.find(_READINGS, start, start + _HEADER_BYTES)
     fields = _fields(text[start : end if end > start else start + _HEADER_BYTES])
@@ -138,7 +135,7 @@ def parse_text(text: str) -> SmrFacts:
 
 
 def _fields(header: str) -> dict[str, str]:
-    """The lines of a header that count, harmless; the first of each name."""
+    """The relevant lines of a header, harmless; the first of each name."""
     fields: dict[str, str] = {}
     for line in header.split("\n"):
         name, colon, value = line.partition(":")
@@ -148,7 +145,7 @@ def _fields(header: str) -> dict[str, str]:
 
 
 def _text_capacity(words: str) -> int:
-    """In bytes; 0 where the exact number and the rounded one behind it disagree, as in a damaged file."""
+    """Capacity in bytes; 0 if the exact number and the rounded one disagree, as in a damaged file."""
     match = _CAPACITY.match(words)
     if match is None or not match[2]:
         return 0
@@ -185,7 +182,7 @@ def _text_zoned(fields: Mapping[str, str], text: str) -> tuple[Zoned, str]:
 
 
 def _zoned(words: str) -> Zoned:
-    """The kind of zones that smartctl's words mean: `Device managed zones`, `host_aware`, …"""
+    """Kind of zones by smartctl's words: `Device managed zones`, `host_aware`, …"""
     flat = re.sub(r"[\s_-]+", " ", words.lower())
     if "host aware" in flat:
         return "host-aware"
@@ -212,7 +209,7 @@ def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
         return Reading(SmrFacts("smartctl", problem="This isn't output of smartctl; `smartctl -x DEVICE` prints it."))
-    run = mapping(data, "smartctl")
+    run, mode = mapping(data, "smartctl"), mapping(data, "power_mode")
     protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
         filter(None, (_string(data, "scsi_vendor", "vendor"), _string(data, "scsi_product", "product")))
@@ -242,7 +239,8 @@ def parse_json(data: Any) -> Reading:
         flash_attributes=not isinstance(rate, int) and _has_flash_attributes(attribute_names),
         bridge=safe(match[0]) if (match := _BRIDGE.search(messages)) else "",
         volume=_VOLUME.search(model) is not None,
-        asleep=_ASLEEP.search(messages) is not None or _asleep(data),
+        asleep=_ASLEEP.search(messages) is not None
+        or "STANDBY" in f"{mode.get('name')} {mode.get('ata_string')}".upper(),
         problem=_json_problem(run, model, messages),
     )
     passed = mapping(data, "smart_status").get("passed")
@@ -267,7 +265,7 @@ def _json_medium(protocol: str, rate: object) -> Medium:
 
 
 def _json_capacity(data: Mapping[str, Any]) -> int:
-    """In bytes; 0 where it is not the number of blocks times their size."""
+    """Capacity in bytes; 0 if it is not the number of blocks times their size."""
     capacity = mapping(data, "user_capacity")
     size, blocks, block = (
         _whole(it) or 0 for it in (capacity.get("bytes"), capacity.get("blocks"), data.get("logical_block_size"))
@@ -291,11 +289,6 @@ def _farm_recording(data: Mapping[str, Any]) -> Recording:
                 if isinstance(page, Mapping) and (recording := _recording(page.get("drive_recording_type"))):
                     return recording
     return ""
-
-
-def _asleep(data: Mapping[str, Any]) -> bool:
-    mode = mapping(data, "power_mode")
-    return "STANDBY" in f"{mode.get('name', '')} {mode.get('ata_string', '')}".upper()
 
 
 def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:

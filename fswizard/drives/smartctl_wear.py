@@ -1,4 +1,4 @@
-"""How worn an SSD is and how much it wrote, in smartctl's JSON: what a standard defines, else what its maker does.
+"""Wear of an SSD and bytes written, in smartctl's JSON, by a standard or else by its maker's attributes.
 
 Attributes are a maker's own: of two disks that call one `Total_LBAs_Written`, one counts sectors and the other
 32 MiB at a time, and many never move the value that smartctl shows for their wear. So they are read only where
@@ -15,7 +15,7 @@ from fswizard.drives.smartctl_forms import mapping, rows
 from fswizard.system.block_stats import SECTOR_BYTES
 
 NVME_UNIT_BYTES = 512_000
-"""NVMe counts what was written in thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
+"""Unit of bytes written: thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
 _GENERAL, _SECTORS_WRITTEN = 1, 24
 _SOLID_STATE, _PERCENTAGE_USED = 7, 8
 """Page and offset in the device statistics (ACS-4, 9.5)."""
@@ -23,13 +23,13 @@ _SOLID_STATE, _PERCENTAGE_USED = 7, 8
 
 @dataclass(frozen=True, slots=True)
 class Wear:
-    """None where the disk does not report it."""
+    """Wear of a disk; None for what it does not report."""
 
     life_used_percent: int | None = None
     written_bytes: int | None = None
 
     def or_else(self, other: Wear) -> Wear:
-        """With what `other` knows in addition."""
+        """This wear, with values of `other` for those that are None."""
         used, written = self.life_used_percent, self.written_bytes
         return Wear(
             other.life_used_percent if used is None else used, other.written_bytes if written is None else written
@@ -41,14 +41,14 @@ NOT_REPORTED = Wear()
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """What the attributes of a family of disks mean."""
+    """Meaning of the attributes of a family of disks."""
 
     family: str
-    """How its name in smartctl's database begins."""
+    """Beginning of its name in smartctl's database."""
     remaining: tuple[int, str]
     """Attribute whose normalised value is the percentage of life that remains: number and name."""
     written: tuple[int, str, int]
-    """Attribute of what was written: number, name, bytes for each count."""
+    """Attribute of the data written: number, name, bytes for each count."""
 
 
 _MAKERS = (
@@ -62,7 +62,7 @@ Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F
 
 
 def wear(data: Mapping[str, Any]) -> Wear:
-    """From a document of any version of smartctl, for any kind of disk."""
+    """Wear in a document of any version of smartctl, for any kind of disk."""
     nvme = mapping(data, "nvme_smart_health_information_log")
     units = _count(nvme.get("data_units_written"))
     own = Wear(_count(nvme.get("percentage_used")), units * NVME_UNIT_BYTES if units is not None else None)

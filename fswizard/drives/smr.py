@@ -1,4 +1,5 @@
-"""From what is known of a disk to how it records: the strongest evidence decides, and silence proves nothing."""
+"""From facts about a disk to a verdict on how it records: the strongest evidence decides; missing facts prove
+nothing."""
 
 from __future__ import annotations
 
@@ -19,14 +20,11 @@ Recording = Literal["", "SMR", "CMR"]
 SHINGLED: tuple[SmrKind, ...] = ("host-managed", "host-aware", "drive-managed")
 """Kinds of shingled disks, the most specific first."""
 DISPUTED = "model-disputed"
-"""Code of the evidence that sources disagree about a model; hints do not settle that."""
+"""Code of the evidence that sources disagree about a model, which hints do not settle."""
 _ATA_VERSIONS = re.compile(r"ACS-([2-9])|ATA(?:/ATAPI)?-?([1-8])\b|^([1-9]|1\d)$")
-"""As smartctl words them; `ATA8-ACS` and older smartctl's bare `8` are the eighth version, `ACS-2` the ninth."""
-_ATA8_ACS = 8
+"""Versions in smartctl's words; `ATA8-ACS` and older smartctl's bare `8` are the eighth, `ACS-2` the ninth."""
 _ACS_2 = re.compile(r"ACS-2(?: \(minor revision not indicated\)|, ATA8-ACS T13/1699-D revision \w+)")
-"""Words of disks that go by no later version; a damaged line has others."""
-_SMALL_BYTES = 480_000_000_000
-_FASTEST_SHINGLED_RPM, _FAST_RPM = 7_200, range(10_000, 15_101)
+"""Standard of disks that follow no later version; a damaged line has other words."""
 _ARE: dict[SmrKind, str] = {
     "host-managed": "shingled, host-managed (SMR)",
     "host-aware": "shingled, host-aware (SMR)",
@@ -64,56 +62,53 @@ _KNOW: dict[SmrKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SmrFacts:
-    """Observations, not yet weighed. Empty and False mean that nothing was seen, never that it is not so."""
+    """Observations about a disk. Empty and False mean that nothing was observed."""
 
     source: Literal["name", "smartctl", "machine"]
     """A model name alone, output of smartctl, or the running machine."""
     model: str = ""
     family: str = ""
-    """As smartctl's database names it."""
+    """Family in smartctl's database."""
     firmware: str = ""
     standard: str = ""
-    """Version of the ATA standard that the disk was made for, as smartctl words it."""
+    """Version of the disk's ATA standard, in smartctl's words."""
     capacity_bytes: int = 0
     sector_bytes: int = 0
     """Physical size of a sector."""
     rpm: int = 0
     medium: Medium = ""
     zone_model: str = ""
-    """`host-managed` or `host-aware` by the kernel's word."""
+    """`host-managed` or `host-aware`, by the kernel."""
     peripheral: str = ""
     """SCSI device type in words, such as `host managed zoned block device`."""
     zoned: Zoned = ""
-    """The disk's own word on its zones."""
+    """Kind of zones, by the disk itself."""
     zoned_where: str = ""
-    """In which page or line the disk says so."""
+    """Page or line with `zoned`."""
     recording: Recording = ""
     """Recording type in Seagate's FARM log."""
     trim: bool = False
     trim_where: str = ""
-    """In which page or line TRIM is offered."""
+    """Page or line that offers TRIM."""
     trim_would_show: bool = False
-    """The source is one that tells of TRIM where there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
+    """Whether the source shows TRIM if there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
     flash_attributes: bool = False
-    """SMART attributes that only flash has, such as wear levelling."""
+    """Whether SMART attributes are those of flash, such as wear levelling."""
     bridge: str = ""
     """Name of the USB bridge in front."""
     volume: bool = False
-    """A RAID volume or an emulated disk, not a disk of its own."""
+    """Whether it is a RAID volume or an emulated disk."""
     asleep: bool = False
     problem: str = ""
-    """Why smartctl could not tell more, in words."""
+    """Why smartctl could not report more, in words."""
 
 
 KIND_OF: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
-"""The kind of drive that a medium makes."""
+"""Medium to kind of drive."""
 
 
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
-    """The verdict that facts amount to, with each piece of evidence in words.
-
-    `table` stands in for the shipped table of models.
-    """
+    """The verdict by facts, with the evidence in words; `table` replaces the shipped table of models."""
     evidence = tuple(_evidence(facts, table or shipped_table()))
     if not any(item.says != "unknown" for item in evidence):
         evidence += tuple(_no_trim(facts))
@@ -130,7 +125,7 @@ def with_evidence(verdict: SmrVerdict, piece: Evidence) -> SmrVerdict:
 
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
-    """The verdict on what is made of several disks, or reached through several: one shingled member is felt in all."""
+    """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
     disks = {(disk.serial or disk.name): disk for disk in members}.values()
     evidence = tuple(_of_member(disk) for disk in disks)
     kinds = {disk.smr.kind for disk in disks}
@@ -163,7 +158,7 @@ def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         )
     named = (*_family(facts, table), *_rows(facts, table))
     yield from named
-    if not any(item.says in SHINGLED for item in named):  # the name tells more than the time does
+    if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
         yield from _marks(facts)
     yield from _trim(facts, table)
 
@@ -208,14 +203,14 @@ def _family(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
 
 
 def _marks(facts: SmrFacts) -> Iterator[Evidence]:
-    """What only disks made before shingled ones, or apart from them, have: of the disk itself, not of a bridge.
+    """Properties that shingled disks do not have, of the disk itself and not of a bridge.
 
-    The figures are those of 7,250 outputs of smartctl that people published, among them of 619 shingled disks.
+    The figures are those of 7,250 published outputs of smartctl, 619 of them of shingled disks.
     """
     if facts.medium not in ("rotating", "") or facts.flash_attributes or not _own_identity(facts):
         return
     version = ata_version(facts.standard)
-    if 0 < version <= _ATA8_ACS:
+    if 0 < version <= 8:  # ATA8-ACS
         text = (
             f"It follows an ATA standard older than shingled disks ({facts.standard}), as do 4,140 of 7,250 disks "
             "whose details people published, but none of the 619 shingled ones among them."
@@ -232,27 +227,25 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
             "but none of the 619 shingled ones among them."
         )
         yield Evidence("sectors-of-512", "cmr", "strong", text)
-    if 0 < facts.capacity_bytes < _SMALL_BYTES:
+    if 0 < facts.capacity_bytes < 480_000_000_000:
         text = (
             f"It holds {size_text(facts.capacity_bytes)}. 1,543 of 7,250 disks whose details people published hold "
             "less than 480 GB, but none of the 619 shingled ones among them."
         )
         yield Evidence("capacity", "cmr", "strong", text)
-    if facts.rpm in _FAST_RPM:
-        text = (
-            f"It spins at {facts.rpm:,} rpm. No shingled disk is known to spin faster than {_FASTEST_SHINGLED_RPM:,}."
-        )
+    if 10_000 <= facts.rpm <= 15_100:
+        text = f"It spins at {facts.rpm:,} rpm. No shingled disk is known to spin faster than 7,200."
         yield Evidence("fast-rotation", "cmr", "strong", text)
 
 
 def ata_version(standard: str) -> int:
-    """The highest version of the ATA standard named: 8 for ATA8-ACS, 10 for ACS-3; 0 where there is none."""
-    found = _ATA_VERSIONS.findall(standard)
-    return max((int(acs) + 7 if acs else int(ata or number) for acs, ata, number in found), default=0)
+    """The highest version in words on the ATA standard: 8 for ATA8-ACS, 10 for ACS-3; 0 if there is none."""
+    versions = _ATA_VERSIONS.findall(standard)
+    return max((int(acs) + 7 if acs else int(ata or number) for acs, ata, number in versions), default=0)
 
 
 def _own_identity(facts: SmrFacts) -> bool:
-    """Whether it is the disk that answers, not a bridge, a controller or an emulation."""
+    """Whether facts are those of the disk, not of a bridge, a controller or an emulation."""
     return not facts.volume and names_a_hard_disk(facts.model)
 
 
@@ -270,7 +263,7 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
 
 
 def row_text(row: ModelRow) -> str:
-    """Who says what about a model, in which document and when, in a sentence and with its address."""
+    """A sentence on a source's statement about a model, with document, year and address."""
     said = row.said or Source(row.source, urlsplit(row.source).netloc)
     by = f"{said.by} ({said.where})"
     note = f": {row.note}" if row.note else ""
@@ -323,13 +316,13 @@ def _hybrid(facts: SmrFacts, table: ModelTable) -> bool:
 
 
 def _kind_by_table(facts: SmrFacts, table: ModelTable) -> SmrKind:
-    """Which kind of shingled disk the table names, drive-managed where it names none."""
+    """Kind of shingled disk by the table, or else drive-managed."""
     kinds = {row.kind for row in table.find(facts.model)}
     return next((kind for kind in SHINGLED if kind in kinds), "drive-managed")
 
 
 def _weigh(evidence: tuple[Evidence, ...]) -> tuple[SmrKind, Confidence]:
-    """The verdict of the strongest evidence; contradictions between equals leave it open."""
+    """The verdict of the strongest evidence, unknown if that is contradictory."""
     for strength in _STRENGTHS:
         kinds = {item.says for item in evidence if item.strength == strength and item.says != "unknown"}
         if strength == "weak" and any(item.code == DISPUTED for item in evidence):
@@ -349,7 +342,10 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
         return _KNOW.get(kind, ())
     if facts.volume:
         return ("It hides the disks behind it. Query the RAID controller, or check on the virtual machine's host.",)
-    advice = [*_contradictions(evidence), *_ways_to_learn(facts)]
+    said = {item.says for item in evidence if item.says != "unknown"}
+    advice = _ways_to_learn(facts)
+    if len(said) > 1 or any(item.code == DISPUTED for item in evidence):
+        advice.insert(0, "The sources disagree about this disk, so it stays unknown.")
     if facts.source == "machine":
         advice.append(
             "`fswizard smr --probe DIRECTORY` writes to it for a few minutes; a shingled disk may give itself away."
@@ -357,16 +353,8 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
     return tuple(advice)
 
 
-def _contradictions(evidence: tuple[Evidence, ...]) -> list[str]:
-    said = {item.says for item in evidence if item.says != "unknown"}
-    disputed = any(item.code == DISPUTED for item in evidence)
-    if len(said) > 1 or disputed:
-        return ["The sources disagree about this disk, so it stays unknown."]
-    return []
-
-
 def _ways_to_learn(facts: SmrFacts) -> list[str]:
-    """What would settle it: which command, through which adapter."""
+    """Commands and adapters that would give more evidence."""
     if facts.bridge or (facts.model and facts.source != "name" and not names_a_hard_disk(facts.model)):
         return [
             "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x DEVICE` "
