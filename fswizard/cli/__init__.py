@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
 
 from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.errors import UsageError
-
-if TYPE_CHECKING:
-    from fswizard.tui.app import FswizardApp
 
 SUBCOMMANDS = {
     "drives": "fswizard.cli.drives.Drives",
@@ -29,7 +23,6 @@ SUBCOMMANDS = {
     "published": "fswizard.cli.published.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
-    "serve": "fswizard.cli.serve.Serve",
     "install-helper": "fswizard.cli.install_helper.InstallHelper",
 }
 
@@ -73,17 +66,15 @@ class Fswizard(Command):
                 command = " ".join(self.nested_command[1])
                 raise UsageError("--on goes after the subcommand.", f"Write `{command} --on {self.on}`.")
             return 0
+        if self.on:
+            from fswizard.remote import Host
+
+            host = Host(self.on)
+            host.prepare()
+            return host.attend()
         from fswizard.tui import run_wizard
 
-        return run_wizard(self._elsewhere() if self.on else None)
-
-    def _elsewhere(self) -> Callable[..., FswizardApp]:
-        from fswizard.remote import Host, RemoteMachine
-        from fswizard.tui.app import FswizardApp
-
-        host = Host(self.on)
-        host.prepare()
-        return partial(FswizardApp, RemoteMachine(host))
+        return run_wizard()
 
     def _show(self, name: str = "", *more: str) -> int:
         from fswizard.demo import find_story

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +19,7 @@ from fswizard.model.events import (
     Event,
     RatioUpdated,
     RoundDiscarded,
+    RoundFinished,
     RunEnded,
     RunStarted,
     StepFailed,
@@ -31,6 +33,8 @@ from fswizard.model.run_state import RunState
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
 from fswizard.report import card_lines, render
+from fswizard.report.writes import budget_text
+from fswizard.system.files import turn_away_from
 
 OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
 """What is said of an overall ratio beside its figure."""
@@ -43,6 +47,7 @@ EXIT_CODES: dict[Outcome, ExitCode] = {
     "stopped": ExitCode.PARTIAL,
     "cancelled": ExitCode.CANCELLED,
     "failed": ExitCode.RUN_FAILED,
+    "killed": ExitCode.RUN_FAILED,
 }
 
 
@@ -92,19 +97,27 @@ def _where(state: RunState) -> str:
     return f"round {step.round}{who}: {step.title}"
 
 
+async def narrated(
+    run: AsyncGenerator[Event, None], state: RunState, until: Callable[[Event], bool] = lambda event: False
+) -> RunState:
+    """Tell of a run on standard error to its end, or until an event that `until` is true of; its state then."""
+    narration = Narration(sys.stderr)
+    async with aclosing(run) as events:
+        async for event in events:
+            before, state = state.outlook, state.after(event)
+            narration.tell(event, state)
+            if isinstance(event, RoundFinished) and event.round == 1 and state.outlook is not before:
+                narration.say(f"corrected after round 1: {budget_text(state.plan, state.outlook)}")
+            if until(event):
+                break
+    return state
+
+
 def print_report(path: str | Path) -> None:
     """The report on a result, and once more what its card says."""
     findings = with_published(conclude(results.load(path)))
     print(render(findings, "text"), flush=True)
     print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
-
-
-def turn_away_from(descriptors: Iterable[int]) -> None:
-    """Nobody is at the other end any more: every further word, even at exit, would be an error."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in descriptors:
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)
 
 
 def _news(event: Event) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model.text import plain, safe
+from fswizard.system.files import write_new
 
 
 def deliver(report: str | bytes, output: str | None) -> None:
@@ -20,8 +21,7 @@ def deliver(report: str | bytes, output: str | None) -> None:
         return
     path = Path(output)
     try:
-        with path.open("xb") as file:
-            file.write(report if isinstance(report, bytes) else report.encode())
+        write_new(path, report if isinstance(report, bytes) else report.encode())
     except FileExistsError as error:
         raise UsageError(f"{safe(output)} exists already.", "Choose another name, or move that file away.") from error
     except (OSError, ValueError) as error:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import aclosing, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,14 +16,13 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.cli.command import OnMachine, parse_weights
-from fswizard.cli.narration import EXIT_CODES, Narration, print_report, turn_away_from
-from fswizard.errors import ExitCode, RunFailed, UsageError
+from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
+from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.model import plan as model
-from fswizard.model.events import RoundFinished, StepStarted
+from fswizard.model.events import Event, StepStarted
 from fswizard.model.outlook import expected
 from fswizard.model.recipe import Recipe
-from fswizard.model.result import Outcome
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
@@ -35,7 +30,19 @@ from fswizard.recipes import find
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
-from fswizard.session import Choices, Session, left_out_text, make_plan, settles_text, take_up, why_not
+from fswizard.session import (
+    Choices,
+    FollowedRun,
+    Resumption,
+    Session,
+    left_out_text,
+    make_plan,
+    settles_text,
+    start,
+    take_up,
+    why_not,
+)
+from fswizard.system.files import turn_away_from
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
 if TYPE_CHECKING:
@@ -114,9 +121,20 @@ class Run(Choosing):
     detach = cli.Flag("--detach", help="leave the run alone once it measures: `fswizard watch` shows it")
 
     def main(self, recipe: str = "") -> int:
-        session = self._resumed() if self.resume else self._new(recipe or DEFAULT_RECIPE)
         if recipe and self.resume:
             raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
+        if self.resume:
+            run = self._resumed()
+            session = Session(run.plan, run.path, earlier=run.earlier)
+        else:
+            session = new_session(self.plan(find(recipe or DEFAULT_RECIPE)), self.output)
+        plan = session.plan
+        if plan.target.kind != "directory":
+            way = privilege.authorise(privilege.purpose(plan))
+            print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
+        print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)
+        if plan.expected_s > plan.time_limit_s > 0:
+            print(_too_short(plan), file=sys.stderr)
         return detached(session) if self.detach else measure(session)
 
     def there(self, host: Host, words: list[str]) -> int:
@@ -130,10 +148,7 @@ class Run(Choosing):
             hint = f"The run goes on there: `fswizard watch --on {host.name}` shows it."
             raise RunFailed(error.message, hint) from error
 
-    def _new(self, recipe: str) -> Session:
-        return new_session(self.plan(find(recipe)), self.output)
-
-    def _resumed(self) -> Session:
+    def _resumed(self) -> Resumption:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""
         chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
         for name in (*chosen, "memory-limit"):
@@ -145,8 +160,7 @@ class Run(Choosing):
         if limit_s is not None and limit_s <= 0:
             raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
         budget_bytes = _budget(self.budget) if self.budget else None
-        resumption = take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
-        return Session(resumption.plan, resumption.path, earlier=resumption.earlier)
+        return take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
 
 
 def new_session(plan: model.Plan, path: str | None) -> Session:
@@ -156,62 +170,47 @@ def new_session(plan: model.Plan, path: str | None) -> Session:
 
 
 def detached(session: Session) -> int:
-    """Carry out a run in a process of its own, which leaves this terminal as soon as it measures; the exit code.
+    """Carry out a run in a process of its own, which is told of until it measures; the exit code.
 
-    Before that it is a run like any other: it asks, tells, and Ctrl-C ends it.
+    Until then Ctrl-C ends it.
     """
-    _authorise(session)
-    goes_on, leaves = os.pipe()
-    if os.fork() == 0:
-        os.close(goes_on)
-        return measure(session, partial(_leave_the_terminal, leaves))
-    os.close(leaves)
+    plan, path, resumed = session.plan, session.path, session.earlier is not None
+    before_bytes = path.stat().st_size if resumed else 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run gets it, too, and ends in good order
-    if not os.read(goes_on, 1):
-        return os.waitstatus_to_exitcode(os.wait()[1])
-    words = f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {session.path}"
+    start(plan, path, resumed=resumed)
+    events = FollowedRun(path, after_bytes=before_bytes).events()
+    state = asyncio.run(narrated(events, RunState.of(plan, session.result), _measures))
+    if state.ended:
+        return _ended(path, state, state.problem)
+    words = f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}"
     Narration(sys.stderr).say(words)
     return ExitCode.OK
 
 
-def _leave_the_terminal(leaves: int) -> None:
-    """Whatever becomes of the terminal, or of the connection that it came by, no longer reaches this process."""
-    os.setsid()
-    turn_away_from((0, 1, 2))
-    with suppress(BrokenPipeError):  # who waited for it is gone
-        os.write(leaves, b".")
-    os.close(leaves)
+def _measures(event: Event) -> bool:
+    """The first round begins."""
+    return isinstance(event, StepStarted) and bool(event.step.round)
 
 
-def _authorise(session: Session) -> None:
-    if session.plan.target.kind != "directory":
-        way = privilege.authorise(privilege.purpose(session.plan))
-        print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
+def measure(session: Session) -> int:
+    """Carry out a run in this process and report it; the exit code."""
+    return _ended(session.path, asyncio.run(_carry_out(session)), session.error)
 
 
-def measure(session: Session, measuring: Callable[[], object] | None = None) -> int:
-    """Carry out a run and report it; the exit code. `measuring` is called as soon as root's rights are had."""
-    path = session.path
-    if measuring is None:
-        _authorise(session)
-    outcome = asyncio.run(_carry_out(session, measuring))
+def _ended(path: Path, state: RunState, error: FswizardError | None) -> int:
+    """Report a run that ended; the exit code. A run that failed raises its `error`."""
     print(f"The result is in {safe(str(path))}.", file=sys.stderr)
     if not why_not(path):
         print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
-    if session.error is not None and not any(sample.round for sample in session.result.samples if sample.primary):
-        raise session.error
-    print_report(path)
-    if session.error is not None:
-        raise session.error
-    return EXIT_CODES[outcome]
+    if error is None or any(sample.round for sample in state.result.samples if sample.primary):
+        print_report(path)
+    if error is not None:
+        raise error
+    return EXIT_CODES[state.outcome or "killed"]
 
 
-async def _carry_out(session: Session, measuring: Callable[[], object] | None) -> Outcome:
+async def _carry_out(session: Session) -> RunState:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
-    narration, state = Narration(sys.stderr), RunState.of(session.plan, session.result)
-    narration.say(budget_text(session.plan, state.outlook))
-    if session.plan.expected_s > session.plan.time_limit_s > 0:
-        narration.say(_too_short(session.plan))
     loop = asyncio.get_running_loop()
     terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
 
@@ -223,16 +222,7 @@ async def _carry_out(session: Session, measuring: Callable[[], object] | None) -
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, end, number)
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            before, state = state.outlook, state.after(event)
-            narration.tell(event, state)
-            if measuring and isinstance(event, StepStarted) and event.step.round:
-                measuring()
-                measuring = None
-            if state.outlook is not before and isinstance(event, RoundFinished) and event.round == 1:
-                narration.say(f"corrected after round 1: {budget_text(session.plan, state.outlook)}")
-    return state.outcome or "killed"
+    return await narrated(session.events(), RunState.of(session.plan, session.result))
 
 
 def plan_text(plan: model.Plan, settles: str = "") -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import aclosing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbum import cli
 
 from fswizard.cli.command import OnMachine
-from fswizard.cli.narration import EXIT_CODES, Narration, print_report
+from fswizard.cli.narration import EXIT_CODES, narrated, print_report
 from fswizard.errors import ExitCode
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
@@ -19,7 +19,7 @@ from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
 
 if TYPE_CHECKING:
-    from fswizard.remote import Host
+    pass
 
 
 class Watch(OnMachine):
@@ -38,39 +38,17 @@ class Watch(OnMachine):
 
         return run_wizard(partial(FswizardApp, watching=found))
 
-    def there(self, host: Host, words: list[str]) -> int:
-        """The full screen is drawn here."""
-        if "--plain" in words or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return host.attend(*words, *([] if "--plain" in words else ["--plain"]))
-        from fswizard.remote import RemoteMachine
-        from fswizard.session import chosen
-        from fswizard.tui.app import FswizardApp
-
-        machine = RemoteMachine(host)
-        found = chosen(machine.ongoing(), next(iter(words[1:]), ""))
-        return run_wizard(partial(FswizardApp, machine, watching=found))
-
 
 def follow(run: OngoingRun) -> int:
     """Tell of a run on standard error until it ends, then print its report; the exit code is the run's."""
     try:
-        followed, state = asyncio.run(_followed(run))
+        followed = FollowedRun(Path(run.result))
+        state = asyncio.run(narrated(followed.events(), RunState.of(followed.plan)))
     except KeyboardInterrupt:
         print("\nThe run goes on: `fswizard watch` shows it again.", file=sys.stderr)
         return ExitCode.OK
     print(f"The result is in {safe(run.result)}.", file=sys.stderr)
-    if followed.error is not None:
-        raise followed.error
+    if state.problem is not None:
+        raise state.problem
     print_report(run.result)
     return EXIT_CODES[state.outcome or "killed"]
-
-
-async def _followed(run: OngoingRun) -> tuple[FollowedRun, RunState]:
-    narration = Narration(sys.stderr)
-    followed = await FollowedRun.here(run)
-    state = RunState.of(followed.plan)
-    async with aclosing(followed.events()) as events:
-        async for event in events:
-            state = state.after(event)
-            narration.tell(event, state)
-    return followed, state

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fswizard.demo.replay import TENFOLD, Replay
 from fswizard.demo.stories import Story, other_drives
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Filesystem
-from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
@@ -21,22 +20,23 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import (
-        Availability,
-        Entry,
-        Leftover,
-        Offer,
-        OngoingRun,
-        ProbeProgress,
-        ProbeResult,
-        ProbeTarget,
-        Purpose,
-        Question,
-        RunHandle,
-        State,
-    )
+    from fswizard.tui.backend import Availability, Offer, Purpose, State
 
 LOOK_S = 0.1
+
+
+def _nothing(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
+    """There is none, and nothing is kept."""
+    return ()
+
+
+def _refuses(words: str) -> Callable[..., Any]:
+    """A method that says that a demo does something else."""
+
+    def method(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
+        raise UsageError(f"A demo {words}.", "Start fswizard without --demo for your own disks.")
+
+    return method
 
 
 class DemoMachine(Backend):
@@ -48,20 +48,20 @@ class DemoMachine(Backend):
         self.pace = "in real time" if speed == 1 else f"{speed:.0f}× faster"
         self.banner = f"Demo on {story.disk}, {self.pace}. Nothing here is touched."
         self._replays: dict[Path, Replay] = {}
-
-    @property
-    def _plan(self) -> Plan:
-        return self.story.plan
+        own = story.plan.drive
+        assert own is not None
+        self._own: Drive = own
+        """The disk that the story was recorded on."""
 
     @property
     def choices(self) -> WizardChoices:
         """What was chosen for the run."""
-        plan, target = self._plan, self._plan.target
+        plan, target = self.story.plan, self.story.plan.target
         several = len(target.members) > 1
         paths = tuple(member.path for member in target.members) if target.kind == "device" else ()
         return WizardChoices(
             purpose="own",
-            drive=self._drives[0],
+            drive=self._own,
             device="" if several else "".join(paths),
             members=paths if several else (),
             member_bytes=target.size_bytes if several else 0,
@@ -71,16 +71,10 @@ class DemoMachine(Backend):
             needs=plan.needs,
         )
 
-    @property
-    def _drives(self) -> tuple[Drive, ...]:
-        own = self._plan.drive
-        assert own is not None
-        return (own, *(drive for drive in other_drives() if drive.name != own.name))
-
     # Disks and places
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        yield self._drives
+        yield (self._own, *(drive for drive in other_drives() if drive.name != self._own.name))
         while not stopped():
             clock.sleep(LOOK_S)
 
@@ -88,75 +82,53 @@ class DemoMachine(Backend):
         return drive
 
     def place(self, drive: Drive | None) -> Place:
-        return self._place(drive.name if drive else self._drives[0].name)
-
-    def _place(self, name: str) -> Place:
-        own, target = self._drives[0].name, self._plan.target
-        if name != own or target.kind != "image":
-            raise UsageError(f"This demo was recorded on {own}: choose that one." if name != own else _GIVEN_UP)
+        own, target = self._own.name, self.story.plan.target
+        if drive is not None and drive.name != own:
+            raise UsageError(f"This demo was recorded on {own}: choose that one.")
+        if target.kind != "image":
+            raise UsageError("The recorded run had the whole disk.")
         return Place(target.path, target.host_filesystem, 1 << 38, own, 1 << 38)
-
-    def named_place(self, directory: str) -> Place:
-        raise _refused("measures where it was recorded")
-
-    def mounted(self) -> tuple[Place, ...]:
-        return ()
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         from fswizard.targets import Offer
 
-        target = self._plan.target
-        if drive.name != self._drives[0].name or target.kind != "device" or target.others:
+        target = self.story.plan.target
+        if drive.name != self._own.name or target.kind != "device" or target.others:
             return ()
-        return (Offer(target.path, drive.name, target.size_bytes, True, True, self._plan.losses),)
+        return (Offer(target.path, drive.name, target.size_bytes, True, True, self.story.plan.losses),)
 
-    def probe_target(self, path: str, serial: str) -> ProbeTarget:
-        raise _refused("probes no disk")
-
-    def probe(
-        self, target: ProbeTarget, stopped: Callable[[], bool], progress: Callable[[ProbeProgress], object]
-    ) -> ProbeResult:
-        raise _refused("probes no disk")
+    named_place = _refuses("measures where it was recorded")
+    probe = probe_target = _refuses("probes no disk")
 
     # What can be measured
 
     def recipes(self) -> tuple[Recipe, ...]:
-        return (self._plan.recipe,)
-
-    def broken_recipes(self) -> tuple[str, ...]:
-        return ()
-
-    def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
-        raise _refused("keeps no recipes")
-
-    def remove_recipe(self, recipe: Recipe) -> None:
-        raise _refused("keeps no recipes")
+        return (self.story.plan.recipe,)
 
     def availability(self, filesystem: Filesystem) -> Availability:
-        return _available(filesystem.name in {candidate.filesystem.name for candidate in self._plan.candidates})
+        return _available(filesystem.name in {candidate.filesystem.name for candidate in self.story.plan.candidates})
 
     def layout_availability(self, layout: Layout) -> Availability:
-        arrays = (candidate.array for candidate in self._plan.candidates if candidate.array)
+        arrays = (candidate.array for candidate in self.story.plan.candidates if candidate.array)
         return _available(layout.name in {array.layout.name for array in arrays})
 
     def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
-        return tuple(candidate.name for candidate in self._plan.candidates)
+        return tuple(candidate.name for candidate in self.story.plan.candidates)
+
+    recipe_like = remove_recipe = _refuses("keeps no recipes")
 
     # The run
 
     def draft(self, choices: WizardChoices) -> Plan:
-        return self._plan
+        return self.story.plan
 
     def make_plan(self, choices: WizardChoices) -> Plan:
-        if choices.drive is None or choices.drive.name != self._drives[0].name or choices.comparing:
-            raise _refused(f"was recorded on {self._drives[0].name}")
-        return self._plan
+        if choices.drive is None or choices.drive.name != self._own.name or choices.comparing:
+            _refuses(f"was recorded on {self._own.name}")(self)
+        return self.story.plan
 
     def settles(self, plan: Plan) -> str:
         return ""
-
-    def questions(self, plan: Plan) -> tuple[Question, ...]:
-        return ()
 
     def privilege(self, needed: Purpose) -> State:
         return "root"
@@ -164,55 +136,26 @@ class DemoMachine(Backend):
     def authorise(self, needed: Purpose) -> None:
         """Nothing needs root."""
 
-    def open_session(self, plan: Plan) -> Replay:
+    def start(self, plan: Plan, path: Path | None = None) -> Replay:
         replay = Replay(self.story, plan, speed=self.speed)
         self._replays[replay.path] = replay
         return replay
 
+    follow = take_up = _refuses("ends where its recording ends")
+
     # What is kept: nothing
-
-    def history(self) -> tuple[Entry, ...]:
-        return ()
-
-    def ongoing(self) -> tuple[OngoingRun, ...]:
-        return ()
-
-    async def follow(self, run: OngoingRun) -> RunHandle:
-        raise _refused("follows no run")
-
-    def resumable(self) -> tuple[Entry, ...]:
-        return ()
-
-    def why_not_resumed(self, path: Path) -> str:
-        return "A demo ends where its recording ends."
-
-    def take_up(self, path: Path, forecast: Forecast | None = None) -> Replay:
-        raise UsageError(self.why_not_resumed(path))
 
     def load(self, path: Path) -> Result:
         return self._replays[path].result
 
-    def write_note(self, path: Path, note: str) -> None:
-        raise _refused("keeps no notes")
-
-    def remove(self, path: Path) -> None:
-        raise _refused("keeps no results")
+    def why_not_resumed(self, path: Path) -> str:
+        return "A demo ends where its recording ends."
 
     def keep_theme(self, name: str) -> None:
         """It lasts as long as the demo."""
 
-    def leftovers(self) -> tuple[Leftover, ...]:
-        return ()
-
-    def clean(self, leftover: Leftover) -> tuple[str, ...]:
-        return ()
-
-
-_GIVEN_UP = "The recorded run had the whole disk."
-
-
-def _refused(words: str) -> FswizardError:
-    return UsageError(f"A demo {words}.", "Start fswizard without --demo for your own disks.")
+    mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing
+    write_note = remove = _refuses("keeps no results")
 
 
 def _available(usable: bool) -> Availability:

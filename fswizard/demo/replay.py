@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.demo.stories import Story
-from fswizard.errors import FswizardError
 from fswizard.model.events import (
     ON_REQUEST,
     CommandFinished,
     CommandStarted,
     Event,
+    PauseChanged,
     RatioUpdated,
     RoundFinished,
     RunEnded,
@@ -31,7 +31,8 @@ from fswizard.model.events import (
 from fswizard.model.plan import Plan
 from fswizard.session import ended_text
 from fswizard.stats import judge
-from fswizard.system import timeouts
+from fswizard.system import clock, timeouts
+from fswizard.tui.backend import Order
 
 TENFOLD, REAL = 10.0, 1.0
 OF_A_TRIAL = (
@@ -44,84 +45,70 @@ class Replay:
     """Tells what a recorded run told, at its pace times `speed`; it can be paused, shortened and stopped."""
 
     outlives = False
-    trouble = ""
 
     def __init__(self, story: Story, plan: Plan, *, speed: float = TENFOLD) -> None:
         self.plan = plan
         self.path = Path(f"{story.name}.jsonl")
         """Of no file: nothing is kept."""
-        self.error: FswizardError | None = None
         self.result = replace(story.beginning, plan=plan)
         self._story = story
         self._speed = speed
-        self._going = asyncio.Event()
-        self._going.set()
-        self._stopped = asyncio.Event()
         self._step = Step(0, "prepare", "")
+        self._paused = False
+        self._orders: asyncio.Queue[Order] = asyncio.Queue()
         self._skipped: set[str] = set()
-        self._told_skipped: set[str] = set()
 
-    @property
-    def paused(self) -> bool:
-        return not self._going.is_set()
-
-    def pause(self) -> None:
-        self._going.clear()
-
-    def resume(self) -> None:
-        self._going.set()
-
-    def skip(self) -> None:
-        if self._step.candidate:
-            self._skipped.add(self._step.candidate)
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._going.set()
+    def order(self, order: Order) -> None:
+        self._orders.put_nowait(order)
 
     async def events(self) -> AsyncGenerator[Event, None]:
         at_s = 0.0
         for event in self._story.events:
-            if isinstance(event, StepStarted):
-                if event.step.candidate not in ("", self._step.candidate):
-                    await self._going.wait()
-                self._step = event.step
-            if self._is_left_out(event):
-                at_s = event.at_s
-                continue
-            await self._wait((event.at_s - at_s) / self._speed)
-            if self._stopped.is_set():
-                break
-            at_s = event.at_s
-            for told in self._told(event):
+            step = event.step if isinstance(event, StepStarted) else self._step
+            turn = step.candidate not in ("", self._step.candidate)
+            wait_s = 0.0 if self._is_left_out(event, step) else (event.at_s - at_s) / self._speed
+            due_s = clock.monotonic() + wait_s
+            while order := await self._next_order(due_s, holds=turn):
+                for said in self._obey(order, at_s):
+                    self.result = fold(self.result, (said,))
+                    yield said
+                if order == "stop":
+                    return
+            self._step, at_s = step, event.at_s
+            if not self._is_left_out(event, step):
+                told = self._without_skipped(event)
                 self.result = fold(self.result, (told,))
                 yield told
-        else:
-            return
-        ended = RunEnded(at_s, "stopped", ended_text(self.result))
-        self.result = fold(self.result, (ended,))
-        yield ended
 
-    async def _wait(self, seconds: float) -> None:
-        """So long, or until it is stopped."""
+    def _is_left_out(self, event: Event, step: Step) -> bool:
+        return step.candidate in self._skipped and isinstance(event, OF_A_TRIAL)
+
+    async def _next_order(self, due_s: float, *, holds: bool) -> Order | None:
+        """The next order until then, or as long as the run is paused where it `holds`; None where there is none."""
+        if not self._orders.empty() or (self._paused and holds):
+            return await self._orders.get()
         with contextlib.suppress(asyncio.TimeoutError):
-            await timeouts.within(max(0.0, seconds), self._stopped.wait())
+            return await timeouts.within(max(0.0, due_s - clock.monotonic()), self._orders.get())
+        return None
 
-    def _is_left_out(self, event: Event) -> bool:
-        return self._step.candidate in self._told_skipped and isinstance(event, OF_A_TRIAL)
+    def _obey(self, order: Order, at_s: float) -> Iterator[Event]:
+        """What the run tells of an order that it carries out."""
+        if order == "stop":
+            yield RunEnded(at_s, "stopped", ended_text(self.result))
+        elif order == "skip":
+            if self._step.candidate and self._step.candidate not in self._skipped:
+                self._skipped.add(self._step.candidate)
+                yield StepSkipped(at_s, self._step, ON_REQUEST)
+        elif self._paused != (order == "pause"):
+            self._paused = not self._paused
+            yield PauseChanged(at_s, self._paused)
 
-    def _told(self, event: Event) -> Iterator[Event]:
+    def _without_skipped(self, event: Event) -> Event:
         """What the run tells without those that were skipped meanwhile."""
-        for name in self._skipped - self._told_skipped:
-            self._told_skipped.add(name)
-            yield StepSkipped(event.at_s, replace(self._step, candidate=name), ON_REQUEST)
-        if self._is_left_out(event):
-            return
         if isinstance(event, RunStarted):
-            yield replace(event, plan=self.plan)
-        elif isinstance(event, RoundFinished):
-            yield replace(event, survivors=tuple(name for name in event.survivors if name not in self._skipped))
-        elif isinstance(event, RatioUpdated) and self._skipped:
-            yield RatioUpdated(event.at_s, judge(self.result))
-        else:
-            yield event
+            return replace(event, plan=self.plan)
+        if isinstance(event, RoundFinished):
+            return replace(event, survivors=tuple(name for name in event.survivors if name not in self._skipped))
+        if isinstance(event, RatioUpdated) and self._skipped:
+            return RatioUpdated(event.at_s, judge(self.result))
+        return event

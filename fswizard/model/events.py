@@ -115,6 +115,13 @@ class DoubtRaised(Event):
     doubt: Doubt
 
 
+@dataclass(frozen=True, slots=True)
+class PauseChanged(Event):
+    """The user pauses the run before its next trial, or resumes it."""
+
+    paused: bool
+
+
 ON_REQUEST = "skipped on request"
 """Why a candidate is out of the run that the user skips; any other reason skips a step alone."""
 

@@ -12,6 +12,7 @@ from fswizard.model.events import (
     CommandStarted,
     DoubtRaised,
     Event,
+    PauseChanged,
     RatioUpdated,
     RoundDiscarded,
     RoundFinished,
@@ -78,6 +79,7 @@ class RunState:
     at_s: float = 0.0
     began_s: float = 0.0
     """Time of the first event since the run was started, or resumed."""
+    paused: bool = False
     step: Step | None = None
     fraction: float | None = None
     """Share of the step that is done, 0 to 1; None if unknown."""
@@ -198,6 +200,8 @@ class RunState:
                 state = replace(state, judgement=judgement, forecast=forecast, order_before=before)
             case RoundFinished():
                 state = state._round_over()
+            case PauseChanged():
+                state = replace(state, paused=event.paused)
             case StepSkipped(_, step, reason) if step.candidate and reason == ON_REQUEST:
                 state = replace(state, skipped=(*state.skipped, step.candidate))
             case RunEnded(outcome=outcome):
@@ -217,6 +221,7 @@ class RunState:
             plan=plan,
             outlook=expected(plan, result),
             began_s=event.at_s,
+            paused=False,
             run_fraction=0.0,
             left_s=None,
             skipped=tuple(name for name in self.skipped if name not in result.candidates_left),

@@ -46,15 +46,6 @@ def harmless(value: Any, key: str = "") -> Any:
     return [harmless(item, key) for item in value] if isinstance(value, list) else value
 
 
-def harmless_lines(value: Any) -> Any:
-    """As `harmless`, for values that another program told: any text may be several lines."""
-    if isinstance(value, str):
-        return safe_lines(value)
-    if isinstance(value, dict):
-        return {safe(name): harmless_lines(item) for name, item in value.items()}
-    return [harmless_lines(item) for item in value] if isinstance(value, list) else value
-
-
 def _harmless(character: str) -> bool:
     return " " <= character <= "~" or unicodedata.category(character) not in _HOSTILE_CATEGORIES
 

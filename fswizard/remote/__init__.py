@@ -1,7 +1,5 @@
-"""Disks of another machine: OpenSSH brings this very program there, and orders and events to and fro."""
+"""Disks of another machine: OpenSSH brings this very program there, which runs there on this terminal."""
 
 from fswizard.remote.host import Host
-from fswizard.remote.machine import RemoteMachine
-from fswizard.remote.serving import relay, serve
 
-__all__ = ["Host", "RemoteMachine", "relay", "serve"]
+__all__ = ["Host"]

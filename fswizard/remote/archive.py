@@ -14,8 +14,11 @@ from pathlib import Path
 import fswizard
 from fswizard.recipes import shipped_directory
 
-PACKAGES = ("msgspec", "plumbum", "psutil", "pyudev", "tomli", "typing_extensions")
-"""What measuring needs; what draws stays here."""
+PACKAGES = (
+    "msgspec", "plumbum", "psutil", "pyudev", "tomli", "typing_extensions", "textual", "rich", "markdown-it-py",
+    "mdit-py-plugins", "mdurl", "platformdirs", "pygments", "linkify-it-py", "uc-micro-py",
+)  # fmt: skip
+"""Everything that measures and draws."""
 LEFT_OUT = ("__pycache__", "recordings", "shipped_recipes", "tests")
 BOOTSTRAP = """\
 import os, sys, tempfile, zipfile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -14,21 +14,23 @@ import stat
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed, UsageError
 from fswizard.model.text import safe, safe_lines
 from fswizard.remote.archive import archive
 from fswizard.system import commands
+from fswizard.system.files import EXPORTS, write_new
 from fswizard.system.process import Finished
 from fswizard.targets.privilege import CARRIED
 
 CONNECT_S = 30
 FIRST_LIMIT_S = 300.0
-"""For the first connection: somebody may have to type a password, and a slow line has to carry 3 MB."""
+"""For the first connection: somebody may have to type a password, and a slow line has to carry 5 MB."""
 SSH_FAILED = 255
-LONGEST_LINE_BYTES = 16 << 20
 OPTIONS = (
     "-o", f"ConnectTimeout={CONNECT_S}", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3",
     "-o", "ControlMaster=auto", "-o", "ControlPersist=60",
@@ -57,6 +59,21 @@ os.rename(new, name)
 """
 
 
+EXPORTED = """\
+import base64, json, os, sys
+files = {}
+try:
+    with open(sys.argv[1]) as names:
+        for name in names.read().splitlines():
+            with open(name, "rb") as file:
+                files[name] = base64.b64encode(file.read()).decode()
+    os.unlink(sys.argv[1])
+except OSError:
+    pass
+print(json.dumps(files))
+"""
+
+
 class Host:
     """A machine that ssh reaches by `name`."""
 
@@ -76,19 +93,10 @@ class Host:
         """For its shell, where `d` is the cache."""
         return f'"$d/fswizard-{self._digest[:16]}.pyz"'
 
-    def ssh(self, script: str, *, terminal: bool = False, asks: bool = True) -> tuple[str, ...]:
-        """The command line that has its shell do `script`; `asks` where ssh may ask something on the terminal."""
-        quiet = () if asks else ("-o", "BatchMode=yes")
+    def ssh(self, script: str, *, terminal: bool = False) -> tuple[str, ...]:
+        """The command line that has its shell do `script`."""
         there = f"exec sh -c {shlex.quote(script)}"
-        return (commands.located("ssh"), *self._options, *quiet, *(("-t",) if terminal else ("-T",)), self.name, there)
-
-    def program(self, *words: str, terminal: bool = False, asks: bool = True) -> tuple[str, ...]:
-        """The command line that runs this program there; `prepare` comes first."""
-        return self.ssh(
-            f"{CACHE}; export {CARRIED}=1; exec python3 {self._program} {shlex.join(words)}",
-            terminal=terminal,
-            asks=asks,
-        )
+        return (commands.located("ssh"), *self._options, *(("-t",) if terminal else ("-T",)), self.name, there)
 
     def prepare(self) -> None:
         """Bring this program there, where it is not yet. FswizardError where that cannot be, in words of what is wrong.
@@ -114,20 +122,40 @@ class Host:
                 raise self._failed(brought)
 
     def attend(self, *words: str) -> int:
-        """Run this program there on this terminal; its exit code. RunFailed where the connection ends before it."""
+        """Run this program there on this terminal; its exit code. Files that it exported are brought here.
+
+        RunFailed where the connection ends before it.
+        """
         terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout))
-        code = commands.attend_wholly(self.program(*words, terminal=terminal))
+        exports = f'"$d/exports-{os.getpid()}"'
+        code = commands.attend_wholly(self._program_there(words, exports, terminal=terminal))
         if code == SSH_FAILED:
-            raise RunFailed(f"The connection to {self.name} was lost.", "A run in progress there keeps going.")
+            raise RunFailed(
+                f"The connection to {self.name} was lost.",
+                "A run in progress there keeps going; the same command shows it again.",
+            )
+        if terminal or any(word.startswith("--output") for word in words):
+            self._bring_exports(exports)
         return code
 
-    def open_line(self) -> commands.Line:
-        """The program there, which answers what is written to it; nothing is asked on the terminal."""
-        return commands.open_line(self.program("serve", asks=False))
+    def _program_there(self, words: Sequence[str], exports: str, *, terminal: bool) -> tuple[str, ...]:
+        """The command line that runs this program there."""
+        settings = f"export {CARRIED}=1 {EXPORTS}={exports}"
+        script = f"{CACHE}; {settings}; exec python3 {self._program} {shlex.join(words)}"
+        return self.ssh(script, terminal=terminal)
 
-    async def talk(self, *words: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Run this program there, with its standard input and output as a line of talk; nothing is asked."""
-        return await commands.talk(self.program(*words, asks=False), limit=LONGEST_LINE_BYTES)
+    def _bring_exports(self, exports: str) -> None:
+        """Copy files that were exported there into the current directory here, and say so."""
+        done = self._run(self.ssh(f"{CACHE}; exec python3 -c {shlex.quote(EXPORTED)} {exports}"))
+        for name, content in (_object(done.stdout) or {}).items():
+            path = Path(Path(str(name)).name)
+            try:
+                write_new(path, base64.b64decode(str(content)))
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or "it was not sent whole"
+                print(f"{safe(str(name))} stays on {self.name}: here it cannot be written ({reason}).", file=sys.stderr)
+            else:
+                print(f"Copied from {self.name}: {safe(str(path))}", file=sys.stderr)
 
     def _run(self, argv: tuple[str, ...], given: bytes = b"") -> Finished:
         return commands.query(argv, timeout_s=FIRST_LIMIT_S, given=given)

@@ -16,6 +16,7 @@ from fswizard.model.events import (
     CommandStarted,
     DoubtRaised,
     Event,
+    PauseChanged,
     RatioUpdated,
     RoundDiscarded,
     RoundFinished,
@@ -47,7 +48,7 @@ KINDS: Mapping[str, type[Event]] = {
 """Events that change the result."""
 UNREAD = tuple(
     f'{{"type":"{kind.__name__}",'.encode()
-    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated)
+    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated, PauseChanged)
 )
 """How lines begin that are passed over: what they say is shown while the run goes on."""
 WHERE_RESULTS_ARE = "`fswizard history` lists the results."
@@ -93,12 +94,8 @@ def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dic
 
 def event_in(line: bytes) -> Event:
     """The event that a line of a result file holds; one of UNREADABLE is raised where it holds none."""
-    return event_of(parse_line(line))
-
-
-def event_of(data: Any) -> Event:
-    """As `event_in`, of the line's JSON object."""
-    kind = getattr(events, str(data.get("type")), None) if isinstance(data, dict) else None
+    data = as_event(parse_line(line), {})
+    kind = getattr(events, str(data.get("type")), None)
     if not (isinstance(kind, type) and issubclass(kind, Event)):
         raise ValueError("an event was expected")
     return from_json(kind, data)

@@ -1,22 +1,23 @@
-"""A run: planned (`make_plan`), carried out (`Session`), followed (`FollowedRun`), resumed (`take_up`)."""
+"""A run: planned (`make_plan`), resumed (`take_up`), carried out (`Session`) here or in a process of its own (`start`),
+and followed there (`FollowedRun`)."""
 
 from fswizard.session.doubts import left_out_text
 from fswizard.session.estimating import estimated
 from fswizard.session.following import FollowedRun
-from fswizard.session.ongoing_runs import OngoingRun, chosen, connect, find_ongoing, ongoing
+from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
 from fswizard.session.planning import Choices, make_plan, within_budget
 from fswizard.session.precedent import calibrations, settles_text
-from fswizard.session.resuming import resumable, take_up, why_not
+from fswizard.session.process import start
+from fswizard.session.resuming import Resumption, resumable, take_up, why_not
 from fswizard.session.session import Session, ended_text
 
 __all__ = [
     "Choices",
     "FollowedRun",
     "OngoingRun",
+    "Resumption",
     "Session",
     "calibrations",
-    "chosen",
-    "connect",
     "ended_text",
     "estimated",
     "find_ongoing",
@@ -25,6 +26,7 @@ __all__ = [
     "ongoing",
     "resumable",
     "settles_text",
+    "start",
     "take_up",
     "why_not",
     "within_budget",

@@ -1,4 +1,4 @@
-"""Runs that go on: one for each disk, with an entry under a lock while it lives and a socket where others follow it."""
+"""Runs that go on: one for each disk, with an entry under a lock while it lives and a socket that takes its orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -55,11 +55,7 @@ def ongoing() -> tuple[OngoingRun, ...]:
 
 def find_ongoing(name: str = "") -> OngoingRun:
     """By a part of its result file's name, or else the newest; UsageError where none is meant."""
-    return chosen(ongoing(), name)
-
-
-def chosen(runs: Sequence[OngoingRun], name: str) -> OngoingRun:
-    """As `find_ongoing`, of these."""
+    runs = ongoing()
     matching = [run for run in runs if name in run.result]
     if not runs:
         raise UsageError("No run is in progress.", "`fswizard history` lists earlier results.")
@@ -71,7 +67,7 @@ def chosen(runs: Sequence[OngoingRun], name: str) -> OngoingRun:
 
 @contextmanager
 def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
-    """Enter a run into the list while it lives; gives the socket where it is followed.
+    """Enter a run into the list while it lives; gives the socket where its orders come, one a datagram.
 
     Refused, naming the first, where a run on the same disk goes on; UsageError where the list cannot be written.
     """
@@ -97,27 +93,26 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
                 model = drive.model if drive else ""
                 run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, os.getpid())
                 os.write(descriptor, json.dumps(asdict(run)).encode())
-                listening = undo.enter_context(socket.socket(socket.AF_UNIX))
+                orders = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK))
                 with _short(listens) as short:
-                    listening.bind(short)
-                listening.listen()
+                    orders.bind(short)
                 os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
         except OSError as error:
             hint = "Set XDG_STATE_HOME to a directory that you can write."
             raise UsageError(f"{safe(str(folder))} cannot be written: {error.strerror}.", hint) from error
-        yield listening
+        yield orders
 
 
-def connect(run: OngoingRun) -> socket.socket:
-    """To a run's socket; UsageError where it has ended meanwhile."""
-    line = socket.socket(socket.AF_UNIX)
-    try:
-        with _short(_folder() / f"{run.name}.socket") as short:
-            line.connect(short)
-    except OSError as error:
-        line.close()
-        raise UsageError("That run has ended.", f"Its result: fswizard report {safe(Path(run.result).stem)}") from error
-    return line
+def give_order(result: Path, order: str) -> None:
+    """Tell the run that writes to a result file to pause, resume, skip or stop; nothing where it has ended."""
+    for run in ongoing():
+        if run.result == str(result.absolute()):
+            with (
+                contextlib.suppress(OSError),
+                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line,
+                _short(_folder() / f"{run.name}.socket") as short,
+            ):
+                line.sendto(order.encode(), short)
 
 
 def _folder() -> Path:

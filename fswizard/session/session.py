@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import socket
+import traceback
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,7 +16,7 @@ from fswizard.advice import conclude
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.estimates import BARE_SHARE
-from fswizard.model.events import ON_REQUEST, Event, RunEnded, RunStarted, fold
+from fswizard.model.events import ON_REQUEST, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
@@ -23,7 +25,6 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
-from fswizard.session.broadcast import Broadcast
 from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
@@ -44,6 +45,7 @@ from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
 
+LONGEST_ORDER_BYTES = 64
 WHY_STOPPED = {
     "one-left": "One candidate is proven ahead of all others.",
     "alone": "Only one candidate is left, with nothing to compare it with.",
@@ -57,15 +59,12 @@ WHY_STOPPED = {
 class Session:
     """One run of a plan. Iterate `events()`; leaving the loop undoes everything."""
 
-    outlives = False
-    trouble = ""
-
     def __init__(
         self, plan: Plan, path: Path, *, idle_wait_s: float | None = None, earlier: Result | None = None
     ) -> None:
         """`idle_wait_s` is how long the run waits in all for a busy machine: a minute or a tenth of its time.
 
-        `earlier` is what the file at `path` holds of a run that this one goes on with (see `resuming`).
+        `earlier` is what the file at `path` holds of a run that this one resumes (see `resuming`).
         """
         self.plan = plan
         self.path = path
@@ -75,7 +74,8 @@ class Session:
         self._idle_wait_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
         self._eta = Eta(plan)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._earlier = earlier
+        self.earlier = earlier
+        """What the file holds of the run that this one resumes."""
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
@@ -87,8 +87,6 @@ class Session:
         self._going = asyncio.Event()
         self._going.set()
         self._skipped: set[str] = set()
-        orders = {"pause": self.pause, "resume": self.resume, "skip": self.skip, "stop": self.stop}
-        self._broadcast = Broadcast(orders, lambda: self.paused)
         self._trial: asyncio.Task[bool] | None = None
 
     @property
@@ -98,10 +96,14 @@ class Session:
 
     def pause(self) -> None:
         """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
-        self._going.clear()
+        if not self.paused:
+            self._going.clear()
+            self._emit(PauseChanged(self._emitter.at_s, True))
 
     def resume(self) -> None:
-        self._going.set()
+        if self.paused:
+            self._going.set()
+            self._emit(PauseChanged(self._emitter.at_s, False))
 
     @property
     def paused(self) -> bool:
@@ -122,15 +124,22 @@ class Session:
     async def events(self) -> AsyncGenerator[Event, None]:
         """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
         async with AsyncExitStack() as undo:
-            listening = undo.enter_context(entered(self.plan, self.path))
-            self._writer = ResultWriter(self.path, resumed=self._earlier is not None)
+            orders = undo.enter_context(entered(self.plan, self.path))
+            self._writer = ResultWriter(self.path, resumed=self.earlier is not None)
             undo.callback(self._writer.close)
-            await undo.enter_async_context(self._broadcast.on(listening))
+            loop = asyncio.get_running_loop()
+            loop.add_reader(orders, self._take_order, orders)
+            undo.callback(loop.remove_reader, orders)
             self._main = asyncio.create_task(self._run())
             undo.push_async_callback(self._end)
             while (event := await self._queue.get()) is not None:
                 yield event
             await self._main
+
+    def _take_order(self, orders: socket.socket) -> None:
+        known = {b"pause": self.pause, b"resume": self.resume, b"skip": self.skip, b"stop": self.stop}
+        with contextlib.suppress(BlockingIOError):
+            known.get(orders.recv(LONGEST_ORDER_BYTES), lambda: None)()
 
     async def _end(self) -> None:
         assert self._main is not None
@@ -143,12 +152,11 @@ class Session:
         assert self._writer is not None
         self._writer.write(event)
         self._result = fold(self._result, (event,))
-        self._broadcast.tell(event)
         self._queue.put_nowait(event)
 
     async def _run(self) -> None:
         outcome: Outcome = "failed"
-        text = "It ended because of a bug in fswizard."
+        text, hint, details = "It ended because of a bug in fswizard.", "", ""
         try:
             self._emit(RunStarted(self._emitter.at_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
@@ -161,15 +169,17 @@ class Session:
             text = ended_text(self._result)
         except FswizardError as error:
             self.error = error
-            outcome, text = "failed", error.message
+            outcome, text, hint, details = "failed", error.message, error.hint, error.details
         except OSError as error:
             self.error = RunFailed(f"The machine stopped the run: {error}.", "Its disk may be full or failing.")
-            outcome, text = "failed", self.error.message
+            outcome, text, hint = "failed", self.error.message, self.error.hint
+        except BaseException:
+            details = traceback.format_exc()
+            raise
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
                 findings = conclude(replace(self._result, outcome=outcome))
                 judgement, verdict = findings.judgement, findings.advice.card.verdict
-                hint, details = (self.error.hint, self.error.details) if self.error else ("", "")
                 leaders, rounds = judgement.leaders, judgement.rounds
                 self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
             self._queue.put_nowait(None)
@@ -179,7 +189,7 @@ class Session:
             self._emitter.doubt(doubt)
         journal = Journal(self.path)
         undo.callback(self._tidy_up, journal)
-        if self._earlier is None:
+        if self.earlier is None:
             await measure_limits(self.plan, self._emitter, journal)
         if self.plan.target.kind == "directory":
             return await undo.enter_async_context(open_directories(self.plan, self._emitter, journal))
@@ -254,7 +264,7 @@ class Session:
         Of a resumed run: a round that was interrupted counts for nobody and against nobody, as its later half
         would be measured on another machine than its first: warmer, emptier, or with another kernel.
         """
-        earlier = self._earlier
+        earlier = self.earlier
         if earlier is None:
             return 0, {candidate.name for candidate in self.plan.candidates}
         if doubt := doubts.since(earlier.environment, self._environment):

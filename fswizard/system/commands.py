@@ -78,32 +78,29 @@ def attend_wholly(argv: Sequence[str]) -> int:
     return subprocess.run([located(argv[0]), *argv[1:]], check=False).returncode
 
 
-Line = subprocess.Popen[bytes]
-"""A program that is asked on its standard input and answers on its standard output."""
+def launch(argv: Sequence[str], given: bytes) -> bytes:
+    """Start a program that outlives this one, and wait for one line of its standard output; empty where it ends before.
 
-
-def open_line(argv: Sequence[str]) -> Line:
-    """Start one; it hears nothing of the terminal."""
-    return subprocess.Popen(
-        [located(argv[0]), *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-async def talk(argv: Sequence[str], *, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Start a program that is talked to by its standard input and output; it ends with the first."""
-    ours, theirs = socket.socketpair()
+    It keeps the terminal as its standard input. What is `given` it reads from the descriptor that its last argument,
+    which is added, names.
+    """
+    theirs, ours = os.pipe()
     try:
-        await asyncio.create_subprocess_exec(
-            located(argv[0]), *argv[1:], stdin=theirs.fileno(), stdout=theirs.fileno(),
-            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        return await asyncio.open_unix_connection(sock=ours, limit=limit)
-    except BaseException:
-        ours.close()
-        raise
+        process = subprocess.Popen(
+            [*argv, str(theirs)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=(theirs,)
+        )
     finally:
-        theirs.close()
+        os.close(theirs)
+    _launched.append(process)
+    with contextlib.suppress(BrokenPipeError), open(ours, "wb") as file:
+        file.write(given)
+    assert process.stdout is not None
+    with process.stdout as output:
+        return output.readline()
+
+
+_launched: list[subprocess.Popen[bytes]] = []
+"""Nobody waits for their end."""
 
 
 def ask_user(argv: Sequence[str]) -> Finished:

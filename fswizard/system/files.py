@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.model.text import safe
+
+EXPORTS = "FSWIZARD_EXPORTS"
+"""In the environment where this program was started from another machine: the file that lists what is to be copied."""
 
 
 def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
@@ -33,6 +37,23 @@ def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
 def without_waiting(path: str, flags: int) -> int:
     """An opener, as `open` takes one, that does not wait for the other end of a named pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that the user exports and that does not exist yet; OSError, or ValueError, where that cannot be."""
+    with path.open("xb") as file:
+        file.write(content)
+    if names := os.environ.get(EXPORTS):
+        with open(names, "a", encoding="utf-8", errors="surrogateescape") as list_of_them:
+            print(path.absolute(), file=list_of_them)
+
+
+def turn_away_from(descriptors: Iterable[int]) -> None:
+    """Nobody is at the other end any more: every further word, even at exit, would be an error."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def state_directory() -> Path:

@@ -129,7 +129,7 @@ class FswizardApp(Wizard):
         yield SystemCommand("Help", "Help on this screen", self.action_explain)
         yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
         yield SystemCommand("Start over", "Back to the first question", lambda: self.visit("purpose"))
-        yield SystemCommand("Quit", "Quit the wizard; a run is stopped and cleaned up first", self.action_leave)
+        yield SystemCommand("Quit", "Quit the wizard; a run can go on without it", self.action_leave)
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

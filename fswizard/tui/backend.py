@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import UsageError
 from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
@@ -26,7 +26,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
-from fswizard.system.files import state_directory
+from fswizard.system.files import state_directory, write_new
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -35,15 +35,18 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability, Suggestion
     from fswizard.report import Format
     from fswizard.results import Entry
-    from fswizard.session import OngoingRun
+    from fswizard.session import OngoingRun, Resumption
     from fswizard.targets import Leftover, Offer, Question
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
-    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "OngoingRun", "Place", "ProbePlan",
-    "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Question", "RunHandle", "State",
+    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "OngoingRun", "Order", "Place",
+    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Question", "Resumption", "RunHandle",
+    "State",
 ]  # fmt: skip
 
+Order = Literal["pause", "resume", "skip", "stop"]
+"""What a run can be told to do."""
 THEME = "theme"
 """Name of the file that holds the theme's."""
 NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
@@ -67,32 +70,19 @@ class Place:
 
 
 class RunHandle(Protocol):
-    """A run that goes on; `session.Session` is one."""
+    """A run that goes on; `session.FollowedRun` is one."""
 
     plan: Plan
     path: Path
-    error: FswizardError | None
+    """Its result file."""
     outlives: bool
     """It goes on when nobody follows it any more."""
 
-    @property
-    def trouble(self) -> str:
-        """Why nothing is heard of it at the moment, in a sentence; empty while all is well."""
+    def events(self) -> AsyncGenerator[Event, None]:
+        """From its beginning to its end, the newest as they come."""
         ...
 
-    @property
-    def paused(self) -> bool: ...
-
-    @property
-    def result(self) -> Result:
-        """What was measured so far; of a run that is resumed, also before."""
-        ...
-
-    def events(self) -> AsyncGenerator[Event, None]: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def skip(self) -> None: ...
-    def stop(self) -> None: ...
+    def order(self, order: Order) -> None: ...
 
 
 class Backend:
@@ -387,11 +377,14 @@ class Backend:
 
         privilege.authorise(needed)
 
-    def open_session(self, plan: Plan) -> RunHandle:
+    def start(self, plan: Plan, path: Path | None = None) -> RunHandle:
+        """Start a run, or resume the one in the result file at `path`. FswizardError where it cannot begin."""
         from fswizard import results
-        from fswizard.session import Session
+        from fswizard.session import FollowedRun, start
 
-        return Session(plan, results.new_path(plan))
+        file = path or results.new_path(plan)
+        start(plan, file, resumed=path is not None)
+        return FollowedRun(file)
 
     def ongoing(self) -> tuple[OngoingRun, ...]:
         """Runs that go on in other processes, newest first."""
@@ -399,11 +392,11 @@ class Backend:
 
         return ongoing()
 
-    async def follow(self, run: OngoingRun) -> RunHandle:
+    def follow(self, run: OngoingRun) -> RunHandle:
         """One of them, to be watched; FswizardError where it is over."""
         from fswizard.session import FollowedRun
 
-        return await FollowedRun.here(run)
+        return FollowedRun(Path(run.result))
 
     def resumable(self) -> tuple[Entry, ...]:
         """Runs that were ended early and can go on, newest first."""
@@ -417,18 +410,17 @@ class Backend:
 
         return why_not(path)
 
-    def take_up(self, path: Path, forecast: Forecast | None = None) -> RunHandle:
+    def take_up(self, path: Path, forecast: Forecast | None = None) -> Resumption:
         """The run in a result file, ready to go on; FswizardError where it cannot.
 
         It has the same limits again, or time for the rounds of a forecast.
         """
-        from fswizard.session import Session, take_up
+        from fswizard.session import take_up
 
         run = take_up(path)
-        plan = run.plan
-        if forecast is not None and forecast.limit_s:
-            plan = replace(plan, time_limit_s=plan.preparation_s + forecast.limit_s)
-        return Session(plan, run.path, earlier=run.earlier)
+        if forecast is None or not forecast.limit_s:
+            return run
+        return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + forecast.limit_s))
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.advice import conclude
@@ -453,6 +445,10 @@ class Backend:
 
         text = render(findings, format_name)
         return png(text) if find_format(format_name).drawn else text
+
+    def export(self, path: Path, content: bytes) -> None:
+        """Write a report to a new file; OSError where that cannot be."""
+        write_new(path, content)
 
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results

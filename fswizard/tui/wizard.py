@@ -22,7 +22,7 @@ from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.steps import WizardStep, steps_for
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import OngoingRun, Purpose
+    from fswizard.tui.backend import OngoingRun, Purpose, Resumption
 
 
 class Wizard(App[int]):
@@ -47,10 +47,11 @@ class Wizard(App[int]):
         self.result = result
         """The result that the last step shows."""
         self.result_path: Path | None = None
-        self.taken_up: RunHandle | None = None
+        self.taken_up: Resumption | None = None
         """An earlier run that the review is about, instead of a new one."""
         self.resumed = False
         """The run that is shown resumes an earlier one."""
+        self._beginning = False
         self.machine = MachineCache(backend)
         self.step = start
         """Name of the step that is shown, maybe below a window."""
@@ -117,7 +118,7 @@ class Wizard(App[int]):
 
     # Runs and results
 
-    def take_up(self, run: RunHandle) -> None:
+    def take_up(self, run: Resumption) -> None:
         """Review an earlier run that is to go on."""
         self.taken_up = run
         self.close_windows()
@@ -135,21 +136,29 @@ class Wizard(App[int]):
         return self.running is not None and not self.running.state.ended
 
     async def begin(self, plan: Plan) -> None:
-        """Start measuring, or go on with an earlier run. FswizardError where root is needed and cannot be had."""
-        if plan.target.kind != "directory":
-            where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-            needed = await asyncio.to_thread(self.backend.purpose, plan)
-            await self.authorise(needed, f"making and mounting filesystems on {where}")
-        if self.measuring:
+        """Start measuring, or resume an earlier run; once, however often it is asked.
+
+        FswizardError where root is needed and cannot be had, or where the run cannot begin.
+        """
+        if self._beginning or self.measuring:
             return
-        self.resumed = self.taken_up is not None
-        run, self.taken_up = self.taken_up or self.backend.open_session(plan), None
+        self._beginning = True
+        try:
+            if plan.target.kind != "directory":
+                where = "the scratch image" if plan.target.kind == "image" else plan.target.path
+                needed = await asyncio.to_thread(self.backend.purpose, plan)
+                await self.authorise(needed, f"making and mounting filesystems on {where}")
+            path = self.taken_up.path if self.taken_up else None
+            run = await asyncio.to_thread(self.backend.start, plan, path)
+        finally:
+            self._beginning = False
+        self.resumed, self.taken_up = path is not None, None
         self._show_run(run)
 
     async def follow(self, run: OngoingRun) -> None:
         """Show a run that goes on in another process; where it is over, the first screen."""
         try:
-            handle = await self.backend.follow(run)
+            handle = await asyncio.to_thread(self.backend.follow, run)
         except FswizardError as error:
             self.notify(f"{error.message} {error.hint_without_switches}".rstrip(), markup=False)
             self.visit("purpose")
@@ -158,7 +167,7 @@ class Wizard(App[int]):
 
     def _show_run(self, run: RunHandle) -> None:
         self.result = None
-        self.running = RunMonitor(run, run.plan, self.clock)
+        self.running = RunMonitor(run, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
@@ -200,7 +209,7 @@ class Wizard(App[int]):
         return None
 
     def leave_now(self) -> None:
-        """Quit without a question, after a run has cleaned up that would not go on by itself."""
+        """Quit without a question; a run goes on by itself, but for that of a demo, which is stopped."""
         self.leaving = True
         if self.measuring and self.running is not None and not self.running.run.outlives:
             self.running.stop()

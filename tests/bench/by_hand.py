@@ -17,7 +17,7 @@ from fswizard import recipes
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.tree import TreeJob
-from fswizard.model.events import CommandFinished, StepStarted
+from fswizard.model.events import CommandFinished, RoundFinished, StepStarted
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_size_text
 from tests.bench.pairs import Pairs, spread
@@ -112,18 +112,18 @@ def _sizes(recipe: Recipe) -> list[str]:
 
 
 def _through_us(folder: Path, recipe: Path, rounds: int, image: str, names: tuple[str, ...]) -> Comparison:
-    heard = folder / "heard"
-    argv = [sys.executable, "-m", "tests.bench.overheard", str(heard), "run", str(recipe)]
+    log = folder / "result.jsonl"
+    argv = [sys.executable, "-m", "fswizard", "run", str(recipe)]
     argv += ["--candidates", "; ".join(names), "--rounds", f"{rounds}..{rounds}"]
     argv += ["--time", "1m"] if len(names) == 1 else []  # it waits a tenth of its time for a busy machine
-    argv += ["--target", f"image:{image}@{folder}", "--output", str(folder / "result.jsonl")]
+    argv += ["--target", f"image:{image}@{folder}", "--output", str(log)]
     began = time.monotonic()
     with (folder / "narration").open("w") as narration:
         done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=narration)
     assert done.returncode == 0, (folder / "narration").read_text()
     whole_s = time.monotonic() - began
-    told = list(events_in(heard))
-    moments = [event for event in told if not isinstance(event, CommandFinished)]
+    told = list(events_in(log))
+    moments = [event for event in told if isinstance(event, (StepStarted, RoundFinished))]
     waited_s = 0.0
     cells_s: dict[tuple[str, int], float] = {}
     working = set()

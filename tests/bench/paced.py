@@ -17,11 +17,9 @@ from pathlib import Path
 import psutil
 
 from fswizard.cli.narration import Narration
-from fswizard.errors import FswizardError
 from fswizard.model.events import Event, RunEnded, RunStarted
 from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
@@ -43,15 +41,11 @@ LOOKS = (10, 25, 50, 75, 100)
 class Run:
     """A run that tells of nothing but progress, through the same emitter and result file as a real one."""
 
-    outlives = False
-    trouble = ""
-    paused = False
+    outlives = True
 
     def __init__(self, plan: Plan, path: Path, events: int, pause_s: float) -> None:
         self.plan = plan
         self.path = path
-        self.error: FswizardError | None = None
-        self.result = Result(make_result().environment, plan)
         self.resident_bytes: list[int] = []
         """After each of LOOKS."""
         self._events = events
@@ -60,10 +54,7 @@ class Run:
         self._writer = ResultWriter(path)
         self._emitter = Emitter(self._emit, Eta(plan))
 
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def skip(self) -> None: ...
-    def stop(self) -> None: ...
+    def order(self, order: str) -> None: ...
 
     def _emit(self, event: Event) -> None:
         self._writer.write(event)
@@ -96,7 +87,7 @@ class Run:
 async def watch(what: str, run: Run) -> None:
     """As the wizard does without drawing, or as `fswizard run` does."""
     if what == "wizard":
-        await RunMonitor(run, run.plan, time.monotonic).follow()
+        await RunMonitor(run, time.monotonic).follow()
         return
     narration = Narration(sys.stderr)
     state = RunState.of(run.plan)
@@ -112,7 +103,7 @@ def _wizard(run: Run) -> None:
     from tests.fakes.wizard import FakeMachine, chosen
 
     class Machine(FakeMachine):
-        def open_session(self, plan: Plan) -> Run:  # type: ignore[override]
+        def start(self, plan: Plan, path: Path | None = None) -> Run:  # type: ignore[override]
             return run
 
     with at_the_desktop():

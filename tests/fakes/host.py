@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from fswizard.session import process
 from fswizard.system import host
 from fswizard.system.host import Host, Load, Space
 
-ROOMY = """
+_ROOMY = """
 from fswizard.system import host
 class Roomy(host.Host):
     def space(self, directory): return host.Space(2 << 40, 1 << 40, 1 << 40)
@@ -20,7 +21,14 @@ class Roomy(host.Host):
     def unwritten_bytes(self): return 0
 host.this = Roomy()
 """
-"""What a program of its own (`python -c`) runs first, to be on a roomy and idle machine; also where no tests are."""
+ROOMY = f"""{_ROOMY}
+from fswizard.session import process
+process.PROGRAM = {_ROOMY!r} + process.PROGRAM
+"""
+"""What a program of its own (`python -c`) runs first, to be on a roomy and idle machine; also where no tests are.
+
+So is the process of a run that it starts.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,16 @@ class ModelHost(Host):
 
     def loads(self) -> dict[int, Load]:
         return {}
+
+
+@contextmanager
+def idle_runs() -> Iterator[None]:
+    """Runs in processes of their own are on a roomy and idle machine, too."""
+    before, process.PROGRAM = process.PROGRAM, _ROOMY + process.PROGRAM
+    try:
+        yield
+    finally:
+        process.PROGRAM = before
 
 
 @contextmanager

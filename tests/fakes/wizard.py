@@ -29,6 +29,7 @@ from fswizard.model.events import (
     CommandStarted,
     DoubtRaised,
     Event,
+    PauseChanged,
     RatioUpdated,
     RunEnded,
     RunStarted,
@@ -47,7 +48,7 @@ from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Entry, Header
-from fswizard.session import OngoingRun, doubts
+from fswizard.session import OngoingRun, Resumption, doubts
 from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import decide, judge
@@ -203,18 +204,17 @@ class FakeMachine(Backend):
             raise missing("none")
         self.rights = "sudo"
 
-    def open_session(self, plan: Plan) -> FakeSession:
+    def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
         session = FakeSession(plan, self.rounds, self.event_s)
+        session.path = path or session.path
         self.sessions.append(session)
         return session
 
     def ongoing(self) -> tuple[OngoingRun, ...]:
         return self.elsewhere
 
-    async def follow(self, run: OngoingRun) -> FakeSession:
-        session = self.open_session(plan_for(self, chosen()))
-        session.outlives = True
-        return session
+    def follow(self, run: OngoingRun) -> FakeSession:
+        return self.start(plan_for(self, chosen()))
 
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
@@ -222,15 +222,13 @@ class FakeMachine(Backend):
     def why_not_resumed(self, path: Path) -> str:
         return COMPLETE if path.name == "new.jsonl" else ""
 
-    def take_up(self, path: Path, forecast: Forecast | None = None) -> FakeSession:
+    def take_up(self, path: Path, forecast: Forecast | None = None) -> Resumption:
         if problem := self.why_not_resumed(path):
             raise UsageError(problem)
         result = self.load(path)
-        session = self.open_session(plan_for(self, chosen()))
         judgement = judge(result)
-        session.result = replace(result, finished_rounds=judgement.rounds, survivors=judgement.leaders)
-        session.path = path
-        return session
+        earlier = replace(result, finished_rounds=judgement.rounds, survivors=judgement.leaders)
+        return Resumption(path, plan_for(self, chosen()), earlier)
 
     def history(self) -> tuple[Entry, ...]:
         if not self.earlier:
@@ -277,61 +275,58 @@ def verdict() -> str:
 class FakeSession:
     """Tells the events of a script."""
 
-    outlives = False
-    trouble = ""
+    outlives = True
 
     def __init__(self, plan: Plan, rounds: int, event_s: float) -> None:
         self.plan = plan
         self.path = Path(f"/results/{plan.recipe.name}.jsonl")
-        self.error: FswizardError | None = None
         self.result = Result(ENVIRONMENT, plan)
-        self._going = asyncio.Event()
-        self._going.set()
-        self.undone = False
+        self.paused = False
+        self.stopped = False
+        self.left = False
+        """Nobody follows it any more."""
         self.skipped = 0
+        self.error: FswizardError | None = None
+        """Why it fails as soon as it is stopped."""
         self._rounds = rounds
         self._event_s = event_s
-        self._stopped = asyncio.Event()
 
-    @property
-    def paused(self) -> bool:
-        return not self._going.is_set()
-
-    def pause(self) -> None:
-        self._going.clear()
-
-    def resume(self) -> None:
-        self._going.set()
-
-    def skip(self) -> None:
-        self.skipped += 1
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._going.set()
+    def order(self, order: str) -> None:
+        if order == "skip":
+            self.skipped += 1
+        self.stopped = self.stopped or order == "stop"
+        self.paused = order == "pause" or (self.paused and order not in ("resume", "stop"))
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        at_s = 0.0
         self.result = Result(ENVIRONMENT, self.plan)  # a resumed one measures everything again
         try:
-            for event in script(self.plan, self._rounds, endless=self._event_s > 0):
-                await self._going.wait()
-                await asyncio.sleep(self._event_s)
-                if self._stopped.is_set():
-                    break
+            async for event in self._events():
                 self.result = fold(self.result, (event,))
-                at_s = event.at_s
                 yield event
-            else:
-                return
-            step = Step(9999, "clean", "unmounting, and removing the scratch image")
-            yield StepStarted(at_s + 0.1, step)
-            await asyncio.sleep(self._event_s)
-            ended = RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
-            self.result = fold(self.result, (ended,))
-            yield ended
         finally:
-            self.undone = True
+            self.left = True
+
+    async def _events(self) -> AsyncGenerator[Event, None]:
+        at_s = 0.0
+        for event in script(self.plan, self._rounds, endless=self._event_s > 0):
+            if self.paused:
+                yield PauseChanged(at_s, True)
+                while self.paused:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                yield PauseChanged(at_s, False)
+            await asyncio.sleep(self._event_s)
+            if self.stopped:
+                break
+            at_s = event.at_s
+            yield event
+        else:
+            return
+        yield StepStarted(at_s + 0.1, Step(9999, "clean", "unmounting, and removing the scratch image"))
+        await asyncio.sleep(self._event_s)
+        if self.error:
+            yield RunEnded(at_s + 0.4, "failed", self.error.message, hint=self.error.hint)
+        else:
+            yield RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
 
 
 SPEED = {"ext4": 1.0, "xfs": 1.17, "btrfs": 0.93, "nilfs2": 0.5}
@@ -493,7 +488,7 @@ def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) 
     plan = plan_for(machine, chosen(**changes))
     if fraction < 1:
         plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
-    running = RunMonitor(FakeSession(plan, machine.rounds, 0.0), plan, lambda: 0.0)
+    running = RunMonitor(FakeSession(plan, machine.rounds, 0.0), lambda: 0.0)
     events = list(script(plan, machine.rounds))
     for event in events[: max(1, int(len(events) * fraction))]:
         running.take(event)

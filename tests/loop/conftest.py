@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from fswizard.targets.helper import Helper
-from tests.fakes.host import ModelHost, use
+from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop import machine_state
 from tests.loop.devices import Bench
 from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
@@ -46,7 +46,7 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 @pytest.fixture(scope="session", autouse=True)
 def _roomy_machine() -> Iterator[None]:
     """On a machine that says it has room, is idle and on mains, whatever this one says."""
-    with use(ModelHost()):
+    with use(ModelHost()), idle_runs():
         yield
 
 

@@ -1,13 +1,11 @@
-"""The disks of another machine, by a real ssh and sshd: commands, the wizard's questions, runs, and what goes wrong."""
+"""The disks of another machine, by a real ssh and sshd: commands, the wizard, runs, and what goes wrong."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -16,12 +14,16 @@ import pytest
 
 from fswizard import results
 from fswizard.errors import Missing, Refused, RunFailed, UsageError
-from fswizard.filesystems import catalogue
-from fswizard.model.events import Event, RoundFinished, RunEnded, StepStarted
-from fswizard.remote import Host, RemoteMachine
-from fswizard.tui.backend import Backend
+from fswizard.remote import Host
+from fswizard.session import ongoing
+from fswizard.session.ongoing_runs import give_order
+from fswizard.targets import privilege
+from tests.builders import make_result
+from tests.loop.machine_state import wait_until
 from tests.loop.runs import COPIES, short_plan
 from tests.loop.ssh import NAME, OtherMachine, other_machine, programs
+from tests.loop.terminals import terminal
+from tests.loop.tiny_run import LIMIT_S
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sshd]
 
@@ -36,10 +38,10 @@ def nas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OtherMachin
         yield machine
 
 
-def machine_there() -> RemoteMachine:
+def prepared() -> Host:
     host = Host(NAME)
     host.prepare()
-    return RemoteMachine(host)
+    return host
 
 
 def fswizard(*words: str) -> subprocess.CompletedProcess[str]:
@@ -64,95 +66,81 @@ def test_commands_work_there_and_the_program_is_brought_once(nas: OtherMachine) 
     assert fswizard("drives", "--on", NAME).returncode == 0
 
 
-def test_every_question_is_answered_as_it_would_be_there(nas: OtherMachine, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = machine_there()
-    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, str(nas.directory / name.lower()))
-    here = Backend()
-    ext4 = catalogue()["ext4"]
-    assert there.availability(ext4) == here.availability(ext4)
-    drives = next(iter(there.watch(lambda: False)))
-    known = [(drive.name, drive.size_bytes, drive.smr) for drive in next(iter(here.watch(lambda: False)))]
-    assert [(drive.name, drive.size_bytes, drive.smr) for drive in drives] == known
-    directory = str(nas.directory)
-    assert there.named_place(directory).directory == directory
-    with pytest.raises(UsageError, match="nowhere"):
-        there.named_place("/nowhere")
-    plan = short_plan(nas.directory, recipe=COPIES)
-    assert there.purpose(plan) == here.purpose(plan)
-    assert there.privilege(there.purpose(plan)) == "root"
-    assert there.history() == () and there.resumable() == () and there.ongoing() == () and there.leftovers() == ()
-    told = [replace(offer, refused=None) for offer in there.offers(drives[0], None)]
-    assert told == [replace(offer, refused=None) for offer in here.offers(drives[0], None)]
-    assert isinstance(there.offers(drives[0], None)[0].refused, Refused)
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where a run there has its image."""
+    directory = tmp_path / "place"
+    directory.mkdir()
+    return directory
 
 
-async def test_a_run_there_outlives_its_connection_cut_at_each_kind_of_step(nas: OtherMachine) -> None:
-    there = machine_there()
-    run = there.open_session(short_plan(nas.directory, "ext4; ext2", COPIES, 2))
-    heard: list[Event] = []
-    cut: set[str] = set()
-    async with aclosing(run.events()) as events:
-        async for event in events:
-            heard.append(event)
-            if isinstance(event, StepStarted) and event.step.stage not in cut:
-                cut.add(event.step.stage)
-                nas.cut()
-    assert len(cut) > 4 and isinstance(heard[-1], RunEnded), run.error
-    numbers = [event.step.number for event in heard if isinstance(event, StepStarted)]
-    assert numbers == sorted(set(numbers))
-    rounds = [event.round for event in heard if isinstance(event, RoundFinished)]
-    assert rounds == [1, 2][: len(rounds)]  # a cut may last until the end, which is then told from the result
-    result = there.load(run.path)
-    assert result.finished_rounds == 2 and str(run.path).startswith(str(nas.state))
-    assert [entry.path for entry in there.history()] == [run.path]
-    assert not list((nas.state / "running").glob("run-*"))
+def detached(place: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """A run there that is left alone as soon as it measures."""
+    words = ("run", "quick", "--candidates", "ext4", "--target", f"image:4G@{place}", "--detach", "--on", NAME)
+    return fswizard(*words, *(more or ("--rounds", "1..1")))
 
 
-async def test_a_run_that_nobody_follows_any_more_is_found_and_stopped(nas: OtherMachine) -> None:
-    there = machine_there()
-    run = there.open_session(short_plan(nas.directory, "ext4; ext2", COPIES, 9))
-    async with aclosing(run.events()) as events:
-        async for event in events:
-            if isinstance(event, StepStarted) and event.step.round == 1:
-                break
-    nas.cut()
-    again = machine_there()
-    (ongoing,) = again.ongoing()
-    followed = await again.follow(ongoing)
-    followed.stop()
-    async with aclosing(followed.events()) as events:
-        told = [event async for event in events]
-    assert isinstance(told[-1], RunEnded) and told[-1].outcome == "stopped"
-
-
-def test_run_and_watch_on_another_machine(nas: OtherMachine, tmp_path: Path) -> None:
-    (tmp_path / "place").mkdir()
-    words = ("run", "quick", "--candidates", "ext4", "--rounds", "1..1", "--target", f"image:4G@{tmp_path}/place")
-    begun = fswizard(*words, "--detach", "--on", NAME)
+def test_run_and_watch_on_another_machine(nas: OtherMachine, place: Path) -> None:
+    begun = detached(place)
     assert begun.returncode == 0 and "goes on without this terminal" in begun.stderr, begun.stderr
-    second = fswizard(*words, "--detach", "--on", NAME)
+    second = detached(place)
     watched = fswizard("watch", "--on", NAME)
     assert watched.returncode == 0, watched.stderr
     assert "only ext4 was measured" in watched.stderr.lower() or "ext4" in watched.stdout
     assert second.returncode == 3 and "is being measured already: quick on" in second.stderr, second.stderr
-    assert not list((tmp_path / "place").iterdir())
+    assert not list(place.iterdir())
+    assert not list((nas.state / "running").glob("run-*"))
+
+
+def test_a_cut_ends_the_screen_and_not_the_run_and_the_same_command_shows_it_again(
+    nas: OtherMachine, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert detached(place, "--rounds", "9..9").returncode == 0
+    with terminal("--on", NAME, size=(100, 40)) as wizard:
+        wizard.await_text("In progress")
+        nas.cut()
+        assert wizard.process.wait(LIMIT_S) == 1
+        assert "keeps going; the same command shows it again" in wizard.read(1)
+    with terminal("watch", "--on", NAME, size=(100, 40)) as wizard:
+        wizard.await_text("Leaderboard")
+    (path,) = (nas.state / "results").glob("*.jsonl")
+    monkeypatch.setenv("XDG_STATE_HOME", str(nas.state.parent))
+    give_order(path, "stop")
+    wait_until(lambda: not ongoing(), LIMIT_S, "the run has ended")
+    assert results.load(path).outcome == "stopped"
+    assert not list(place.iterdir())
+
+
+def test_a_file_that_is_exported_there_is_brought_here(
+    nas: OtherMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    there = nas.state / "results" / "there.jsonl"
+    there.parent.mkdir(parents=True)
+    results.write_result(there, make_result())
+    report, host = tmp_path / "report.csv", prepared()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for said in ("Copied from nas: report.csv", "stays on nas: here it cannot be written (File exists)"):
+        assert host.attend("report", "there", "--format", "csv", "--output", str(report)) == 0
+        assert said in capfd.readouterr().err
+        assert (tmp_path / "here" / "report.csv").read_bytes() == report.read_bytes()
+        report.unlink()
 
 
 def test_another_key_than_the_known_one_is_refused(nas: OtherMachine) -> None:
     nas.trust(nas.new_key("another"))
     with pytest.raises(Refused, match="The key of nas is not the one that ssh knows"):
-        machine_there()
+        prepared()
     assert not nas.brought()
 
 
 def test_a_machine_that_is_not_reached_is_named_with_what_ssh_says(nas: OtherMachine) -> None:
     nas.configure("Port 1")
     with pytest.raises(RunFailed, match=r"nas cannot be reached: .*Connection refused\.$"):
-        machine_there()
+        prepared()
     nas.configure("User nobody")
     with pytest.raises(RunFailed, match=r"nas cannot be reached: .*Permission denied"):
-        machine_there()
+        prepared()
     with pytest.raises(UsageError, match="'-oProxyCommand=x' is not the name of a machine"):
         Host("-oProxyCommand=x")
 
@@ -181,7 +169,7 @@ def test_a_python_that_does_not_do_is_named(
     with other_machine(tmp_path / "nas", {"PATH": f"{python.parent}:{os.environ['PATH']}"}) as machine:
         monkeypatch.setenv("PATH", str(programs(machine)), prepend=os.pathsep)
         with pytest.raises(Missing, match=words):
-            machine_there()
+            prepared()
         assert not machine.brought()
 
 
@@ -190,23 +178,9 @@ def test_no_room_there_is_told(nas: OtherMachine) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", nas.cache], check=True)
     try:
         with pytest.raises(RunFailed, match="nas has no room for fswizard in its cache"):
-            machine_there()
+            prepared()
     finally:
         subprocess.run(["umount", nas.cache], check=True)
-
-
-def test_a_slow_line_is_only_slow(nas: OtherMachine) -> None:
-    """300 ms there and back: what was asked at once is answered at once, not one after the other."""
-    slow = nas.directory / "slow.py"
-    slow.write_text(SLOW)
-    nas.configure(f"ProxyCommand {sys.executable} {slow} 127.0.0.1 {nas.port} 0.15")
-    there = machine_there()
-    assert there.ongoing() == ()
-
-    async def at_once() -> list[object]:
-        return list(await asyncio.gather(*(asyncio.to_thread(there.ongoing) for _ in range(8))))
-
-    assert asyncio.run(at_once()) == [()] * 8
 
 
 AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
@@ -235,24 +209,11 @@ def test_a_clock_three_days_ahead_changes_nothing(tmp_path: Path, monkeypatch: p
         assert fswizard("clean", "--on", NAME).stderr == "Nothing was left behind.\n"
 
 
-SLOW = """\
-import os, socket, sys, threading, time
-host, port, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-line = socket.create_connection((host, port))
-def carry(read, write):
-    while data := read():
-        time.sleep(seconds)
-        write(data)
-    os._exit(0)
-threading.Thread(target=carry, args=(lambda: os.read(0, 65536), line.sendall)).start()
-carry(lambda: line.recv(65536), lambda data: os.write(1, data))
-"""
-
-
 def test_a_disk_there_is_erased_only_by_a_helper_that_was_installed_there(
-    nas: OtherMachine, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = short_plan(nas.directory, recipe=COPIES)
+    plan = short_plan(tmp_path, recipe=COPIES)
     device = replace(plan, target=replace(plan.target, kind="device", path="/dev/disk/by-id/x"))
+    monkeypatch.setenv(privilege.CARRIED, "1")
     with pytest.raises(Missing, match="needs the privileged helper installed there"):
-        machine_there().purpose(device)
+        privilege.purpose(device)

@@ -86,8 +86,10 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     assert PASSWORD not in shown
     assert _programs_as_root(asked), "the helper runs as root, everything else as the user"
     terminal.press("C-q")
-    terminal.shows("Stop, clean up and quit", timeout_s=TIMEOUT_S)
+    terminal.shows("Stop and show the results so far", timeout_s=TIMEOUT_S)
     terminal.press("Down", "Down", "Enter")
+    terminal.shows("The run has ended", timeout_s=TIMEOUT_S)
+    terminal.press("C-q")
     terminal.ends()
     assert not list(asked.home.rglob("fswizard-*"))
 

@@ -81,7 +81,7 @@ def main() -> None:
     wanted = {name: path for name, path in wanted.items() if not path.exists()}
     for name, path in wanted.items():
         if not STORIES[name].inside:
-            subprocess.run([sys.executable, "-m", "tests.recording", path, *_words(name)], check=True)
+            subprocess.run([sys.executable, "-m", "fswizard", "run", *_words(name), "--output", path], check=True)
     inside = {name: path for name, path in wanted.items() if STORIES[name].inside}
     if inside:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(Path(directory)) as machine:
@@ -110,7 +110,7 @@ def _machine(directory: Path) -> Iterator[Machine]:
 
 
 def _record(machine: Machine, name: str, path: Path) -> None:
-    script = f'cd /mnt/checkout && exec python3 -m tests.recording {INSIDE} "$@" > /root/said 2>&1'
+    script = f'cd /mnt/checkout && exec python3 -m fswizard run "$@" --output {INSIDE} > /root/said 2>&1'
     running = machine.start("sh", "-c", script, "sh", *_words(name), timeout_s=LONGEST_S)
     while running.alive:
         time.sleep(TELL_S)

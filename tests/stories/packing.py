@@ -14,8 +14,8 @@ from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Event, RunStarted, StepProgressed
 from fswizard.model.result_file import encoded
-from fswizard.results import event_in
 from tests.fakes.desktop import drives
+from tests.recording import events_in
 
 SIMULATED = "simulated"
 OFTEN_S = 0.5
@@ -26,8 +26,7 @@ HOME = re.compile(r"(?<![\w./-])/(?:root|home/\w+)(?=[/\"' ])")
 
 def pack(name: str, path: Path, *, simulated: bool) -> None:
     """Make what is shipped of a recording; a disk that is `simulated` says so by its name."""
-    with path.open("rb") as file:
-        text = b"".join(map(encoded, _smaller(map(event_in, file), simulated))).decode()
+    text = b"".join(map(encoded, _smaller(events_in(path), simulated))).decode()
     _write(f"{name}.jsonl.gz", HOME.sub("/home/you", text))
 
 
@@ -60,10 +59,11 @@ def _smaller(told: Iterable[Event], simulated: bool) -> Iterator[Event]:
                 yield event
             case CommandFinished(output=output):
                 yield replace(event, output=output[-LONGEST_OUTPUT:])
-            case RunStarted(plan=plan):
+            case RunStarted(plan=plan, environment=environment):
                 drive, recipe = plan.drive and _shown(plan.drive, simulated), replace(plan.recipe, source="this demo")
                 # Whoever watches loses nothing.
-                yield replace(event, plan=replace(plan, drive=drive, recipe=recipe, losses=()))
+                nameless = replace(environment, host="")
+                yield replace(event, plan=replace(plan, drive=drive, recipe=recipe, losses=()), environment=nameless)
             case _:
                 yield event
 

@@ -142,7 +142,7 @@ def running() -> FswizardApp:
 def monitor(plan: Plan, events: Sequence[Event]) -> RunMonitor:
     """A run part of the way through, while a workload is being measured."""
     lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
-    monitor = RunMonitor(FakeSession(plan, 1, 1000.0), plan, lambda: 0.0)
+    monitor = RunMonitor(FakeSession(plan, 1, 1000.0), lambda: 0.0)
     for event in events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]:
         monitor.take(event)
     return monitor

@@ -65,7 +65,7 @@ async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
         assert [member.path for member in plan.target.members] == ["/mnt/archive"] * 3
         assert plan.candidates[1].array is not None
         wizard(pilot).leave_now()
-        await until(pilot, lambda: fake.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: fake.sessions[0].left, "clean-up")
 
 
 async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
@@ -99,7 +99,7 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
         target = fake.sessions[0].plan.target
         assert [(m.path, m.identifier) for m in target.members] == [(PAIR[0], NEW.serial), (PAIR[1], TWIN.serial)]
         wizard(pilot).leave_now()
-        await until(pilot, lambda: fake.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: fake.sessions[0].left, "clean-up")
 
 
 async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> None:

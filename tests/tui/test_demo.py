@@ -30,11 +30,11 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
 ASKS_NOBODY = {
-    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "formats", "has_fill",
+    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "export", "formats", "has_fill",
     "image_rights", "judge_model", "layouts", "needs", "parse_candidate", "probed", "purpose", "render",
     "require_members", "rights_warning", "suggestions", "theme", "titles", "worth_asking",
 }  # fmt: skip
-"""Questions that the program answers from its own tables and from what it is given; and the theme, the user's own."""
+"""What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
 SHORT = "undecided"
 
 
@@ -128,7 +128,7 @@ async def told(replay: Replay, skip_in: str = "") -> list[Event]:
     async for event in replay.events():
         found.append(event)
         if skip_in and isinstance(event, StepStarted) and event.step.round == 2 and event.step.candidate == skip_in:
-            replay.skip()
+            replay.order("skip")
     return found
 
 
@@ -158,7 +158,7 @@ async def test_a_replay_that_is_stopped_keeps_what_it_has_told() -> None:
     async for event in replay.events():
         events.append(event)
         if len(events) == 200:
-            replay.stop()
+            replay.order("stop")
     assert len(events) == 201
     assert isinstance(events[-1], RunEnded)
     assert events[-1].outcome == replay.result.outcome == "stopped"
@@ -171,7 +171,7 @@ async def test_a_paused_replay_finishes_with_the_filesystem_that_is_measured() -
     async for event in replay.events():
         if isinstance(event, StepStarted) and event.step.candidate:
             if not candidates:
-                replay.pause()
+                replay.order("pause")
             elif event.step.candidate != candidates[-1]:
                 pytest.fail("it went on with the next one")
             candidates.append(event.step.candidate)

@@ -87,7 +87,7 @@ async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_seri
         assert session.plan.target.path == NEW.stable_name
         assert session.plan.target.identifier == NEW.serial
         wizard(pilot).leave_now()
-        await until(pilot, lambda: session.undone, "clean-up")
+        await until(pilot, lambda: session.left, "clean-up")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -122,7 +122,7 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) ->
         await pilot.press("enter")
         await until(pilot, lambda: bool(machine.sessions), "the run")
         wizard(pilot).leave_now()
-        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
 async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lasting_name() -> None:
@@ -139,7 +139,7 @@ async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lastin
             await until(pilot, lambda: bool(machine.sessions), "the run")
             assert machine.sessions[0].plan.target.identifier == name
             wizard(pilot).leave_now()
-            await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+            await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
 async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
@@ -298,4 +298,4 @@ async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monke
         await pilot.press("enter")
         await until(pilot, lambda: bool(machine.sessions), "the run")
         wizard(pilot).leave_now()
-        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")

@@ -49,7 +49,7 @@ async def test_a_run_stopped_before_its_first_round_claims_no_figures_and_escape
         await shows(pilot, "starts the run")
         await pilot.press("enter")
         await at_step(pilot, "run")
-        machine.sessions[0].stop()
+        machine.sessions[0].order("stop")
         wizard(pilot).running.stopping = True
         await shows(pilot, "stopped before anything was measured")
         assert "kept" not in screen_text(pilot.app)

@@ -43,7 +43,7 @@ def what_is_seen(application: FswizardApp) -> tuple[object, ...]:
     run: tuple[object, ...] = ()
     if running:
         assert isinstance(running.run, FakeSession)
-        run = (running.paused, running.stopping, running.run.skipped)
+        run = (running.state.paused, running.stopping, running.run.skipped)
     scrolled = tuple(widget.scroll_offset for widget in application.screen.query("*"))
     return (
         application.screen, application.theme, application.screen.focused, application.clipboard, run, scrolled,

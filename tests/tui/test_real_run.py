@@ -16,7 +16,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.locations import LocationList
 from fswizard.tui.widgets.canvas import Canvas
-from tests.fakes.host import ModelHost, use
+from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import loops_below
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
 from tests.tui.driving import at_step, question, shows, until, wizard
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 @pytest.fixture(autouse=True)
 def recorded_machine() -> Iterator[None]:
     """Not here: this machine is asked, with room enough."""
-    with use(ModelHost()):
+    with use(ModelHost()), idle_runs():
         yield
 
 

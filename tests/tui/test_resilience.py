@@ -199,7 +199,7 @@ class Flood(FakeSession):
         yield next(events)
         yield StepStarted(0.0, Step(1, "workload", "writing", 1, "ext4", self.plan.recipe.workloads[0].name))
         for number in range(1_000_000):
-            if self._stopped.is_set():
+            if self.stopped:
                 return
             told: Event = StepProgressed(number / 1e4, 1, 0.5, "writing", float(number % 977), run_fraction=0.1)
             yield told
@@ -221,7 +221,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
     monkeypatch.setattr(RunScreen, "_draw_figures", counted)
     machine = SlowMachine()
     plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
-    running = RunMonitor(Flood(plan, 1, 0.0), plan, time.monotonic)
+    running = RunMonitor(Flood(plan, 1, 0.0), time.monotonic)
     app_ = FswizardApp(machine, choices=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
         app_.run_worker(running.follow(), group="run")

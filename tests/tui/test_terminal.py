@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from fswizard.errors import ExitCode
+from fswizard.results import load
+from fswizard.session import ongoing
+from fswizard.session.ongoing_runs import give_order
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import loops_below, wait_until
 from tests.recipe_texts import writing
@@ -172,17 +175,22 @@ def left_behind(directory: Path) -> list[str]:
 @pytest.mark.root
 @pytest.mark.loop
 @pytest.mark.fio
-@pytest.mark.parametrize("how", ["hang up", "TERM", "INT"])
-def test_a_run_is_cleaned_up_when_the_terminal_goes_or_somebody_ends_the_program(
-    open_terminal: type[Tmux], tmp_path: Path, how: str
+@pytest.mark.parametrize("how", ["hang up", "TERM", "KILL"])
+def test_a_run_goes_on_when_the_terminal_goes_or_somebody_ends_the_wizard(
+    open_terminal: type[Tmux], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     terminal = open_terminal(120, 36)
     to_a_run(terminal)
     if how == "hang up":
         terminal.hang_up()
     else:
-        os.kill(terminal.pid, signal.SIGTERM if how == "TERM" else signal.SIGINT)
+        os.kill(terminal.pid, getattr(signal, f"SIG{how}"))
     terminal.ends()
-    wait_until(lambda: not left_behind(tmp_path), TIMEOUT_S, "nothing is left")
-    (result,) = (tmp_path / "state").rglob("*.jsonl")
-    assert '"outcome"' in result.read_text().splitlines()[-1]
+    (run,) = ongoing()
+    result = Path(run.result)
+    wait_until(lambda: '"stage":"workload"' in result.read_text(), TIMEOUT_S, "it measures")
+    give_order(result, "stop")
+    wait_until(lambda: not ongoing(), TIMEOUT_S, "the end")
+    assert not left_behind(tmp_path)
+    assert load(result).outcome == "stopped"

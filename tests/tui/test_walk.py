@@ -62,7 +62,7 @@ async def test_enter_alone_gets_from_the_start_to_a_recommendation() -> None:
     assert [c.name for c in machine.plans[0].candidates] == ["ext4", "xfs", "btrfs"]
     assert machine.plans[0].drive is not None
     assert machine.plans[0].drive.name == "sdb", "an archive disk is what archive means"
-    assert machine.sessions[0].undone
+    assert machine.sessions[0].left
 
 
 async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> None:
@@ -129,7 +129,7 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await pilot.click(KeyBar, offset=(footer(pilot.app).index("leave") + 4, 0))
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
         await pilot.press("down", "enter")
-        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
 async def test_a_click_ticks_a_candidate() -> None:
@@ -392,7 +392,7 @@ async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
         await at_step(pilot, "run")
         assert wizard(pilot).measuring
         await pilot.press("x", "down", "enter")
-        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
         assert wizard(pilot).running.state.outcome == "stopped"
 
 
@@ -409,16 +409,16 @@ async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() ->
         await at_step(pilot, "run")
 
 
-async def test_quitting_a_run_cleans_up_before_the_program_ends() -> None:
+async def test_a_run_goes_on_without_the_wizard() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
-        await pilot.press("down", "down", "enter")
+        await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app._exit, "the end")
-    assert machine.sessions[0].undone
-    assert pilot.app.return_value == ExitCode.CANCELLED
+    assert not machine.sessions[0].stopped
+    assert pilot.app.return_value == ExitCode.OK
 
 
 async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> None:
@@ -440,7 +440,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
-        machine.sessions[0].stop()
+        machine.sessions[0].order("stop")
         while not app_.in_input_grace:
             await pilot.pause(0.01)
         await pilot.press("enter", "escape", "ctrl+q")
@@ -470,7 +470,7 @@ async def test_pause_skip_and_log_reach_the_run() -> None:
         await pilot.press("escape")
         await at_step(pilot, "run")
         wizard(pilot).running.stop()
-        await until(pilot, lambda: session.undone, "clean-up")
+        await until(pilot, lambda: session.left, "clean-up")
 
 
 async def test_a_run_names_no_time_that_has_passed() -> None:
@@ -497,7 +497,7 @@ async def test_looking_around_during_a_run_and_coming_back_shows_where_it_is() -
         assert len(machine.sessions) == 1
         await shows(pilot, "Round 1")
         wizard(pilot).running.stop()
-        await until(pilot, lambda: machine.sessions[0].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
 async def test_a_run_that_fails_says_why_and_leads_back() -> None:
@@ -506,7 +506,7 @@ async def test_a_run_that_fails_says_why_and_leads_back() -> None:
         await to_the_run(pilot)
         session = machine.sessions[0]
         session.error = Missing("The privileged helper does not answer.", "Start it again.")
-        session.stop()
+        session.order("stop")
         await shows(pilot, "The privileged helper does not answer.")
         await shows(pilot, "Start it again.")
         await pilot.press("escape")
@@ -639,7 +639,7 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         assert machine.sessions[-1].path.name == "old.jsonl"
         assert not machine.plans, "no new plan is made"
         wizard(pilot).leave_now()
-        await until(pilot, lambda: machine.sessions[-1].undone, "clean-up")
+        await until(pilot, lambda: machine.sessions[-1].left, "clean-up")
 
 
 async def test_an_unfinished_run_that_cannot_be_resumed_is_not_offered_and_says_why() -> None:

@@ -37,12 +37,12 @@ class HelpScreen(Window[None]):
 
 
 class LeaveScreen(Window[None]):
-    """Go on, or stop and clean up."""
+    """Keep watching, leave the run alone, or stop it and clean up."""
 
     TITLE = "A run is under way"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "choose this"),
-        Binding("escape", "dismiss", "keep measuring"),
+        Binding("escape", "dismiss", "keep watching"),
     ]
 
     def __init__(self, *, quitting: bool) -> None:
@@ -58,13 +58,13 @@ class LeaveScreen(Window[None]):
             "The results so far are kept.",
             markup=False,
         )
-        words = {"continue": "Keep watching" if outlives else "Keep measuring"}
-        if outlives:
-            words |= {"quit": "Leave it running and quit"}
-        words |= {"stop": "Stop and show the results so far"}
-        if self._quitting and not outlives:
-            words |= {"quit": "Stop, clean up and quit"}
-        yield ChoiceList([ListRow(key, partial(_row, text)) for key, text in words.items()])
+        keys = ["continue", "quit", "stop"] if self._quitting and outlives else ["continue", "stop", "quit"]
+        words = {
+            "continue": "Keep watching",
+            "stop": "Stop and show the results so far",
+            "quit": "Leave it running and quit" if outlives else "Stop and quit",
+        }
+        yield ChoiceList([ListRow(key, partial(_row, words[key])) for key in keys])
 
     @on(ChoiceList.Clicked)
     def action_choose(self) -> None:

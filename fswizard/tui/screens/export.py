@@ -137,8 +137,7 @@ class ExportScreen(Window[None]):
     @work(thread=True, exclusive=True)
     def _write(self, path: Path, content: bytes) -> None:
         try:
-            with path.open("xb") as file:
-                file.write(content)
+            self.wizard.backend.export(path, content)
         except FileExistsError:
             self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} exists already; choose another name.")
         except OSError as error:

@@ -142,7 +142,7 @@ class ReviewScreen(StepScreen):
         else:
             self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
         taken_up = self.wizard.taken_up
-        earlier = taken_up.result if taken_up else None
+        earlier = taken_up.earlier if taken_up else None
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
         self.query_one("#plan", Canvas).show(
             lambda width: plan_words(
@@ -230,7 +230,7 @@ class ReviewScreen(StepScreen):
             error = Refused(error.message, hint)
         self.show_error(error)
 
-    @work(exclusive=True, group="begin")
+    @work(group="begin")
     async def _begin(self, plan: Plan) -> None:
         try:
             await self.wizard.begin(plan)

@@ -133,12 +133,10 @@ class RunScreen(StepScreen):
             notes.show(lambda width: live.notes(state, width, notes.size.height))
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
-        if running.run.trouble:
-            return text(("Connection lost ", "bold $warning"), running.run.trouble, " Trying again; the run goes on.")
         if running.stopping:
             words = running.state.step.title if running.state.step else ""
             return text(("Stopping: ", "bold $warning"), "removing everything the run made. ", (words, "$muted"))
-        if running.paused:
+        if running.state.paused:
             words = "before the next filesystem; the current one finishes first. "
             return text(("Paused ", "bold $warning"), words, ("space", "bold $primary"), " resumes.")
         return live.doing(running.state, frame, width)
@@ -190,7 +188,7 @@ class RunScreen(StepScreen):
         self.wizard.push_screen(LogScreen(self._run))
 
     def action_back(self) -> None:
-        """Leaving ends the run: ask once. Cleaning up may take minutes on a bad disk: one can look around meanwhile."""
+        """Ask once what becomes of the run. Cleaning up may take minutes: one can look around meanwhile."""
         if self._run.state.ended or self._run.stopping:
             self.wizard.leave_run()
             return
