@@ -6,7 +6,6 @@ import asyncio
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plumbum import cli
 
@@ -17,9 +16,6 @@ from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
-
-if TYPE_CHECKING:
-    pass
 
 
 class Watch(OnMachine):

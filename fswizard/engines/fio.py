@@ -41,6 +41,10 @@ START_S = 0.3
 """Time that fio needs to start and stop."""
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
+FASTEST_DEVICE_BYTES_PER_S = 50e9
+"""No disk is faster: what goes past the page cache ends when its time is up."""
+STEADY = 0.1
+"""A rate is steady when the last third of its history is within this share of the middle one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,7 @@ class FioJob(Engine):
     async def run_bare(
         self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
-        # Direct I/O ends when its time is up: no disk is faster than 50 GB/s.
-        rate = 50e9 if self.direct or not self.writes else bytes_per_s
+        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
         measured_s = min(60.0, max(0.2, seconds - START_S))
         sample = BareSample(
             self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
@@ -318,9 +321,9 @@ class FioJob(Engine):
 
 
 def is_steady(history: Sequence[Figures]) -> bool:
-    """Whether the last third is as fast as the middle one, within 10 %."""
+    """Whether the last third is as fast as the middle one, within `STEADY`."""
     rates = thirds(history)
-    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1.1)
+    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1 + STEADY)
 
 
 def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:

@@ -91,7 +91,6 @@ complete -c fswizard -n '__fish_seen_subcommand_from doctor' -l needed -d 'check
 complete -c fswizard -n '__fish_seen_subcommand_from doctor' -l on -r -d 'do it on another machine, by ssh: HOST or USER@HOST'
 complete -c fswizard -n __fish_use_subcommand -f -a clean -d 'Remove scratch images and directories left behind by killed runs. Runs in progress are left alone.'
 complete -c fswizard -n '__fish_seen_subcommand_from clean' -l on -r -d 'do it on another machine, by ssh: HOST or USER@HOST'
-complete -c fswizard -n __fish_use_subcommand -f -a serve -d 'Answer the fswizard of another machine on standard input and output; `--on HOST` there starts it.'
 complete -c fswizard -n __fish_use_subcommand -f -a install-helper -d 'Gives root a copy of the part that runs as root, which your account can\'t change.'
 complete -c fswizard -n '__fish_seen_subcommand_from install-helper' -l on -r -d 'do it on another machine, by ssh: HOST or USER@HOST'
 complete -c fswizard -n '__fish_seen_subcommand_from install-helper' -l remove -d 'take the copy away again'
