@@ -24,7 +24,7 @@ def _roomy_machine() -> Iterator[None]:
         for room in (doubts, choice):
             patch.setattr(room, "place_of", lambda _: disk)
         patch.setattr(choice, "details", lambda drive, **_: drive)
-        patch.setattr(helper_copy, "path", lambda: helper_copy.PACKAGE)
+        patch.setattr(helper_copy, "INSTALLED", Path("/no-helper"))
         yield
 
 

@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 
 import fswizard
 from fswizard.cli import SUBCOMMANDS
+from fswizard.privileged.install import INSTALLED
 from fswizard.targets import helper_copy, privilege
 from tests.fakes.command_line import fswizard as run
 
@@ -69,9 +70,10 @@ def test_the_table_of_trials_is_whole_and_has_the_words_of_the_program(monkeypat
     trials = runpy.run_path(str(PACKAGING / "trials.py"))
     assert (PACKAGING / "TRIALS.md").read_text("utf-8") == trials["table"](list(trials["rows_kept"]().values()))
     monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(helper_copy, "INSTALLED", INSTALLED)
     for name, state, copy in (
         ("password", "sudo-asks", helper_copy.PACKAGE),
-        ("allowed", "sudo-asks", helper_copy.INSTALLED),
+        ("allowed", "sudo-asks", INSTALLED),
         ("no root", "none", helper_copy.PACKAGE),
     ):
         monkeypatch.setattr(helper_copy, "path", lambda copy=copy: copy)
