@@ -45,10 +45,9 @@ def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
     known = [next((at for at, word in enumerate(words) if filesystem_name(word)), None) for words in split]
     habits = {(len(words), *words[:at]): at for words, at in zip(split, known) if at is not None}
     sources = []
-    for (candidate, path), words, place in zip(files, split, known):
-        if place is None:
-            alike = (at for habit, at in habits.items() if habit == (len(words), *words[:at]))
-            place = next((at for at in alike if not words[at].isdecimal()), None)  # noqa: PLW2901
+    for (candidate, path), words, at_word in zip(files, split, known):
+        alike = (at for habit, at in habits.items() if habit == (len(words), *words[:at]))
+        place = at_word if at_word is not None else next((at for at in alike if not words[at].isdecimal()), None)
         if candidate or place is None:
             source = Source(PurePath(path).name, candidate or safe(PurePath(path).stem), "", 0)
         else:

@@ -87,20 +87,15 @@ def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
 
     `names` are texts that were checked, such as candidates and the disk's model, with what is said for each.
     """
-    if names:
-        return _between(text, tuple(sorted(names.items())))
-    return _sayable(text)
-
-
-def _between(text: str, names: tuple[tuple[str, str], ...]) -> str:
-    known = dict(names)
-    parts = _pattern(names).split(text)
-    return "".join(known[part] if number % 2 else _sayable(part) for number, part in enumerate(parts))
+    if not names:
+        return _sayable(text)
+    parts = _pattern(tuple(names)).split(text)  # every second one is a name
+    return "".join(names[part] if number % 2 else _sayable(part) for number, part in enumerate(parts))
 
 
 @cache
-def _pattern(names: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
-    longest_first = sorted((name for name, _ in names if name), key=len, reverse=True)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(filter(None, names), key=len, reverse=True)
     return re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, longest_first)) or r'(?!)'})(?![^\W_])")
 
 

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fswizard import results
@@ -118,7 +119,7 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
 
 async def test_a_run_that_was_killed_is_said_to_be_and_is_resumed(tmp_path: Path) -> None:
     run = begun(short_plan(tmp_path, "ext4; ext2", COPIES, 2))
-    below: list[object] = []
+    below: list[psutil.Process] = []
 
     def at(event: Event) -> None:
         if round_begins(event, 2) and not below:
@@ -130,7 +131,7 @@ async def test_a_run_that_was_killed_is_said_to_be_and_is_resumed(tmp_path: Path
     last = heard[-1]
     assert isinstance(last, RunEnded) and last.outcome == "killed"
     assert "`fswizard clean`" in last.hint
-    assert_nothing_lives(tmp_path, below)  # type: ignore[arg-type]
+    assert_nothing_lives(tmp_path, below)
     from tests.loop.tiny_run import clean
 
     assert clean() == 1
