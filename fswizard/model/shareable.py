@@ -1,8 +1,8 @@
 """What may be said of a machine to others: texts are built from words of this program and names of known forms.
 
-Nothing is looked for that may not be said. A text is shared as far as each of its words stands in this program, is a
-small number with its unit, or is a name that was checked; `…` stands in place of any other word. So serial numbers,
-labels, mount points, host and user names cannot get in, whichever field they are in.
+A word is shared if it occurs in this program's own files, is a small number with its unit, or is a name of a form that
+was checked. Every other word becomes `…`. So serial numbers, labels, mount points, host and user names cannot get in,
+whichever field they are in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.abc import Traversable
 from pathlib import Path
 
 LEFT_OUT = "…"
-"""Stands in place of what may not be said."""
+"""Replaces a word that may not be shared."""
 UNITS = frozenset(
     {"B", "kB", "KB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "k", "K", "M", "G", "T", "d"}
     | {"s", "ms", "us", "µs", "ns", "min", "m", "h", "x", "th", "nd", "rd", "st"}
@@ -113,7 +113,7 @@ def _left_out(chunk: str) -> str:
 
 
 def may_be_said(chunk: str) -> bool:
-    """Whether a text without spaces has only words of this program and small numbers; paths must stand in it whole."""
+    """Whether a text without spaces has only words of this program and small numbers; a path must occur in it whole."""
     body = chunk.strip(_EDGES)
     if "/" in body and len(body) > 1:
         return re.sub(r"-\d{1,3}$", "", body) in _vocabulary()[1]  # DISK-2 of several
@@ -127,7 +127,7 @@ def _known(run: str) -> bool:
 
 @cache
 def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
-    """All words of the program's own files, small, and all of its texts that have a slash in them."""
+    """All words of the program's own files, in lower case, and all of their texts that contain a slash."""
     words: set[str] = set()
     paths: set[str] = set()
     package = resources.files("fswizard")
@@ -148,7 +148,7 @@ def _texts(folder: Traversable) -> Iterable[str]:
 
 
 def model_name(text: str, *secrets: str) -> str:
-    """The name of a disk's model; empty where it has not the form of one, or one of `secrets` is in it."""
+    """The name of a disk's model; empty if it doesn't look like one or contains one of `secrets`."""
     name = text.strip()
     one = re.sub(r"^(\d{1,3} × |simulated )", "", " ".join(name.split()))
     known = len(name) <= 40 and (MODEL.fullmatch(one) or sentence(one) == one)
@@ -156,13 +156,13 @@ def model_name(text: str, *secrets: str) -> str:
 
 
 def firmware_name(text: str, *secrets: str) -> str:
-    """A version of a disk's firmware; empty where it has not the form of one, or one of `secrets` is in it."""
+    """A version of a disk's firmware; empty if it doesn't look like one or contains one of `secrets`."""
     name = text.strip()
     return name if FIRMWARE.fullmatch(name) and not _holds(name, secrets) else ""
 
 
 def kernel_release(text: str) -> str:
-    """A kernel's version as far as distributions name theirs: `6.1.0-18-amd64`; empty where it has not that form."""
+    """A kernel's version as far as distributions name theirs: `6.1.0-18-amd64`; empty if it doesn't look like one."""
     said: list[str] = []
     for part in re.split(r"([-+.~_])", text.strip()):
         if (said and said[-1] not in "-+.~_" and part in "-+.~_") or _FLAVOUR.fullmatch(part):
@@ -174,12 +174,12 @@ def kernel_release(text: str) -> str:
 
 
 def distribution_name(text: str) -> str:
-    """The name of a distribution with its version; empty where it has not the form of one."""
+    """The name of a distribution with its version; empty if it doesn't look like one."""
     return text if _DISTRIBUTION.fullmatch(text) else ""
 
 
 def machine_digest(text: str) -> str:
-    """What tells machines apart without a name; empty where it has not the form of a digest."""
+    """The digest that tells machines apart without naming them; empty if it doesn't look like a digest."""
     return text if re.fullmatch(r"[0-9a-f]{16,64}", text) else ""
 
 
@@ -194,12 +194,12 @@ def processor_name(text: str) -> str:
 
 
 def standard_name(text: str) -> str:
-    """Versions of the ATA standard that a disk follows; empty where it has not the form of them."""
+    """Versions of the ATA standard that a disk follows; empty if it doesn't look like any."""
     return text if _STANDARD.fullmatch(text) else ""
 
 
 def kernel_name(text: str) -> str:
-    """The kernel's name of a disk, such as `nvme0n1`; empty where it has not the form of one."""
+    """The kernel's name of a disk, such as `nvme0n1`; empty if it doesn't look like one."""
     return text if _KERNEL_NAME.fullmatch(text) else ""
 
 

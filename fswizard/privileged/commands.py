@@ -16,7 +16,7 @@ Commands = tuple[Command, ...]
 MOUNT_ROOT = "/run/fswizard"
 """Everything is mounted below it."""
 IMAGE, IMAGE_UNIT_BYTES = "IMAGE", 4 << 20
-"""What stands for the file of a scratch image, which has no name, and how many bytes of it are written at a time."""
+"""Placeholder for the nameless file of a scratch image, and the bytes of it that are written at a time."""
 POOL_MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
 POOL_OPTIONS = ("failmode=continue",)

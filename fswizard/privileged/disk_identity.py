@@ -103,7 +103,7 @@ def _placeholder(text: str) -> bool:
 
 
 def _others(device: Device) -> list[dict[str, str]]:
-    """What is known of each other attached disk and its partitions."""
+    """The identifiers of every other attached disk and its partitions, each with its kind."""
     tree, others = device.tree, list[dict[str, str]]()
     for name in tree.names("/sys/block"):
         disk = Device(name, name, "", tree)

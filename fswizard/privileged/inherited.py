@@ -56,8 +56,8 @@ def close_all_but(kept: Collection[int]) -> None:
 def set_limits() -> Limits:
     """Set every soft limit to its fixed value; the limits before that, which are the caller's own.
 
-    Hard limits stay where they are higher, so that the user's programs can get theirs back. Refusal where one that is
-    needed cannot be had.
+    Hard limits stay where they are higher, so that the user's programs can get theirs back. Raises Refusal if a
+    limit that we need cannot be set.
     """
     names = {name: number for name, number in vars(resource).items() if name.startswith("RLIMIT_")}
     before = {number: resource.getrlimit(number) for number in names.values()}

@@ -8,8 +8,8 @@ and `{"job": 3, "ended": {...}}`, with `"over_memory": true` in it where a proce
 is no request changes nothing and is answered with an error. A program of the user's that could not begin has
 `"refused": {"code": "missing", "text": "..."}` in its end.
 
-`attach` takes the descriptor of a directory, which comes with it (SCM_RIGHTS in unix(7)). It starts a job, and how that
-ended has what is to be known of the device: `"attached": {"handle": 1, "name": "loop1000", ...}`.
+`attach` takes the descriptor of a directory, which comes with it (SCM_RIGHTS in unix(7)). It starts a job, whose
+end describes the device: `"attached": {"handle": 1, "name": "loop1000", ...}`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from fswizard.system import clock
 from fswizard.system.files import without_waiting
 
 LOOK_S = 0.1
-"""The log is looked at so often."""
+"""Seconds between two looks at the log."""
 QUIET_LOOKS = 10
-"""After so many looks without news, it is asked whether the run still lives."""
+"""Looks without news after which we check whether the run is still alive."""
 HEADER, PROGRESS = b'{"type":"Header",', b'{"type":"StepProgressed",'
 
 
@@ -28,7 +28,7 @@ class FollowedRun:
     outlives = True
 
     def __init__(self, path: Path, *, after_bytes: int = 0) -> None:
-        """Follow the run that writes to the result file at `path`, from so many bytes on.
+        """Follow the run that writes to the result file at `path`; its first `after_bytes` bytes are skipped.
 
         UsageError where that is no such file.
         """

@@ -49,7 +49,7 @@ CLOCK_JUMP = Doubt(
     "The clock was set during a round, so that round doesn't count; another replaces it if time is left.",
 )
 MOST_DISTURBED = 3
-"""So many rounds in a row may be disturbed by whoever kills or stops programs."""
+"""Number of disturbed rounds in a row (a program was killed or stopped) after which the run ends."""
 
 
 def disturbed_by(by: WorkloadDisturbed) -> Doubt:

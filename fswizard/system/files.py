@@ -12,7 +12,7 @@ from fswizard.errors import UsageError
 from fswizard.model.text import safe
 
 EXPORTS = "FSWIZARD_EXPORTS"
-"""In the environment where this program was started from another machine: the file that lists what is to be copied."""
+"""Environment variable, set when another machine started this program: file with the exports to copy there."""
 
 
 def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:

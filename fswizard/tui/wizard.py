@@ -138,7 +138,7 @@ class Wizard(App[int]):
     async def begin(self, plan: Plan) -> None:
         """Start measuring, or resume an earlier run; once, however often it is asked.
 
-        FswizardError where root is needed and cannot be had, or where the run cannot begin.
+        Raises FswizardError if root is needed but not available, or if the run cannot begin.
         """
         if self._beginning or self.measuring:
             return
