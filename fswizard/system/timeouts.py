@@ -39,6 +39,20 @@ async def within(limit_s: float, work: Awaitable[T]) -> T:
             task.exception()  # asyncio complains of one that nobody has looked at
 
 
+async def to_the_end(work: Awaitable[T]) -> T:
+    """What `work` gives. It goes on where its caller is cancelled, who gets the cancellation afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled and not task.exception():
+        raise asyncio.CancelledError
+    return task.result()
+
+
 def no_answer(program: str) -> RunFailed:
     """Says that `program` hangs, whose fault that is, and what to do."""
     return RunFailed(

@@ -95,9 +95,11 @@ class HelperProcess:
         return Finished(self.argv, ended["exit_code"], stdout, stderr, ended["wall_s"], ended["cpu_s"], self.further)
 
     async def kill(self) -> None:
-        """End it and everything it started; RunFailed where even that does not end it."""
-        if self._over.is_set():
-            return
+        """End it and everything it started, also if cancelled; RunFailed where even that does not end it."""
+        if not self._over.is_set():
+            await timeouts.to_the_end(self._kill())
+
+    async def _kill(self) -> None:
         with contextlib.suppress(FswizardError):
             await self._channel.ask("kill", job=self._number)
         try:
@@ -175,15 +177,26 @@ class Channel:
     async def ask(self, verb: str, /, *, given: int | None = None, **fields: Any) -> Any:
         """The helper's answer; for a job, its process. Refused, Missing or HelperFailed as the helper says.
 
-        `given` is a descriptor that the helper gets and that is closed here.
+        `given` is a descriptor that the helper gets and that is closed here. A job whose caller is cancelled before the
+        answer has ended when this does.
         """
         if self._over:
             raise self.gone()
         answer = self._write(verb, given, **fields)
         try:
-            return await timeouts.within(ANSWER_LIMIT_S, answer)
+            return await timeouts.within(ANSWER_LIMIT_S, asyncio.shield(answer))
         except asyncio.TimeoutError:
+            answer.cancel()
             raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
+        except asyncio.CancelledError:
+            await timeouts.to_the_end(self._drop(answer))
+            raise
+
+    async def _drop(self, answer: asyncio.Future[Any]) -> None:
+        with contextlib.suppress(FswizardError, asyncio.TimeoutError):
+            begun = await timeouts.within(ANSWER_LIMIT_S, answer)
+            if isinstance(begun, HelperProcess):
+                await begun.kill()
 
     def _write(self, verb: str, given: int | None = None, /, **fields: Any) -> asyncio.Future[Any]:
         """The line is taken whole: the helper reads whatever else it does."""

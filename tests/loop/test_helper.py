@@ -329,16 +329,20 @@ async def test_an_installed_copy_runs_by_itself(installed: Path, tmp_path: Path)
     assert not list(installed.rglob("__pycache__"))
 
 
-async def test_whoever_stops_waiting_for_a_program_of_the_helper_ends_it(helper: Helper, attached: Attached) -> None:
+@pytest.mark.parametrize("cancelled_after_s", [(0,), (0, 0), (0.01,), (0.01, 0)])
+async def test_whoever_stops_waiting_for_a_program_of_the_helper_ends_it_and_can_order_the_next(
+    helper: Helper, attached: Attached, cancelled_after_s: tuple[float, ...]
+) -> None:
+    """Also where it was not yet begun, and where whoever ends it is stopped again."""
     before = children(helper_pid(helper))
     order = asyncio.ensure_future(helper.wipe(attached.handle))
-    await asyncio.sleep(0)
-    order.cancel()
+    for seconds in cancelled_after_s:
+        await asyncio.sleep(seconds)
+        order.cancel()
     with pytest.raises(asyncio.CancelledError):
         await order
-    await said(helper, "/", "true")  # it was taken up by then
-    await until(lambda: children(helper_pid(helper)) == before)
     assert (await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])).exit_code == 0
+    assert children(helper_pid(helper)) == before
 
 
 @pytest.fixture
