@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fswizard.advice.choice import Choice
 from fswizard.advice.commands import commands
 from fswizard.advice.words import fitting, has, listing, speed_against, wish, wishes
+from fswizard.model.analysis import MOST_CONFIDENT, TIE, Analysis, Card, Ratio, Summary, write_amplification
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import MOST_CONFIDENT, TIE, Card, Judgement, Ratio, Summary, write_amplification
 from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.recipe import Workload
@@ -26,11 +26,11 @@ GRAVE = frozenset({
 
 
 def make_card(
-    result: Result, judgement: Judgement, choice: Choice, doubts: Sequence[Doubt], summaries: Sequence[Summary]
+    result: Result, analysis: Analysis, choice: Choice, doubts: Sequence[Doubt], summaries: Sequence[Summary]
 ) -> Card:
     """The card of any result."""
     if result.outcome == "failed":  # the figures may be those of the fault
-        rounds = f"after {rounds_text(judgement.rounds)}" if judgement.rounds else "in the first round"
+        rounds = f"after {rounds_text(analysis.rounds)}" if analysis.rounds else "in the first round"
         return Card(
             "Check this disk first: a fault ended the run",
             f"It failed {rounds}, so don't trust its figures.",
@@ -38,7 +38,7 @@ def make_card(
         )
     if not choice.names:
         return _nothing(result, choice)
-    return _Answer(result, judgement, choice, doubts, summaries).card()
+    return _Answer(result, analysis, choice, doubts, summaries).card()
 
 
 def _nothing(result: Result, choice: Choice) -> Card:
@@ -75,12 +75,12 @@ class _Answer:
     def __init__(
         self,
         result: Result,
-        judgement: Judgement,
+        analysis: Analysis,
         choice: Choice,
         doubts: Sequence[Doubt],
         summaries: Sequence[Summary],
     ) -> None:
-        self.result, self.plan, self.judgement, self.choice = result, result.plan, judgement, choice
+        self.result, self.plan, self.analysis, self.choice = result, result.plan, analysis, choice
         self.doubts = frozenset(doubt.code for doubt in doubts)
         flash = self.plan.drive is not None and self.plan.drive.kind in ("ssd", "nvme", "flash-card")
         self.wearing = write_amplification(summaries) if flash else {}
@@ -104,7 +104,7 @@ class _Answer:
 
     def over(self, name: str, other: str = "") -> Ratio | None:
         """The ratio of `name` to `other`, by default to the chosen one; None if they were not compared."""
-        pair = self.judgement.pair(name, other or self.name)
+        pair = self.analysis.pair(name, other or self.name)
         return pair if pair is None or pair.candidate == name else pair.turned()
 
     def _says(self, *reasons: str) -> str:
@@ -115,7 +115,7 @@ class _Answer:
     # By kind of result
 
     def _winner(self) -> tuple[str, str]:
-        own = self.judgement.of(self.name)
+        own = self.analysis.of(self.name)
         against = own.baseline if own and own.baseline != self.name else self.others[0]
         ratio = self.over(self.name, against)
         assert ratio is not None  # a winner was compared with somebody
@@ -131,7 +131,7 @@ class _Answer:
     def _gains(self, against: str) -> str:
         """The largest gain and the largest loss over `against`, or how many there are."""
         titles = {workload.name: workload.title for workload in self._counting()}
-        parts = [part for part in (self.judgement.part(self.name, against, name) for name in titles) if part]
+        parts = [part for part in (self.analysis.part(self.name, against, name) for name in titles) if part]
         gains = sorted((part for part in parts if part.verdict == "faster"), key=lambda part: -part.ratio)
         losses = sorted((part for part in parts if part.verdict == "slower"), key=lambda part: part.ratio)
         if not gains and not losses:
@@ -162,7 +162,7 @@ class _Answer:
                 f"This was {pair.rounds} of the {FIRST_LOOK} rounds it takes."
             )  # fmt: skip
         alike = self._within()
-        end = "so it matters little" if self.judgement.all_near(self.choice.names) else "no clear winner"
+        end = "so it matters little" if self.analysis.all_near(self.choice.names) else "no clear winner"
         near = f"alike within {alike}"
         forms = (f": {self._open()} within {alike} of it, {end}", f": {near}, {end}", f": {near}") if alike else ()
         return self._says(*forms, ": no clear winner"), self._standing()
@@ -177,7 +177,7 @@ class _Answer:
             degraded = all(DEGRADED in options for _, options in self.choice.unsafe)
             reason = ": the only one with all its disks" if degraded else ": the only safe one here"
             return self._says(reason), self._beside()
-        if any(ratio.verdict == "failed" for ratio in self.judgement.overall):
+        if any(ratio.verdict == "failed" for ratio in self.analysis.overall):
             return self._says(": the others failed"), "No other filesystem could do all of this work."
         return self._says(": nothing else was measured"), "No other has figures to compare."
 
@@ -219,7 +219,7 @@ class _Answer:
 
     def _each(self) -> Iterator[str]:
         if self.choice.kind == "tie":
-            parts = (self.judgement.part(name, self.name, w.name) for w in self._counting() for name in self.open)
+            parts = (self.analysis.part(name, self.name, w.name) for w in self._counting() for name in self.open)
             if any(part is not None and part.verdict in ("faster", "slower") for part in parts):
                 yield "They differ in some tests: choose by those."
             else:
@@ -262,7 +262,7 @@ class _Answer:
     def _better_at(self) -> Iterator[str]:
         for name in self.others:
             for workload in self._counting():
-                part = self.judgement.part(name, self.name, workload.name)
+                part = self.analysis.part(name, self.name, workload.name)
                 if part is not None and part.verdict == "faster":
                     yield f"{self.title(name)} suits “{workload.title}” better: {speed_text(part.ratio)}."
 

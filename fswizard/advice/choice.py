@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fswizard.model.analysis import Analysis
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Judgement
 from fswizard.model.result import Result
 
 Kind = Literal["winner", "tie", "undecided", "only", "excluded", "failed", "nothing"]
@@ -14,7 +14,7 @@ Kind = Literal["winner", "tie", "undecided", "only", "excluded", "failed", "noth
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The candidates to choose from, by a judgement and the user's needs."""
+    """The candidates to choose from, by a analysis and the user's needs."""
 
     kind: Kind
     """`only`: a single candidate is eligible; `excluded`: none is, as all are unsafe or do not meet the needs."""
@@ -34,19 +34,19 @@ class Choice:
         return bool(self.lacking or self.unsafe)
 
 
-def choose(result: Result, judgement: Judgement) -> Choice:
+def choose(result: Result, analysis: Analysis) -> Choice:
     """Needs and safety first, then speed."""
-    measured = judgement.leaders if judgement.rounds else ()
-    if judgement.overall:
-        measured = tuple(ratio.candidate for ratio in judgement.overall if ratio.verdict != "failed")
+    measured = analysis.leaders if analysis.rounds else ()
+    if analysis.overall:
+        measured = tuple(ratio.candidate for ratio in analysis.overall if ratio.verdict != "failed")
     candidates = {name: result.plan.candidate(name) for name in measured}
     if not measured:
-        failed = bool(result.failures) and not judgement.leaders
+        failed = bool(result.failures) and not analysis.leaders
         return Choice("failed" if failed else "nothing")
     lacks = {name: candidate.lacking(result.plan.needs) for name, candidate in candidates.items()}
     risks = {name: candidate.unsafe_options for name, candidate in candidates.items()}
     eligible = tuple(name for name in measured if not lacks[name] and not risks[name])
-    best = judgement.unbeaten(eligible)
+    best = analysis.unbeaten(eligible)
     kind: Kind
     if not best:
         kind = "excluded"
@@ -54,7 +54,7 @@ def choose(result: Result, judgement: Judgement) -> Choice:
         kind = "only"
     elif len(best) == 1:
         kind = "winner"
-    elif judgement.all_tie(best):
+    elif analysis.all_tie(best):
         kind = "tie"
         best = tuple(sorted(best, key=lambda name: _plainness(candidates[name], result.plan.baseline)))
     else:

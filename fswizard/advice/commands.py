@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Reason
 from fswizard.model.plan import Plan
 from fswizard.privileged.commands import Commands, DeviceNames, make
 

@@ -11,12 +11,12 @@ from fswizard.advice.choice import Choice, choose
 from fswizard.advice.commands import how_to_use
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
+from fswizard.model.analysis import Advice, Analysis, Findings, Summary
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Advice, Findings, Judgement, Summary
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
-from fswizard.stats import doubts, forecast, judge, summarise
+from fswizard.stats import analyse, doubts, forecast, summarise
 
 
 def conclude(
@@ -33,20 +33,20 @@ def conclude(
     if needs is not None:
         plan = replace(plan, needs=_known(plan, needs))
     result = replace(result, plan=plan)
-    judgement = judge(result)
+    analysis = analyse(result)
     summaries = summarise(result)
     # Each kind of doubt once: a run may have raised what its figures show again.
-    every = (*result.doubts, *doubts(result, judgement, summaries))
+    every = (*result.doubts, *doubts(result, analysis, summaries))
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
-    survivors = judgement.leaders if result.survivors is None else result.survivors
-    ahead = forecast(result, judgement, survivors, trial_s=result.trial_s)
-    advice = advise(result, judgement, doubtful, summaries, ahead)
-    return Findings(result, judgement, doubtful, advice, summaries, forecast=ahead)
+    survivors = analysis.leaders if result.survivors is None else result.survivors
+    ahead = forecast(result, analysis, survivors, trial_s=result.trial_s)
+    advice = advise(result, analysis, doubtful, summaries, ahead)
+    return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
 
 
 def advise(
     result: Result,
-    judgement: Judgement,
+    analysis: Analysis,
     doubts: Sequence[Doubt] = (),
     summaries: Sequence[Summary] = (),
     forecast: Forecast | None = None,
@@ -56,14 +56,14 @@ def advise(
     `choice` holds one name for a proven winner, several for a tie (with `tie`) or an open race (without).
     """
     if result.outcome == "failed":
-        return Advice((), tie=False, card=make_card(result, judgement, Choice("failed"), doubts, summaries))
-    choice = choose(result, judgement)
+        return Advice((), tie=False, card=make_card(result, analysis, Choice("failed"), doubts, summaries))
+    choice = choose(result, analysis)
     return Advice(
         choice=choice.names,
         tie=choice.kind == "tie",
-        card=make_card(result, judgement, choice, doubts, summaries),
+        card=make_card(result, analysis, choice, doubts, summaries),
         reasons=(
-            *reasons(result, judgement, choice, forecast),
+            *reasons(result, analysis, choice, forecast),
             *(how_to_use(result.plan, choice.names[0]) if choice.names else ()),
         ),
     )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from fswizard.advice.card import LINE_WIDTH, VERDICT_WIDTH
 from fswizard.advice.words import fitting, listing, speed_against
-from fswizard.model.judgement import Card, Ratio
-from fswizard.model.pool import Agreement, Group
+from fswizard.model.analysis import Card, Ratio
+from fswizard.model.pool import Group, Heterogeneity
 from fswizard.model.units import machines_text, speed_text
 
 FEW, MANY = 2, 5
@@ -18,14 +18,12 @@ FEW, MANY = 2, 5
 
 def pooled_card(group: Group) -> Card:
     """The card of results that belong together."""
-    judgement, baseline = group.judgement, group.setting.baseline.name
-    if not judgement.leaders:
+    analysis, baseline = group.analysis, group.setting.baseline.name
+    if not analysis.leaders:
         return Card("Nothing to compare: no two filesystems share figures")
-    first = baseline if baseline in judgement.leaders and not _alone(group) else judgement.leaders[0]
-    rival = (
-        baseline if first != baseline else next((r.candidate for r in judgement.overall if r.candidate != first), "")
-    )
-    pair = judgement.pair(first, rival)
+    first = baseline if baseline in analysis.leaders and not _alone(group) else analysis.leaders[0]
+    rival = baseline if first != baseline else next((r.candidate for r in analysis.overall if r.candidate != first), "")
+    pair = analysis.pair(first, rival)
     if group.machines < 2 or pair is None:
         return Card(
             "Pool two machines or more: these results come from one",
@@ -33,13 +31,13 @@ def pooled_card(group: Group) -> Card:
             confidence=0,
         )
     ratio = pair if pair.candidate == first else pair.turned()
-    about = next((a for a in group.agreements if a.candidate == (first if first != baseline else rival)), None)
+    about = next((a for a in group.heterogeneity if a.candidate == (first if first != baseline else rival)), None)
     why, otherwise, wear = (*(_lines(group, about) if about else ()), "", "", "")[:3]
     return Card(_verdict(group, first, ratio), why, otherwise, wear, _sure(group, about))
 
 
 def _alone(group: Group) -> bool:
-    return len(group.judgement.leaders) == 1
+    return len(group.analysis.leaders) == 1
 
 
 def _verdict(group: Group, first: str, ratio: Ratio) -> str:
@@ -47,18 +45,18 @@ def _verdict(group: Group, first: str, ratio: Ratio) -> str:
     head = f"{'Keep' if first == baseline else 'Use'} {titles[first]}"
     rival, on = titles[ratio.baseline], f" on {machines_text(ratio.rounds)}"
     if not _alone(group):
-        if group.judgement.tied:
-            others = listing([titles[name] for name in group.judgement.leaders if name != first])
+        if group.analysis.tied:
+            others = listing([titles[name] for name in group.analysis.leaders if name != first])
             return fitting(VERDICT_WIDTH, f"{head}: {others} no faster{on}", f"{head}: no real difference{on}")
         return f"{head}: no clear winner{on}"
     speed, than = speed_text(ratio.ratio), speed_against(ratio.ratio, rival)
     return fitting(VERDICT_WIDTH, f"{head}: {than}{on}", f"{head}: {speed}{on}", f"{head}: the fastest{on}")
 
 
-def _lines(group: Group, about: Agreement) -> Iterator[str]:
+def _lines(group: Group, about: Heterogeneity) -> Iterator[str]:
     title = group.titles[about.candidate]
     yield agreement_text(title, group.titles[group.setting.baseline.name], about)
-    ratio = group.judgement.of(about.candidate)
+    ratio = group.analysis.of(about.candidate)
     if ratio is not None and about.between > 0.02 and about.machines > FEW:
         low, high = (speed_text(ratio.ratio * math.exp(sign * about.between)) for sign in (-1, 1))
         yield f"It varies: on two of three such machines between {low} and {high}."
@@ -68,7 +66,7 @@ def _lines(group: Group, about: Agreement) -> Iterator[str]:
         yield f"It failed on {machines_text(about.failed)}, which no ratio shows."
 
 
-def agreement_text(title: str, baseline: str, about: Agreement) -> str:
+def agreement_text(title: str, baseline: str, about: Heterogeneity) -> str:
     """On how many machines a candidate is ahead, and which disks the others have."""
     if about.ahead in (0, about.machines):
         every = "both" if about.machines == 2 else f"all {about.machines}"
@@ -85,10 +83,10 @@ def agreement_text(title: str, baseline: str, about: Agreement) -> str:
     return fitting(LINE_WIDTH, f"{head}, but not on {listing(kinds)}.", f"{head}.")
 
 
-def _sure(group: Group, about: Agreement | None) -> int:
+def _sure(group: Group, about: Heterogeneity | None) -> int:
     if about is None:
         return 0
-    if not _alone(group) and not group.judgement.tied:
+    if not _alone(group) and not group.analysis.tied:
         return 1
-    agree = max(about.ahead, about.machines - about.ahead) >= 0.9 * about.machines or group.judgement.tied
+    agree = max(about.ahead, about.machines - about.ahead) >= 0.9 * about.machines or group.analysis.tied
     return 1 + (about.machines > FEW) + (about.machines >= MANY) + agree - (about.failed > 0)

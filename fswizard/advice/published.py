@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator
 
+from fswizard.model.analysis import Analysis, Beside, Published
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Beside, Judgement, Published
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 
@@ -28,13 +28,13 @@ PLAIN = frozenset({"noatime", "nodiratime", "relatime"})
 """Mount options with which a candidate still represents its filesystem."""
 
 
-def beside(result: Result, judgement: Judgement, published: Iterable[Result]) -> tuple[Published, ...]:
+def beside(result: Result, analysis: Analysis, published: Iterable[Result]) -> tuple[Published, ...]:
     """Published ratios beside ours, for similar work on a disk of the same kind."""
     kind = _kind(result.plan.drive)
     if not kind or result.environment.source:
         return ()
     fitting = (other for other in published if _kind(other.plan.drive) == kind)
-    compared = ((other, tuple(_ratios(result, judgement, other))) for other in fitting)
+    compared = ((other, tuple(_ratios(result, analysis, other))) for other in fitting)
     return tuple(_published(other, ratios) for other, ratios in compared if ratios)
 
 
@@ -48,10 +48,10 @@ def _kind(drive: Drive | None) -> str:
     return recorded.get(drive.smr.kind, "shingled") if drive.kind == "hdd" else ""
 
 
-def _ratios(result: Result, judgement: Judgement, other: Result) -> Iterator[Beside]:
+def _ratios(result: Result, analysis: Analysis, other: Result) -> Iterator[Beside]:
     for theirs in other.plan.recipe.workloads:
         alike = _alike(result, other, theirs)
-        for here in judgement.by_workload:
+        for here in analysis.by_workload:
             if here.workload not in alike or here.verdict == "failed":
                 continue
             pair = [result.plan.candidate(name) for name in (here.candidate, here.baseline)]

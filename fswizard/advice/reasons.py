@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fswizard.advice.choice import Choice
 from fswizard.advice.words import distinctions, feature_word, has, listing, present
+from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Judgement, Ratio, Reason
 from fswizard.model.layout import DEGRADED
 from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
@@ -17,30 +17,30 @@ from fswizard.model.units import rounds_text, seconds_text, size_text, speed_tex
 
 
 def reasons(
-    result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None = None
+    result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None = None
 ) -> tuple[Reason, ...]:  # fmt: skip
     """What speaks for the choice, what it costs, who is excluded and why, and what more rounds would bring."""
     plan = result.plan
-    ratio = reference(judgement, choice) if choice.kind in ("winner", "only") else None
+    ratio = reference(analysis, choice) if choice.kind in ("winner", "only") else None
     return (
-        *_excluded(plan, judgement, choice),
-        *(_by_workload(plan, judgement, ratio) if ratio else ()),
+        *_excluded(plan, analysis, choice),
+        *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
-        *_noise(result, judgement, choice, forecast),
-        *_slower(plan, judgement, choice),
-        *_failures(plan, judgement),
+        *_noise(result, analysis, choice, forecast),
+        *_slower(plan, analysis, choice),
+        *_failures(plan, analysis),
         *_redundancy(plan, choice),
         *_features(plan, choice),
     )
 
 
-def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
+def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
     for name, options in choice.unsafe:
         if DEGRADED in options:
             yield Reason("excluded", f"{plan.candidate(name).title} was measured to see what a failed disk costs.")
             continue
         text = f"{plan.candidate(name).title} is not recommended: with {listing(options)} a crash may lose data."
-        if choice.names and _ahead(judgement, name, choice.names[0]):
+        if choice.names and _ahead(analysis, name, choice.names[0]):
             text += f" It was faster; {plan.candidate(choice.names[0]).title} is the best safe one."
         yield Reason("excluded", text)
     for name, needs in choice.lacking:
@@ -49,15 +49,15 @@ def _excluded(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reas
             feature = plan.candidate(name).filesystem.feature(need)
             partly = f" ({feature.value})" if feature is not None and feature.value != "no" else ""
             missing.append(f"{feature_word(need)}{partly}")
-        faster = "was faster but " if choice.names and _ahead(judgement, name, choice.names[0]) else ""
+        faster = "was faster but " if choice.names and _ahead(analysis, name, choice.names[0]) else ""
         yield Reason("excluded", f"{plan.candidate(name).title} {faster}lacks {listing(missing)}.")
 
 
-def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Reason]:
+def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reason]:
     gains, losses = [], []
     baseline = plan.candidate(ratio.baseline).title
     for workload in plan.recipe.workloads:
-        part = judgement.part(ratio.candidate, ratio.baseline, workload.name)
+        part = analysis.part(ratio.candidate, ratio.baseline, workload.name)
         if part is None or workload.weight <= 0:
             continue
         if part.verdict == "faster":
@@ -71,14 +71,14 @@ def _by_workload(plan: Plan, judgement: Judgement, ratio: Ratio) -> Iterator[Rea
     yield from losses
 
 
-def reference(judgement: Judgement, choice: Choice) -> Ratio | None:
+def reference(analysis: Analysis, choice: Choice) -> Ratio | None:
     """The ratio of a winner that reports show: over the baseline, or over the next best if it is the baseline."""
     winner = choice.names[0]
-    own = judgement.of(winner)
+    own = analysis.of(winner)
     if own is not None and own.baseline != winner:
         return own
     others = [name for name in choice.eligible if name != winner]
-    return judgement.pair(winner, others[0]) if others else None
+    return analysis.pair(winner, others[0]) if others else None
 
 
 def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
@@ -102,46 +102,46 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     )  # fmt: skip
 
 
-def _noise(result: Result, judgement: Judgement, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
+def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
     """In an open race, whether more time may end it."""
-    if choice.kind != "undecided" or result.environment.source or not judgement.rounds:
+    if choice.kind != "undecided" or result.environment.source or not analysis.rounds:
         return
-    if judgement.rounds >= result.plan.maximum_rounds:
+    if analysis.rounds >= result.plan.maximum_rounds:
         yield Reason("noise", "The difference is smaller than this machine's noise: more rounds won't settle it.")
     elif forecast:
         yield Reason("noise", forecast.text)
     else:
-        yield Reason("noise", f"More rounds may settle it: this was {rounds_text(judgement.rounds)}.")
+        yield Reason("noise", f"More rounds may settle it: this was {rounds_text(analysis.rounds)}.")
 
 
-def _slower(plan: Plan, judgement: Judgement, choice: Choice) -> Iterator[Reason]:
+def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
     """In a tie or an open race, candidates that are proven slower than a leader."""
     if choice.kind not in ("tie", "undecided"):
         return
-    verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.standing}
+    verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.standing}
     out = [name for name in choice.eligible if name not in choice.names]
     for verdict in ("slower", "beaten"):
         names = [name for name in out if verdicts.get(name) == verdict]
         if names:
-            texts = [f"{plan.candidate(name).title}{_beaten_by(plan, judgement, name, choice.names)}" for name in names]
+            texts = [f"{plan.candidate(name).title}{_beaten_by(plan, analysis, name, choice.names)}" for name in names]
             yield Reason(verdict, f"{verdict.capitalize()}: {listing(texts)}.")
 
 
-def _beaten_by(plan: Plan, judgement: Judgement, name: str, leaders: tuple[str, ...]) -> str:
+def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
     """The best leader that is proven ahead of `name`, and by how much, in brackets; empty if there is none."""
     for leader in leaders:
-        pair = judgement.pair(name, leader)
+        pair = analysis.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
             pair = pair if pair.candidate == name else pair.turned()
             return f" ({speed_text(pair.ratio)} than {plan.candidate(leader).title})"
     return ""
 
 
-def _failures(plan: Plan, judgement: Judgement) -> Iterator[Reason]:
-    for ratio in judgement.overall:
+def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
+    for ratio in analysis.overall:
         if ratio.verdict == "failed":
             yield Reason("failure", f"{plan.candidate(ratio.candidate).title} failed: {ratio.text.rstrip('.')}.")
-    reference = next((ratio.baseline for ratio in judgement.overall if ratio.verdict != "failed"), plan.baseline)
+    reference = next((ratio.baseline for ratio in analysis.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:
         yield Reason("failure", f"The baseline {plan.baseline} has no figures: ratios are to {reference} instead.")
 
@@ -176,6 +176,6 @@ def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
         yield Reason("feature", f"{winner.title} lacks what others have: {'; '.join(more)}.")
 
 
-def _ahead(judgement: Judgement, one: str, other: str) -> bool:
-    pair = judgement.pair(one, other)
+def _ahead(analysis: Analysis, one: str, other: str) -> bool:
+    pair = analysis.pair(one, other)
     return pair is not None and pair.verdict == ("faster" if pair.candidate == one else "slower")

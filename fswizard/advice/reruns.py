@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fswizard.model.judgement import Ratio, Repeated
+from fswizard.model.analysis import Ratio, Repeated
 from fswizard.model.metrics import CPU, DURATION, Metric
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.stats import judge
+from fswizard.stats import analyse
 
 
 def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Result:
@@ -66,8 +66,8 @@ def repeated(
 
     Ratios that we did not measure are left out, unless nothing has been measured yet.
     """
-    there = {(ratio.workload, ratio.candidate): ratio for ratio in judge(theirs).by_workload}
-    here = {(ratio.workload, ratio.candidate): ratio for ratio in judge(ours).by_workload} if ours else {}
+    there = {(ratio.workload, ratio.candidate): ratio for ratio in analyse(theirs).by_workload}
+    here = {(ratio.workload, ratio.candidate): ratio for ratio in analyse(ours).by_workload} if ours else {}
     titles = {w.name: w.title for result in (ours, theirs) if result for w in result.plan.recipe.workloads}
     for workload, candidate in here if ours else there:
         if candidate in candidates:
@@ -110,7 +110,7 @@ class Condition:
     def ratio(self, result: Result) -> Ratio | None:
         """The ratio that decides, or None if the result has none."""
         result = replace(result, plan=replace(result.plan, baseline=self.than or result.plan.baseline))
-        for ratio in judge(result).by_workload:
+        for ratio in analyse(result).by_workload:
             if (ratio.workload, ratio.candidate) == (self.workload, self.candidate):
                 return ratio if ratio.verdict == "failed" or ratio.baseline == result.plan.baseline else None
         return None

@@ -14,6 +14,7 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.errors import ExitCode
 from fswizard.importers.published import with_published
+from fswizard.model.analysis import Analysis
 from fswizard.model.events import (
     DoubtRaised,
     Event,
@@ -27,7 +28,6 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
-from fswizard.model.judgement import Judgement
 from fswizard.model.result import Outcome
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe_lines
@@ -126,7 +126,7 @@ def _news(event: Event) -> str:
         candidates = "; ".join(candidate.name for candidate in event.plan.candidates)
         text = f"{event.plan.recipe.title}: {candidates} (seed {event.plan.seed})"
     elif isinstance(event, RatioUpdated):
-        text = _standing(event.judgement)
+        text = _standing(event.analysis)
         if event.forecast:
             text += f". {event.forecast.text}"
     elif isinstance(event, DoubtRaised):
@@ -142,9 +142,9 @@ def _news(event: Event) -> str:
     return text
 
 
-def _standing(judgement: Judgement) -> str:
+def _standing(analysis: Analysis) -> str:
     parts = []
-    for ratio in judgement.standing:
+    for ratio in analysis.standing:
         if ratio.candidate == ratio.baseline:
             continue
         if ratio.verdict == "failed":
@@ -154,4 +154,4 @@ def _standing(judgement: Judgement) -> str:
             level = ratio.verdict == "tie" or speed == "as fast"
             words = f"level with {ratio.baseline}" if level else speed
             parts.append(f"{ratio.candidate} {words}{OPEN.get(ratio.verdict, '')}")
-    return f"after round {judgement.rounds}: {'; '.join(parts)}" if parts else ""
+    return f"after round {analysis.rounds}: {'; '.join(parts)}" if parts else ""

@@ -17,14 +17,14 @@ from fswizard.advice.pooled import pooled_card
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.model.analysis import Card
 from fswizard.model.codec import to_json
-from fswizard.model.judgement import Card
-from fswizard.model.pool import Contribution, Pool
+from fswizard.model.pool import Pool, Study
 from fswizard.model.result_file import recipe_digest
 from fswizard.model.text import safe
 from fswizard.report.pool import render
-from fswizard.stats.contribution import contribute
 from fswizard.stats.pooling import pool
+from fswizard.stats.study import study_of
 
 
 class PoolResults(Command):
@@ -41,8 +41,8 @@ class PoolResults(Command):
     def main(self, *result: str) -> int:
         if not result:
             raise UsageError("Name at least one result.", "`fswizard history` lists yours; a directory works, too.")
-        index = results.Index("pool", Contribution, read)
-        found: dict[str, Contribution] = {}
+        index = results.Index("pool", Study, read)
+        found: dict[str, Study] = {}
         wrong: list[FswizardError] = []
         for path, known in index.of(files(result)):
             if isinstance(known, FswizardError):
@@ -77,15 +77,15 @@ def files(names: Sequence[str]) -> Iterator[Path]:
                 yield file
 
 
-def read(path: Path) -> Contribution:
+def read(path: Path) -> Study:
     """What one file brings. UsageError where it is no result."""
     result = results.load(path)
-    contribution = contribute(result)
+    study = study_of(result)
     header = results.header(path)
     if header.digest and header.digest != recipe_digest(result.plan.recipe):
         wrote = f"fswizard {header.version}" if header.version else "another version"
-        return replace(contribution, unfit=f"{wrote} measured its recipe in a way that this version doesn't know")
-    return contribution
+        return replace(study, unfit=f"{wrote} measured its recipe in a way that this version doesn't know")
+    return study
 
 
 def document(pool: Pool, cards: Sequence[Card], wrong: Sequence[FswizardError]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.importers.published import with_published
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
 from fswizard.system.pictures import png
@@ -78,7 +78,7 @@ class Import(Command):
         for disk, result in by_disk.items():
             findings = conclude(result)
             path = Path(self.output) if self.output else results.new_path(result.plan)
-            results.write_result(path, result, findings.judgement, findings.advice.card.verdict)
+            results.write_result(path, result, findings.analysis, findings.advice.card.verdict)
             print(f"{disk + ': ' if disk else ''}saved as {safe(str(path))}", file=sys.stderr)
             deliver(exported(findings, self.format), None)
         return 0

@@ -30,7 +30,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.plan import Plan
 from fswizard.session import ended_text
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from fswizard.system import clock, timeouts
 from fswizard.tui.backend import Order
 
@@ -110,5 +110,5 @@ class Replay:
         if isinstance(event, RoundFinished):
             return replace(event, survivors=tuple(name for name in event.survivors if name not in self._skipped))
         if isinstance(event, RatioUpdated) and self._skipped:
-            return RatioUpdated(event.at_s, judge(self.result))
+            return RatioUpdated(event.at_s, analyse(self.result))
         return event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.candidates import hint
-from fswizard.model.judgement import Need
+from fswizard.model.analysis import Need
 from fswizard.model.text import safe
 
 NEEDS = (

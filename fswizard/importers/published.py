@@ -8,7 +8,7 @@ from functools import cache
 
 from fswizard.advice import beside
 from fswizard.errors import UsageError
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.recipes import shipped_directory
@@ -34,4 +34,4 @@ def find(name: str) -> Result:
 
 def with_published(findings: Findings) -> Findings:
     """The same findings, with published figures for similar work."""
-    return replace(findings, published=beside(findings.result, findings.judgement, published().values()))
+    return replace(findings, published=beside(findings.result, findings.analysis, published().values()))

@@ -14,8 +14,8 @@ from fswizard.advice.reruns import Condition, in_their_terms, repeated
 from fswizard.errors import UsageError
 from fswizard.importers.assemble import candidate_of
 from fswizard.importers.published import find
+from fswizard.model.analysis import Claim, ClaimVerdict, Findings, Ratio, Rerun
 from fswizard.model.codec import from_json
-from fswizard.model.judgement import Claim, ClaimVerdict, Findings, Ratio, Rerun
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.model.metrics import Better
 
 

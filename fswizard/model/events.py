@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fswizard.model.analysis import Analysis
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, Sample, ThroughputSeries
 
@@ -105,7 +105,7 @@ class SeriesRecorded(Event):
 class RatioUpdated(Event):
     """After each round: everything that can be said so far."""
 
-    judgement: Judgement
+    analysis: Analysis
     forecast: Forecast | None = None
     """What more rounds would bring, where the run goes on."""
 

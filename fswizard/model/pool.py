@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.drive import DRIVE_KINDS, DriveKind
-from fswizard.model.judgement import Judgement, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class StudyCandidate:
     """A candidate of one run, with what else must agree before its figures are pooled."""
 
     name: str
@@ -49,7 +49,7 @@ class Setting:
     """Of each image; 0 for devices, which have the size that they have."""
     members: int
     memory_limit_bytes: int
-    baseline: Contestant
+    baseline: StudyCandidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class DiskClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class Study:
     """All that pooling needs of one result."""
 
     setting: Setting
@@ -77,7 +77,7 @@ class Contribution:
     disk: DiskClass
     model: str
     """Of the disk; empty where it is not told."""
-    contestants: tuple[Contestant, ...]
+    candidates: tuple[StudyCandidate, ...]
     workloads: Mapping[str, str] = field(default_factory=dict)
     """Name to title."""
     estimates: tuple[Estimate, ...] = ()
@@ -100,7 +100,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Heterogeneity:
     """How machines agree on a candidate."""
 
     candidate: str
@@ -125,11 +125,11 @@ class Group:
     machines: int
     results: int
     titles: Mapping[str, str]
-    """Of candidates, by their names in `judgement`."""
+    """Of candidates, by their names in `analysis`."""
     workloads: Mapping[str, str]
-    judgement: Judgement
+    analysis: Analysis
     """Its rounds are machines."""
-    agreements: tuple[Agreement, ...]
+    heterogeneity: tuple[Heterogeneity, ...]
     by_class: tuple[Split, ...] = ()
     by_model: tuple[Split, ...] = ()
     """Of the candidate that is told first; the most frequent model first."""

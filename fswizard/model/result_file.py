@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fswizard.model import events
+from fswizard.model.analysis import Analysis
 from fswizard.model.codec import tagged, to_json
-from fswizard.model.judgement import Judgement
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Environment, Result
@@ -61,10 +61,10 @@ def recipe_digest(recipe: Recipe) -> str:
     return hashlib.sha256(json.dumps(sorted(done), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def lines(result: Result, judgement: Judgement | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
+def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
     """What a file holds of a whole result, such as one measured elsewhere.
 
-    `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
+    `analysis` and `verdict` are what the history tells of it; they are not needed to read the result.
     """
     yield Header.of(result.plan, result.environment)
     yield events.RunStarted(0.0, result.plan, result.environment)
@@ -81,7 +81,7 @@ def lines(result: Result, judgement: Judgement | None = None, verdict: str = "")
         yield events.RoundDiscarded(0.0, number, "")
     if result.survivors is not None:
         yield events.RoundFinished(0.0, result.finished_rounds, result.survivors)
-    leaders, rounds = (judgement.leaders, judgement.rounds) if judgement else ((), 0)
+    leaders, rounds = (analysis.leaders, analysis.rounds) if analysis else ((), 0)
     yield events.RunEnded(result.elapsed_s, result.outcome, "", leaders, rounds, verdict)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.events import (
     ON_REQUEST,
     CommandFinished,
@@ -26,7 +27,6 @@ from fswizard.model.events import (
     fold,
 )
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.outlook import Outlook, Spent, expected, outlook
 from fswizard.model.plan import Plan
 from fswizard.model.race import Race
@@ -97,7 +97,7 @@ class RunState:
     """Share of the whole run that is done, 0 to 1."""
     left_s: float | None = None
     """Remaining time of the whole run, as it looks now."""
-    judgement: Judgement | None = None
+    analysis: Analysis | None = None
     order_before: tuple[str, ...] = ()
     """Candidates as they stood a round earlier, best first."""
     forecast: Forecast | None = None
@@ -153,7 +153,7 @@ class RunState:
     @property
     def standing(self) -> tuple[Ratio, ...]:
         """One ratio for each candidate, best first, also for those that have no figures yet."""
-        judged = self.judgement.standing if self.judgement else ()
+        judged = self.analysis.standing if self.analysis else ()
         names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.failures}
         baseline, missing = self.plan.baseline, (c.name for c in self.plan.candidates if c.name not in names)
@@ -195,9 +195,9 @@ class RunState:
                 state = state._logged(LogCommand(event.at_s, event.argv, event.as_root))
             case CommandFinished():
                 state = state._finished(event)
-            case RatioUpdated(_, judgement, forecast):
-                before = tuple(ratio.candidate for ratio in self.standing) if self.judgement else ()
-                state = replace(state, judgement=judgement, forecast=forecast, order_before=before)
+            case RatioUpdated(_, analysis, forecast):
+                before = tuple(ratio.candidate for ratio in self.standing) if self.analysis else ()
+                state = replace(state, analysis=analysis, forecast=forecast, order_before=before)
             case RoundFinished():
                 state = state._round_over()
             case PauseChanged():
@@ -308,8 +308,8 @@ def _note(event: Event) -> LogNote | None:
     match event:
         case StepStarted(step=step):
             note = LogNote(at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title)
-        case RatioUpdated(judgement=judgement):
-            note = LogNote(at_s, "round", f"round {judgement.rounds} is complete")
+        case RatioUpdated(analysis=analysis):
+            note = LogNote(at_s, "round", f"round {analysis.rounds} is complete")
         case DoubtRaised(doubt=doubt):
             note = LogNote(at_s, "doubt", doubt.text)
         case StepFailed(failure=failure):

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fswizard.errors import UsageError
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.report.privacy import harmless
 
 

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from fswizard.model.analysis import SIGNS
 from fswizard.model.comparison import Change, Comparison, Difference
-from fswizard.model.judgement import SIGNS
 from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import mid_sentence, safe

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 
 COLUMNS = ("round", "candidate", "workload", "metric", "value", "unit", "better", "primary", "status", "note")
 """`candidate` is empty for the bare device; `status` is ok, failed, timed-out or discarded;

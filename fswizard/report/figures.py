@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 
 TICKS = (
     *(0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9),

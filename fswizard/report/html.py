@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
-from fswizard.model.judgement import SIGNS, TIE, Findings, Ratio
+from fswizard.model.analysis import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report.colours import as_preferred, fills, ink
 from fswizard.report.figures import Axis

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
 
 import msgspec
 
+from fswizard.model.analysis import Card, Findings, Ratio, Verdict
 from fswizard.model.drive import Bus, Confidence, DriveKind, Evidence, SmrKind
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Card, Findings, Ratio, Verdict
 from fswizard.model.layout import Array
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import FORMAT, MOUNTING, Plan, Target
@@ -182,7 +182,7 @@ def _of(kind: type[T], source: Any, **others: Any) -> T:
 
 
 def _report(findings: Findings) -> Report:
-    result, judgement, advice = findings.result, findings.judgement, findings.advice
+    result, analysis, advice = findings.result, findings.analysis, findings.advice
     drive = result.plan.drive
     return _of(
         Report,
@@ -190,9 +190,9 @@ def _report(findings: Findings) -> Report:
         schema=1,
         drive=_of(DriveReport, drive, smr=_of(SmrReport, drive.smr)) if drive else None,
         plan=_plan(result.plan),
-        rounds=judgement.rounds,
-        ratios=[_ratio(RatioReport, ratio) for ratio in judgement.by_workload],
-        overall=[_ratio(OverallReport, ratio) for ratio in judgement.overall],
+        rounds=analysis.rounds,
+        ratios=[_ratio(RatioReport, ratio) for ratio in analysis.by_workload],
+        overall=[_ratio(OverallReport, ratio) for ratio in analysis.overall],
         of_bare_device=[_of(DiskShareReport, s.of_bare_device) for s in findings.summaries if s.of_bare_device],
         doubts=findings.doubts,
         advice=_of(

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from fswizard.model.judgement import SIGNS, Card
+from fswizard.model.analysis import SIGNS, Card
 from fswizard.model.units import ratio_text
 from fswizard.report.figures import Axis, bar, solid
 from fswizard.report.presentation import Presentation, Table

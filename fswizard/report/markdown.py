@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.report import layout
 from fswizard.report.presentation import FULL_REPORT, SET_UP, Presentation, Table, present
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fswizard.model.judgement import SIGNS, Card, Ratio
+from fswizard.model.analysis import SIGNS, Card, Ratio
 from fswizard.model.pool import Group, LeftOut, Pool, Setting, Split
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, machines_text, ratio_text
@@ -83,14 +83,14 @@ def differences(setting: Setting, first: Setting) -> Iterator[str]:
 
 def _tables(group: Group) -> Iterator[list[str]]:
     baseline, titles = group.setting.baseline, group.titles
-    ahead = {a.candidate: f"{a.ahead} of {a.machines}" for a in group.agreements}
-    compared = [ratio for ratio in group.judgement.overall if ratio.candidate != ratio.baseline]
+    ahead = {a.candidate: f"{a.ahead} of {a.machines}" for a in group.heterogeneity}
+    compared = [ratio for ratio in group.analysis.overall if ratio.candidate != ratio.baseline]
     if compared:
         overall = [(safe(titles[ratio.candidate]), *_cells(ratio), ahead[ratio.candidate]) for ratio in compared]
         table = layout.table(("over all workloads", "ratio", "interval", "", "ahead on"), overall)
         yield [f"Compared with {safe(baseline.title)}", *table]
     for candidate in dict.fromkeys(ratio.candidate for ratio in compared if len(group.workloads) > 1):
-        by_name = {ratio.workload: ratio for ratio in group.judgement.by_workload if ratio.candidate == candidate}
+        by_name = {ratio.workload: ratio for ratio in group.analysis.by_workload if ratio.candidate == candidate}
         rows = [(safe(title), *_cells(by_name[name])) for name, title in group.workloads.items() if name in by_name]
         table = layout.table(("by workload", "ratio", "interval", ""), rows, longest=LONGEST)
         yield [safe(titles[candidate]), *table]
@@ -125,7 +125,7 @@ def notes(pool: Pool) -> Iterator[str]:
         "Ratios above 1 are better. An interval covers the mean of all machines like these in 95 % of cases "
         "(random effects, Hartung-Knapp). All results of one machine count as one."
     )
-    ratios = [ratio for group in pool.groups for ratio in group.judgement.overall]
+    ratios = [ratio for group in pool.groups for ratio in group.analysis.overall]
     ratios += [split.ratio for group in pool.groups for split in (*group.by_class, *group.by_model)]
     if any(ratio.low is None for ratio in ratios):
         yield "One machine has no interval: it says nothing about others."

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fswizard.model.analysis import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
 from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.judgement import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
 from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
@@ -302,10 +302,10 @@ class Presentation:
 
 def present(findings: Findings) -> Presentation:
     """The report of a result. Before it leaves the machine, `findings` must go through `privacy.harmless`."""
-    result, judgement = findings.result, findings.judgement
+    result, analysis = findings.result, findings.analysis
     plan = result.plan
     baseline = findings.baseline
-    ranked = [ratio.candidate for ratio in judgement.overall if ratio.candidate != baseline]
+    ranked = [ratio.candidate for ratio in analysis.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
     ended = "" if result.outcome == "failed" else OUTCOMES[result.outcome]  # a card of a fault says it
     card = findings.advice.card
@@ -320,7 +320,7 @@ def present(findings: Findings) -> Presentation:
         facts=tuple(_facts(findings)),
         baseline=baseline,
         candidates=(*ranked, *others),
-        standing=judgement.standing,
+        standing=analysis.standing,
         rows=tuple(_rows(findings)),
         first=findings.first,
         extras=dict(_extras(findings)),
@@ -458,7 +458,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Measured", _measured_on(result)
     yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
     discarded = len(result.discarded_rounds)
-    yield "Rounds", run_text(findings.judgement.rounds, result.elapsed_s, result.outcome, discarded)
+    yield "Rounds", run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, discarded)
     if written := written_text(result):
         yield "Written", written
     if system := _system(result):
@@ -509,7 +509,7 @@ def _rows(findings: Findings) -> Iterator[Row]:
     for workload in findings.result.plan.recipe.workloads:
         ratios = {
             ratio.candidate: ratio
-            for ratio in findings.judgement.by_workload
+            for ratio in findings.analysis.by_workload
             if ratio.workload == workload.name and (ratio.candidate != ratio.baseline or ratio.verdict == "failed")
         }
         summaries = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
@@ -571,7 +571,7 @@ def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: st
     high = (own.high if own else 1.0) or math.inf
     if low > high and ratio < NOTICEABLE:
         return speed_text(ratio)
-    return f"~{speed_text(length)}" if name in findings.judgement.dropped else ""
+    return f"~{speed_text(length)}" if name in findings.analysis.dropped else ""
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -607,13 +607,13 @@ def _failures(findings: Findings) -> Iterator[str]:
         where = titles.get(one.workload, "formatting or mounting")
         yield f"{one.candidate}: {one.text.rstrip('.')} ({where}, round {one.round}, {one.kind})."
     known = {failure.candidate for failure in findings.result.failures}
-    for ratio in findings.judgement.overall:
+    for ratio in findings.analysis.overall:
         if ratio.verdict == "failed" and ratio.candidate not in known:
             yield f"{ratio.candidate}: {ratio.text or 'failed'}"
 
 
 def _notes(findings: Findings) -> Iterator[str]:
-    ratios = [r for r in findings.judgement.by_workload if r.verdict != "failed"]
+    ratios = [r for r in findings.analysis.by_workload if r.verdict != "failed"]
     for workload in findings.result.plan.recipe.workloads:
         other = {r.baseline for r in ratios if r.workload == workload.name} - {findings.baseline}
         if other:

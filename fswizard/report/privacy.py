@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from fswizard.model import shareable
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.places import formerly
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Failure, Result, Sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.model.judgement import Ratio, Repeated, Rerun
+from fswizard.model.analysis import Ratio, Repeated, Rerun
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text, rounds_text
 

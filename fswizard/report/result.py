@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.result_file import encoded, lines
 
 
@@ -12,4 +12,4 @@ def render(findings: Findings) -> str:
     """Without the rates of each second, which are most of a file."""
     result = replace(findings.result, throughput_series=())
     verdict = findings.advice.card.verdict
-    return b"".join(map(encoded, lines(result, findings.judgement, verdict))).decode()
+    return b"".join(map(encoded, lines(result, findings.analysis, verdict))).decode()

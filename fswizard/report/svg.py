@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.report.colours import as_preferred, fills, ink, kind_of
 from fswizard.report.layout import cells, wrap
 from fswizard.report.presentation import Presentation, Row, present

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.report import layout
 from fswizard.report.presentation import SET_UP, Presentation, present
 

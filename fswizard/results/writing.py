@@ -9,7 +9,7 @@ from types import TracebackType
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model import events
-from fswizard.model.judgement import Judgement
+from fswizard.model.analysis import Analysis
 from fswizard.model.result import Result
 from fswizard.model.result_file import UNREADABLE, Header, encoded, lines, parse_line
 from fswizard.model.text import safe
@@ -127,11 +127,11 @@ def mend(descriptor: int) -> None:
         os.pwrite(descriptor, b"\n", size)
 
 
-def write_result(path: str | Path, result: Result, judgement: Judgement | None = None, verdict: str = "") -> None:
+def write_result(path: str | Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
     """Write a whole result at once, such as one measured elsewhere. Errors as for ResultWriter.
 
-    `judgement` and `verdict` are what the history tells of it; they are not needed to read the result.
+    `analysis` and `verdict` are what the history tells of it; they are not needed to read the result.
     """
     with ResultWriter(path) as writer:
-        for line in lines(result, judgement, verdict):
+        for line in lines(result, analysis, verdict):
             writer.append(line)

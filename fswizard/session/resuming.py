@@ -19,7 +19,7 @@ from fswizard.model.units import duration_text, size_text
 from fswizard.results import Entry
 from fswizard.session.budget import affordable_rounds, round_bytes
 from fswizard.session.planning import available, require_available, require_programs
-from fswizard.stats import decide, judge
+from fswizard.stats import analyse, decide
 from fswizard.system import host
 from fswizard.targets import require_still_there
 
@@ -145,7 +145,7 @@ def _check_incomplete(earlier: Result) -> None:
     if earlier.outcome == "failed":
         raise UsageError("A fault ended this run, so its figures may be wrong.", "Fix the fault, then start a new run.")
     counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
-    stop = decide(judge(counted), earlier.plan, earlier.candidates_left).stop
+    stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
     if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
         raise UsageError(COMPLETE, "`fswizard report` shows its result.")
 

@@ -40,7 +40,7 @@ from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
-from fswizard.stats import decide, forecast, judge
+from fswizard.stats import analyse, decide, forecast
 from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
@@ -179,8 +179,8 @@ class Session:
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
                 findings = conclude(replace(self._result, outcome=outcome))
-                judgement, verdict = findings.judgement, findings.advice.card.verdict
-                leaders, rounds = judgement.leaders, judgement.rounds
+                analysis, verdict = findings.analysis, findings.advice.card.verdict
+                leaders, rounds = analysis.leaders, analysis.rounds
                 self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
             self._queue.put_nowait(None)
 
@@ -246,11 +246,11 @@ class Session:
                 survivors = set(in_the_round - self._skipped)
             if disturbed and disturbed_in_a_row == MOST_DISTURBED:
                 raise disturbed_too_often(disturbed)
-            judgement = judge(self._result)
-            decision = decide(judgement, plan, survivors)
+            analysis = analyse(self._result)
+            decision = decide(analysis, plan, survivors)
             survivors &= set(decision.survivors)
-            outlook = None if decision.stop else forecast(self._result, judgement, survivors, trial_s=self._eta.trial_s)
-            self._emitter.ratios(judgement, outlook)
+            outlook = None if decision.stop else forecast(self._result, analysis, survivors, trial_s=self._eta.trial_s)
+            self._emitter.ratios(analysis, outlook)
             self._emitter.round_finished(number, survivors)
             likely = outlook.likely_trials if outlook else None
             if decision.stop:
@@ -271,7 +271,7 @@ class Session:
             self._emitter.doubt(doubt)
         for number in resuming.interrupted_rounds(earlier):
             self._emitter.discarded(number, "the run was interrupted in it")
-        self._emitter.ratios(judge(self._result))
+        self._emitter.ratios(analyse(self._result))
         return resuming.last_round(earlier), set(earlier.candidates_left)
 
     async def _try(self, prepared: PreparedTarget) -> bool:

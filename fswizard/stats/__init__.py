@@ -1,8 +1,8 @@
 """Ratios, intervals, when to stop, forecasts, doubts: from figures to what they prove. Pure; see README."""
 
+from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts
 from fswizard.stats.forecast import forecast, provable
-from fswizard.stats.judge import Decision, decide, judge
 from fswizard.stats.summary import summarise
 
-__all__ = ["Decision", "decide", "doubts", "forecast", "judge", "provable", "summarise"]
+__all__ = ["Decision", "analyse", "decide", "doubts", "forecast", "provable", "summarise"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.stats.ratios import all_rounds, fit
 from fswizard.stats.table import Table
 

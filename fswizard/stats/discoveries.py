@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.stats.ratios import verdict
 from fswizard.stats.student import quantile
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.model.judgement import Judgement, Summary
+from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
@@ -20,15 +20,15 @@ MOST_CARRIED = 0.5
 """Share of a difference that a predecessor may explain without a doubt."""
 
 
-def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
-    """Reasons to doubt a judgement, with what can be done about each; `summaries` are those of the result."""
+def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
+    """Reasons to doubt a analysis, with what can be done about each; `summaries` are those of the result."""
     titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     return (
-        *_rounds(result, judgement),
+        *_rounds(result, analysis),
         *_drift(result),
         *_not_steady(result, titles),
         *_sticky(result),
-        *_carried_over(result, judgement),
+        *_carried_over(result, analysis),
         *_cache_exhausted(result, summaries, titles),
         *_harness_limited(result, summaries, titles),
         *_cached_below(result),
@@ -36,7 +36,7 @@ def doubts(result: Result, judgement: Judgement, summaries: Sequence[Summary]) -
     )
 
 
-def _rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
+def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
     if len(result.plan.candidates) < 2:
         return
     if result.environment.source and result.samples:
@@ -45,8 +45,8 @@ def _rounds(result: Result, judgement: Judgement) -> Iterator[Doubt]:
             "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks like "
             "a difference between filesystems, and no interval covers that.",
         )
-    elif not result.environment.source and 0 < judgement.rounds < FIRST_LOOK:
-        counted_rounds = "one round" if judgement.rounds == 1 else f"{judgement.rounds} rounds"
+    elif not result.environment.source and 0 < analysis.rounds < FIRST_LOOK:
+        counted_rounds = "one round" if analysis.rounds == 1 else f"{analysis.rounds} rounds"
         yield Doubt(
             "few-rounds",
             f"After {counted_rounds} a difference may be chance; proof takes {FIRST_LOOK}, so give it more time.",
@@ -77,10 +77,10 @@ def _sticky(result: Result) -> Iterator[Doubt]:
         )
 
 
-def _carried_over(result: Result, judgement: Judgement) -> Iterator[Doubt]:
+def _carried_over(result: Result, analysis: Analysis) -> Iterator[Doubt]:
     """Whether most of a difference may come from the candidate that was measured before."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
-    explained = most_explained(standing_table(result), predecessors, judgement.pairs)
+    explained = most_explained(standing_table(result), predecessors, analysis.pairs)
     if explained is None or explained.share <= MOST_CARRIED:
         return
     carried = explained.carried

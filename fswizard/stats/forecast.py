@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
+from fswizard.model.analysis import TIE, Analysis, Ratio
 from fswizard.model.forecast import LIKELY, Close, Forecast
-from fswizard.model.judgement import TIE, Judgement, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
-from fswizard.stats.judge import Decision, decide
+from fswizard.stats.analyse import Decision, decide
 from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fit, verdict
 from fswizard.stats.table import Table, standing_table
 
@@ -26,7 +26,7 @@ Answer = tuple[str, ...]
 
 
 def forecast(
-    result: Result, judgement: Judgement, candidates: Collection[str], *, trial_s: float = 0.0
+    result: Result, analysis: Analysis, candidates: Collection[str], *, trial_s: float = 0.0
 ) -> Forecast | None:
     """What the remaining rounds of the plan would bring to the `candidates` still in the run.
 
@@ -35,28 +35,28 @@ def forecast(
     """
     if result.environment.source:
         return None
-    return foresee(standing_table(result), judgement, result.plan, candidates, trial_s=trial_s)
+    return foresee(standing_table(result), analysis, result.plan, candidates, trial_s=trial_s)
 
 
 def foresee(
-    table: Table, judgement: Judgement, plan: Plan, candidates: Collection[str], *, trial_s: float = 0.0
+    table: Table, analysis: Analysis, plan: Plan, candidates: Collection[str], *, trial_s: float = 0.0
 ) -> Forecast | None:
-    """The same for a table of overall scores and its judgement."""
-    ahead = plan.maximum_rounds - judgement.rounds
-    known = tuple(name for name in judgement.leaders if name in candidates and name in table)
-    if ahead < 1 or len(known) < 2 or judgement.rounds < plan.minimum_rounds:
+    """The same for a table of overall scores and its analysis."""
+    ahead = plan.maximum_rounds - analysis.rounds
+    known = tuple(name for name in analysis.leaders if name in candidates and name in table)
+    if ahead < 1 or len(known) < 2 or analysis.rounds < plan.minimum_rounds:
         return None
-    if any(pair.low is None for pair in _among(judgement.pairs, known)):
+    if any(pair.low is None for pair in _among(analysis.pairs, known)):
         return None
-    game = _Game(judgement, plan, known, fit(table, all_rounds(table)))
-    rng = random.Random(f"{plan.seed}/forecast/{judgement.rounds}")
+    game = _Game(analysis, plan, known, fit(table, all_rounds(table)))
+    rng = random.Random(f"{plan.seed}/forecast/{analysis.rounds}")
     futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
-    answer = _answer(judgement, decide(judgement, plan, known))
+    answer = _answer(analysis, decide(analysis, plan, known))
     return Forecast(
         tuple(_share(future.settled_after <= j for future in futures) for j in range(1, ahead + 1)),
         tuple(_share(future.answers[j] != answer for future in futures) for j in range(ahead)),
         tuple(math.fsum(future.trials[j] for future in futures) / FUTURES for j in range(ahead)),
-        tuple(_close(plan, judgement, known, futures)),
+        tuple(_close(plan, analysis, known, futures)),
         trial_s,
     )
 
@@ -80,9 +80,9 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
 class _Game:
     """The run as it stands, where each future begins."""
 
-    def __init__(self, judgement: Judgement, plan: Plan, known: tuple[str, ...], noise: Fit) -> None:
-        self.judgement, self.plan, self.known = judgement, plan, known
-        self.rounds = judgement.rounds
+    def __init__(self, analysis: Analysis, plan: Plan, known: tuple[str, ...], noise: Fit) -> None:
+        self.analysis, self.plan, self.known = analysis, plan, known
+        self.rounds = analysis.rounds
         self.levels = {name: noise.effects[name] for name in known}
         self.middle = math.fsum(self.levels.values()) / len(known)
         self.squares, self.freedom = noise.residual_sum, max(1, noise.freedom)
@@ -99,7 +99,7 @@ class _Game:
             started_with = len(self.plan.candidates)
             later = critical(started_with, rounds)
             halves = self._halves[rounds] = {}
-            for pair in _among(self.judgement.pairs, self.known):
+            for pair in _among(self.analysis.pairs, self.known):
                 if pair.verdict == "undecided" and pair.low and pair.high:
                     narrower = later / critical(started_with, pair.rounds) * math.sqrt(pair.rounds / rounds)
                     halves[pair.candidate, pair.baseline] = math.log(pair.high / pair.low) / 2 * narrower
@@ -121,7 +121,7 @@ class _Future:
         sums = {name: level * game.rounds for name, level in game.levels.items()}
         squares, freedom, trials = game.squares, game.freedom, 0
         survivors: Sequence[str] = game.known
-        judgement, deviation = game.judgement, math.sqrt(variance)
+        analysis, deviation = game.analysis, math.sqrt(variance)
         for j in range(1, ahead + 1):
             if self.settled_after == math.inf:
                 trials += len(survivors)
@@ -131,16 +131,16 @@ class _Future:
                 freedom += len(survivors) - 1
                 noisier = math.sqrt(max(squares / freedom, LEAST_DEVIATION**2 / 2) / game.variance)
                 means = {name: sums[name] / (game.rounds + j) for name in survivors}
-                pairs = _later(judgement.pairs, means, game.halves(game.rounds + j), noisier)
-                judgement = replace(judgement, pairs=pairs, rounds=game.rounds + j)
-                decision = decide(judgement, game.plan, survivors)
+                pairs = _later(analysis.pairs, means, game.halves(game.rounds + j), noisier)
+                analysis = replace(analysis, pairs=pairs, rounds=game.rounds + j)
+                decision = decide(analysis, game.plan, survivors)
                 survivors = decision.survivors
-                answer = _answer(judgement, decision)
+                answer = _answer(analysis, decision)
                 if decision.stop in ("one-left", "all-tie"):
                     self.settled_after = j
             self.answers.append(answer)
             self.trials.append(trials)
-        self.judgement = judgement
+        self.analysis = analysis
 
 
 def _true_levels(game: _Game, variance: float, rng: random.Random) -> dict[str, float]:
@@ -174,19 +174,19 @@ def _among(pairs: Sequence[Ratio], names: Collection[str]) -> list[Ratio]:
     return [pair for pair in pairs if pair.candidate in names and pair.baseline in names]
 
 
-def _answer(judgement: Judgement, decision: Decision) -> Answer:
+def _answer(analysis: Analysis, decision: Decision) -> Answer:
     """The answer that a user gets, without its figures."""
     names = tuple(sorted(decision.survivors))
-    if judgement.all_tie(names):
+    if analysis.all_tie(names):
         return ("tie", *names)
-    return ("near" if judgement.all_near(names) else "", *names)
+    return ("near" if analysis.all_near(names) else "", *names)
 
 
-def _close(plan: Plan, judgement: Judgement, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
+def _close(plan: Plan, analysis: Analysis, known: Collection[str], futures: Sequence[_Future]) -> Iterator[Close]:
     """Pairs that are likely to stay undecided."""
-    for number, pair in enumerate(judgement.pairs):
+    for number, pair in enumerate(analysis.pairs):
         if pair.candidate in known and pair.baseline in known and pair.verdict == "undecided":
-            chance = _share(future.judgement.pairs[number].verdict == "undecided" for future in futures)
+            chance = _share(future.analysis.pairs[number].verdict == "undecided" for future in futures)
             if chance >= LIKELY:
                 apart = sorted(abs(future.truth[pair.candidate] - future.truth[pair.baseline]) for future in futures)
                 one, other = (plan.candidate(name).title for name in (pair.candidate, pair.baseline))

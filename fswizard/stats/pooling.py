@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.pool import (
-    Agreement,
-    Contestant,
-    Contribution,
     DiskClass,
     Estimate,
     Group,
+    Heterogeneity,
     LeftOut,
     Pool,
     Setting,
     Split,
+    Study,
+    StudyCandidate,
 )
 from fswizard.stats.discoveries import ERROR, controlled
 from fswizard.stats.random_effects import Mean, random_effects
@@ -33,7 +33,7 @@ _Pair = tuple[str, str, str]
 class _Entry:
     """An estimate, and the result that it comes from."""
 
-    source: Contribution
+    source: Study
     estimate: Estimate
 
 
@@ -46,14 +46,14 @@ class _Machine:
     disks: tuple[tuple[DiskClass, str], ...]
 
 
-def pool(contributions: Mapping[str, Contribution]) -> Pool:
-    """Groups of results that belong together; `contributions` by name of the result.
+def pool(studies: Mapping[str, Study]) -> Pool:
+    """Groups of results that belong together; `studies` by name of the result.
 
     Several results of one machine count as one, and the same run counts once.
     """
-    left_out = [LeftOut(name, f"{c.unfit}.") for name, c in contributions.items() if c.unfit]
-    groups: dict[Setting, dict[tuple[str, str, str], Contribution]] = {}
-    for run in contributions.values():
+    left_out = [LeftOut(name, f"{c.unfit}.") for name, c in studies.items() if c.unfit]
+    groups: dict[Setting, dict[tuple[str, str, str], Study]] = {}
+    for run in studies.values():
         if not run.unfit:
             setting = replace(run.setting, recipe="", baseline=replace(run.setting.baseline, title=""))
             groups.setdefault(setting, {}).setdefault((run.machine, run.started, run.model), run)
@@ -61,7 +61,7 @@ def pool(contributions: Mapping[str, Contribution]) -> Pool:
     return Pool(tuple(sorted(pooled, key=lambda group: (-group.machines, -group.results))), tuple(left_out))
 
 
-def _group(members: Sequence[Contribution]) -> Group:
+def _group(members: Sequence[Study]) -> Group:
     names = _names(members)
     setting = members[0].setting
     baseline = names[replace(setting.baseline, title="")]
@@ -81,11 +81,11 @@ def _group(members: Sequence[Contribution]) -> Group:
             couples.append(_ratio((one, other, ""), means, ERROR / pairs))
         elif (other, one, "") in means:
             couples.append(_ratio((other, one, ""), means, ERROR / pairs).turned())
-    judged = Judgement(pairs=tuple(couples), rounds=machines)
+    judged = Analysis(pairs=tuple(couples), rounds=machines)
     leaders = judged.unbeaten(order)
     others = max(1, len(measured) - 1)
     parts = [_ratio(pair, means, ERROR / others) for pair in means if pair[2] and pair[1] == baseline]
-    judgement = replace(
+    analysis = replace(
         judged,
         overall=tuple(sorted(overall, key=lambda ratio: -ratio.ratio)),
         by_workload=controlled(parts, lambda ratio: ratio.workload, ERROR),
@@ -96,9 +96,9 @@ def _group(members: Sequence[Contribution]) -> Group:
     best = next((name for name in order if name != baseline and (name, baseline, "") in entries), "")
     against = entries.get((best, baseline, ""), [])
     titles: dict[str, str] = {}
-    for contestant in (each for member in members for each in member.contestants):
-        name = names[replace(contestant, title="")]
-        titles[name] = contestant.title + name.removeprefix(contestant.name)
+    for candidate in (each for member in members for each in member.candidates):
+        name = names[replace(candidate, title="")]
+        titles[name] = candidate.title + name.removeprefix(candidate.name)
     return Group(
         setting,
         members[0].recipe_title,
@@ -106,37 +106,35 @@ def _group(members: Sequence[Contribution]) -> Group:
         len(members),
         titles,
         {name: title for member in members for name, title in member.workloads.items()},
-        judgement,
-        tuple(_agreement(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
+        analysis,
+        tuple(_heterogeneity(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
         _splits(against, lambda source: (source.disk, None)),
         _splits(against, lambda source: (source.disk, source.model)),
         sum(not member.machine for member in members),
     )
 
 
-def _names(members: Sequence[Contribution]) -> dict[Contestant, str]:
+def _names(members: Sequence[Study]) -> dict[StudyCandidate, str]:
     """A name for each candidate: the most frequent way to make one keeps the short name, others get a longer one."""
-    counts = Counter(replace(contestant, title="") for member in members for contestant in member.contestants)
-    names: dict[Contestant, str] = {}
-    usual: dict[str, Contestant] = {}
+    counts = Counter(replace(candidate, title="") for member in members for candidate in member.candidates)
+    names: dict[StudyCandidate, str] = {}
+    usual: dict[str, StudyCandidate] = {}
     baseline = replace(members[0].setting.baseline, title="")
-    for contestant, _ in [(baseline, 0), *counts.most_common()]:
-        first = usual.setdefault(contestant.name, contestant)
-        if contestant == first:
-            names[contestant] = contestant.name
+    for candidate, _ in [(baseline, 0), *counts.most_common()]:
+        first = usual.setdefault(candidate.name, candidate)
+        if candidate == first:
+            names[candidate] = candidate.name
         else:
-            other = "formatted or mounted differently" if contestant.made != first.made else "direct I/O differs"
-            names[contestant] = f"{contestant.name} ({other})"
+            other = "formatted or mounted differently" if candidate.made != first.made else "direct I/O differs"
+            names[candidate] = f"{candidate.name} ({other})"
     return names
 
 
-def _entries(
-    members: Sequence[Contribution], names: Mapping[Contestant, str], baseline: str
-) -> dict[_Pair, list[_Entry]]:
+def _entries(members: Sequence[Study], names: Mapping[StudyCandidate, str], baseline: str) -> dict[_Pair, list[_Entry]]:
     """Estimates by pair, in which the baseline comes second and other candidates are in the order of their names."""
     entries: dict[_Pair, list[_Entry]] = {}
     for member in members:
-        known = {contestant.name: names[replace(contestant, title="")] for contestant in member.contestants}
+        known = {candidate.name: names[replace(candidate, title="")] for candidate in member.candidates}
         for estimate in member.estimates:
             if estimate.error is None:
                 continue
@@ -188,21 +186,19 @@ def _ratio(pair: _Pair, means: Mapping[_Pair, Mean], chance: float) -> Ratio:
     return replace(ratio, low=low, high=high, verdict=verdict(low, high))
 
 
-def _agreement(
-    name: str, baseline: str, entries: Mapping[_Pair, Sequence[_Entry]], members: Sequence[Contribution]
-) -> Agreement:
+def _heterogeneity(
+    name: str, baseline: str, entries: Mapping[_Pair, Sequence[_Entry]], members: Sequence[Study]
+) -> Heterogeneity:
     machines = _machines(entries[name, baseline, ""])
     ahead = [machine for machine in machines if machine.mean > 0]
     behind = [machine for machine in machines if machine.mean <= 0]
     fewer = min(ahead, behind, key=len)
     failed = {member.machine for member in members if name in member.failed}
     disks = tuple(disk for machine in fewer for disk in machine.disks)
-    return Agreement(name, _mean(machines).between, len(ahead), len(machines), disks, len(failed))
+    return Heterogeneity(name, _mean(machines).between, len(ahead), len(machines), disks, len(failed))
 
 
-def _splits(
-    entries: Sequence[_Entry], kind: Callable[[Contribution], tuple[DiskClass, str | None]]
-) -> tuple[Split, ...]:
+def _splits(entries: Sequence[_Entry], kind: Callable[[Study], tuple[DiskClass, str | None]]) -> tuple[Split, ...]:
     """A pair by kinds of disks, if there are several; those with most machines first."""
     by_kind: dict[tuple[DiskClass, str | None], list[_Entry]] = {}
     for entry in entries:

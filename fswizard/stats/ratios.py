@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from fswizard.model.judgement import TIE, Ratio, Verdict
+from fswizard.model.analysis import TIE, Ratio, Verdict
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.pool import Estimate
 from fswizard.stats.constants import CRITICAL, LAST_LOOK

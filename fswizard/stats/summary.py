@@ -7,7 +7,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fswizard.model.judgement import Ratio, Summary
+from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats.ratios import compare

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.stats.ratios import LEAST_DEVIATION, verdict
 from fswizard.stats.student import quantile
 from fswizard.stats.table import Table

@@ -147,7 +147,7 @@ class FswizardApp(Wizard):
         if self.leaving:
             self.exit(int(ExitCode.CANCELLED))
             return
-        if running.state.judgement is not None:
+        if running.state.analysis is not None:
             try:
                 path = running.run.path
                 self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path

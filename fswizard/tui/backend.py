@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import UsageError
+from fswizard.model.analysis import Findings, Need
 from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Findings, Need
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe

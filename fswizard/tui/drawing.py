@@ -8,8 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
+from fswizard.model.analysis import SIGNS, Ratio, Tone
 from fswizard.model.drive import Drive, SmrVerdict
-from fswizard.model.judgement import SIGNS, Ratio, Tone
 from fswizard.model.text import safe, safe_lines
 
 Piece = str | tuple[str, str] | Content

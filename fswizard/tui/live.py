@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.model.analysis import SIGNS, Ratio
 from fswizard.model.events import Stage
-from fswizard.model.judgement import SIGNS, Ratio
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.run_state import LogCommand, LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
@@ -152,7 +152,7 @@ def _rate(rate: float | None, unit: str) -> str:
 
 def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     """Who is ahead, as bars from zero that fade where the interval begins; two lines for each where there is room."""
-    ratios, rounds = state.standing, state.judgement.rounds if state.judgement else 0
+    ratios, rounds = state.standing, state.analysis.rounds if state.analysis else 0
     shown = [ratio for ratio in ratios if ratio.ratio > 0 and ratio.verdict != "failed"]
     best = max((ratio.ratio for ratio in shown), default=1.0)
     top = max((min(ratio.high or ratio.ratio, BEYOND * best) for ratio in shown), default=1.0)

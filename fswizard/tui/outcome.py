@@ -8,7 +8,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import CERTAINTY, SIGNS, Ratio
+from fswizard.model.analysis import CERTAINTY, SIGNS, Ratio
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
 from fswizard.model.units import ratio_text, rounds_text, seconds_text
@@ -129,7 +129,7 @@ def reasons(view: Presentation, width: int) -> Content:
 
 def overall(view: Presentation, width: int, *, spaced: bool) -> Content:
     """Ratios as bars around 1."""
-    rounds = rounds_text(view.findings.judgement.rounds)
+    rounds = rounds_text(view.findings.analysis.rounds)
     words = f"Overall, {rounds}: right of the line is better than {view.baseline}"
     return lines((heading(words, width), ratio_table(view.standing, width, view.baseline, spaced=spaced)))
 

@@ -41,7 +41,7 @@ def random_order(
 def said(simulation: Simulation) -> bool:
     """The program's doubt about the run as it stands."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in simulation.trials}
-    pairs = simulation.judgement(max(trial.round for trial in simulation.trials)).pairs
+    pairs = simulation.analysis(max(trial.round for trial in simulation.trials)).pairs
     found = most_explained(simulation.table, predecessors, pairs)
     return found is not None and found.share > MOST_CARRIED
 

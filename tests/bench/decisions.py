@@ -65,7 +65,7 @@ BANK = (
 
 
 def fswizard(simulation: Simulation) -> str:
-    """The program's own judgement and schedule."""
+    """The program's own analysis and schedule."""
     *_, (_, decision) = simulation.play(plan_of(len(simulation.truth)))
     if decision.stop == "all-tie":
         return TIE

@@ -14,9 +14,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.model.judgement import TIE, Ratio
+from fswizard.model.analysis import TIE, Ratio
+from fswizard.stats.analyse import decide, stand
 from fswizard.stats.discoveries import AT_THE_END, controlled
-from fswizard.stats.judge import decide, stand
 from fswizard.stats.ratios import compare
 from fswizard.stats.table import overall_table, shares
 from tests.bench.simulation import plan_of
@@ -76,8 +76,8 @@ def table(case: Case, rng: random.Random) -> tuple[Ratio, ...]:
             for levels, cells in zip(case.truth, figures.values()):
                 cells[name][number] = levels[names.index(name)] + luck + rng.gauss(0.0, half)
         parts = shares(figures, weights)
-        judgement = stand(overall_table(figures, weights), number, started_with=len(names), parts=parts)
-        decision = decide(judgement, plan)
+        analysis = stand(overall_table(figures, weights), number, started_with=len(names), parts=parts)
+        decision = decide(analysis, plan)
         survivors = decision.survivors
         if decision.stop:
             break

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import fswizard.stats
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from tests.bench.many import (
     TIED,
     Noise,

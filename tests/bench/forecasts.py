@@ -14,17 +14,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from fswizard.model.analysis import Analysis
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Judgement
+from fswizard.stats.analyse import Decision
 from fswizard.stats.constants import LAST_LOOK
 from fswizard.stats.forecast import forecast, foresee
-from fswizard.stats.judge import Decision
 from tests.bench.decisions import BANK, Comparison
 from tests.bench.recordings import FASTER, SAME, WORKLOADS, Recording, load
 from tests.bench.simulation import Scenario, Simulation, normal, plan_of
 
 BINS = (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-Look = tuple[Judgement, Decision, "Forecast | None"]
+Look = tuple[Analysis, Decision, "Forecast | None"]
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Told:
         """A run that was gone through to its end, with what was forecast after each round."""
         last, decision, _ = looks[-1]
         settled = decision.stop in ("one-left", "all-tie")
-        for number, (judgement, _, made) in enumerate(looks):
+        for number, (analysis, _, made) in enumerate(looks):
             if made is None:
                 continue
             took = len(looks) - 1 - number if settled else 99
@@ -59,12 +59,12 @@ class Told:
                 if truth:
                     apart = max(truth[close.one] / truth[close.other], truth[close.other] / truth[close.one]) - 1
                     self.within.append((0.8, apart <= close.within))
-            self.changed.append((made.changed[-1], _answer(judgement) != _answer(last)))
+            self.changed.append((made.changed[-1], _answer(analysis) != _answer(last)))
 
 
-def _answer(judgement: Judgement) -> tuple[object, ...]:
-    names = tuple(sorted(judgement.leaders))
-    return (*names, judgement.all_tie(names), not judgement.all_tie(names) and judgement.all_near(names))
+def _answer(analysis: Analysis) -> tuple[object, ...]:
+    names = tuple(sorted(analysis.leaders))
+    return (*names, analysis.all_tie(names), not analysis.all_tie(names) and analysis.all_near(names))
 
 
 def drawn(number: int) -> Comparison:
@@ -81,9 +81,9 @@ def simulated(comparison: Comparison, runs: int, told: Told) -> None:
         simulation = Simulation(comparison.truth, comparison.scenario, rng)
         plan = plan_of(len(comparison.truth))
         looks: list[Look] = []
-        for judgement, decision in simulation.play(plan):
-            made = None if decision.stop else foresee(simulation.table, judgement, plan, decision.survivors)
-            looks.append((judgement, decision, made))
+        for analysis, decision in simulation.play(plan):
+            made = None if decision.stop else foresee(simulation.table, analysis, plan, decision.survivors)
+            looks.append((analysis, decision, made))
         told.add(looks, dict(zip(simulation.names, comparison.truth)))
 
 
@@ -120,10 +120,10 @@ def _sign(workload: str) -> int:
 def recorded(recordings: Iterable[Recording], told: Told) -> None:
     for recording in recordings:
         looks: list[Look] = []
-        for rounds, (judgement, decision) in enumerate(recording.replay(), 1):
+        for rounds, (analysis, decision) in enumerate(recording.replay(), 1):
             result = recording.result(rounds)
-            made = None if decision.stop else forecast(result, judgement, decision.survivors)
-            looks.append((judgement, decision, made))
+            made = None if decision.stop else forecast(result, analysis, decision.survivors)
+            looks.append((analysis, decision, made))
         told.add(looks, dict(recording.truth))
 
 

@@ -1,6 +1,6 @@
 """Thousands of runs whose truth is known, judged at once by the program's rule as arrays.
 
-`tests/unit/test_stats_error_rates.py` holds it against the program's own judgement. Arrays of figures have the axes
+`tests/unit/test_stats_error_rates.py` holds it against the program's own analysis. Arrays of figures have the axes
 run, round, candidate; those of differences run, round, pair.
 """
 
@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from fswizard.model.judgement import TIE
+from fswizard.model.analysis import TIE
 from fswizard.model.plan import FIRST_LOOK, MAXIMUM_ROUNDS
 from fswizard.stats.ratios import FAR_OFF, LEAST_DEVIATION, NORMAL_MAD, PAIRED_FROM, POOL_WEIGHT, ROBUST_FROM, critical
 from fswizard.stats.sticky import FEWEST, MOST_KEPT, PROVEN, SUSPECTED

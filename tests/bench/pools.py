@@ -24,13 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fswizard.model.judgement import TIE
-from fswizard.model.pool import Contribution, Estimate
+from fswizard.model.analysis import TIE
+from fswizard.model.pool import Estimate, Study
 from fswizard.model.result import Result, Sample
 from fswizard.model.result_file import encoded, lines
-from fswizard.stats.contribution import contribute
 from fswizard.stats.pooling import pool
 from fswizard.stats.ratios import critical
+from fswizard.stats.study import study_of
 from tests.bench.error_rates import README, many, percent, replaced
 from tests.bench.many import Floats, Shape
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
@@ -82,10 +82,10 @@ CASES = (
 
 
 @cache
-def bank(case: Case, machines: int = BANK) -> tuple[Contribution, ...]:
+def bank(case: Case, machines: int = BANK) -> tuple[Study, ...]:
     """What this many machines measured, each in a run that stopped where the program's runs stop."""
     outcome = many((1.0,) * case.candidates, case.errors, machines)
-    pattern = contribute(make_result({"b": (1.0, 2.0), "a": (1.0, 2.0)}))
+    pattern = study_of(make_result({"b": (1.0, 2.0), "a": (1.0, 2.0)}))
     found = zip(outcome.difference.tolist(), outcome.half_width.tolist(), outcome.rounds.tolist())
     return tuple(
         replace(
@@ -102,7 +102,7 @@ def errors(case: Case, machines: int, pools: int, *, of: int = BANK) -> tuple[fl
     truth, rng, missed, false = math.log(case.ratio), random.Random(f"{case}/{machines}"), 0, 0
     for _ in range(pools):
         drawn = rng.sample(bank(case, of), machines)
-        ratio = pool({one.machine: one for one in drawn}).groups[0].judgement.of("a")
+        ratio = pool({one.machine: one for one in drawn}).groups[0].analysis.of("a")
         assert ratio is not None and ratio.low is not None and ratio.high is not None
         missed += not math.log(ratio.low) <= truth <= math.log(ratio.high)
         right = {"faster": truth > 0, "slower": truth < 0, "tie": abs(truth) <= math.log(TIE)}

@@ -1,11 +1,11 @@
-"""Real runs whose right answer is known, recorded round by round and judged again whenever the judgement changes.
+"""Real runs whose right answer is known, recorded round by round and judged again whenever the analysis changes.
 
     python -m tests.bench.recordings same [--runs N]                 ext4 against itself on an image, 10 s for each run
     python -m tests.bench.recordings faster [--runs N] [--at-once N]  a simulated disk on which an option is 15 % faster
     python -m tests.bench.recordings report                          what comes out, in RECORDED.md
 
 The first two want root and add to the file of that name in tests/bench/recorded. Simulated disks sleep most of the
-time, so that several can be measured at once. No candidate is dropped while it is recorded; the judgement looks after
+time, so that several can be measured at once. No candidate is dropped while it is recorded; the analysis looks after
 every round, as the program does, and stops where it would have stopped.
 """
 
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.engines.fio import FioJob
-from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.result import Result
-from fswizard.stats import Decision, decide, judge
+from fswizard.stats import Decision, analyse, decide
 from tests.builders import make_plan, make_result, make_samples
 from tests.loop.runs import COPY_TREE, RANDOM_WRITE, SHORT, short_session, watch
 from tests.simulated.disks import SeekingDisk
@@ -40,7 +40,7 @@ REPORT = Path(__file__).with_name("RECORDED.md")
 ROUNDS = 4
 """Of the same against itself."""
 FASTER_ROUNDS = 6
-"""Of a difference, at most: the judgement stops as soon as it is proven."""
+"""Of a difference, at most: the analysis stops as soon as it is proven."""
 GAIN = 1.15
 """Of `nobarrier` on the simulated disk."""
 SEEK_S = 0.020
@@ -82,20 +82,20 @@ class Recording:
         plan = make_plan(self.candidates, workloads, maximum_rounds=self.rounds)
         return make_result(plan=plan, samples=tuple(sample for some in samples for sample in some))
 
-    def replay(self) -> Iterator[tuple[Judgement, Decision]]:
+    def replay(self) -> Iterator[tuple[Analysis, Decision]]:
         """Look after every round as the program does, until it would have stopped."""
         for rounds in range(1, self.rounds + 1):
             result = self.result(rounds)
-            judgement = judge(result)
-            decision = decide(judgement, result.plan)
-            yield judgement, decision
+            analysis = analyse(result)
+            decision = decide(analysis, result.plan)
+            yield analysis, decision
             if decision.stop:
                 return
 
     def ratio(self) -> Ratio:
         """What the program says of the second candidate in the end."""
-        *_, (judgement, _) = self.replay()
-        ratio = judgement.of(self.candidates[1])
+        *_, (analysis, _) = self.replay()
+        ratio = analysis.of(self.candidates[1])
         assert ratio is not None
         return ratio
 

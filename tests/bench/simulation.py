@@ -1,4 +1,4 @@
-"""Runs whose truth is known, played through the program's own judgement, without disks and therefore quickly."""
+"""Runs whose truth is known, played through the program's own analysis, without disks and therefore quickly."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.plan import Plan, Trial
 from fswizard.session.order import trial_order
-from fswizard.stats.judge import Decision, decide, stand
+from fswizard.stats.analyse import Decision, decide, stand
 from tests.builders import make_plan
 
 Noise = Callable[[random.Random, int, int], float]
@@ -135,8 +135,8 @@ class Simulation:
         self.table[name][number] = math.log(self.truth[index]) + self._noise(self._rng, index, place) + carried
         return True
 
-    def judgement(self, number: int) -> Judgement:
-        """What `stats.judge` says of the same figures."""
+    def analysis(self, number: int) -> Analysis:
+        """What `stats.analyse` says of the same figures."""
         return stand(self.table, number, started_with=len(self.names))
 
     def misses(self, ratio: Ratio) -> bool:
@@ -144,15 +144,15 @@ class Simulation:
         truth = self.truth[self.names.index(ratio.candidate)] / self.truth[self.names.index(ratio.baseline)]
         return ratio.low is not None and ratio.high is not None and not ratio.low <= truth <= ratio.high
 
-    def play(self, plan: Plan, *, to_the_end: bool = False) -> Iterator[tuple[Judgement, Decision]]:
+    def play(self, plan: Plan, *, to_the_end: bool = False) -> Iterator[tuple[Analysis, Decision]]:
         """Go on as the program would; `to_the_end` does not stop at a tie, so that all looks are taken."""
         survivors: Sequence[str] = self.names
         for number in range(1, plan.maximum_rounds + 1):
             self.round(number, survivors)
-            judgement = self.judgement(number)
-            decision = decide(judgement, plan)
+            analysis = self.analysis(number)
+            decision = decide(analysis, plan)
             survivors = decision.survivors
-            yield judgement, decision
+            yield analysis, decision
             if decision.stop and not (to_the_end and decision.stop == "all-tie"):
                 return
 

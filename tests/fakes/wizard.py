@@ -51,7 +51,7 @@ from fswizard.results import Entry, Header
 from fswizard.session import OngoingRun, Resumption, doubts
 from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
-from fswizard.stats import decide, judge
+from fswizard.stats import analyse, decide
 from fswizard.system import clock
 from fswizard.system.process import Finished
 from fswizard.targets import helper_commands
@@ -226,8 +226,8 @@ class FakeMachine(Backend):
         if problem := self.why_not_resumed(path):
             raise UsageError(problem)
         result = self.load(path)
-        judgement = judge(result)
-        earlier = replace(result, finished_rounds=judgement.rounds, survivors=judgement.leaders)
+        analysis = analyse(result)
+        earlier = replace(result, finished_rounds=analysis.rounds, survivors=analysis.leaders)
         return Resumption(path, plan_for(self, chosen()), earlier)
 
     def history(self) -> tuple[Entry, ...]:
@@ -390,11 +390,11 @@ class _Script:
                     yield from self._trial(candidate, number)
                     if candidate.filesystem.name == self.fail:
                         survivors.discard(candidate.name)
-            judgement = judge(self.result)
-            yield RatioUpdated(self.at_s, judgement)
+            analysis = analyse(self.result)
+            yield RatioUpdated(self.at_s, analysis)
             if self.endless:
                 continue
-            decision = decide(judgement, self.plan, survivors)
+            decision = decide(analysis, self.plan, survivors)
             survivors &= set(decision.survivors)
             why = decision.stop or why
             if decision.stop:

@@ -76,7 +76,7 @@ class TestAWholeRun:
         assert loaded.plan.candidates == events[0].plan.candidates
         assert loaded.outcome == "finished"
         findings = conclude(loaded)
-        for ratio in (*findings.judgement.overall, *findings.judgement.by_workload):
+        for ratio in (*findings.analysis.overall, *findings.analysis.by_workload):
             assert ratio.low is not None and ratio.high is not None
             assert ratio.low <= ratio.ratio <= ratio.high
 
@@ -144,7 +144,7 @@ async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_p
     assert len(of_kind(events, StepSkipped)) == 1, "it is tried once more on a fresh filesystem"
     result = results.load(session.path)
     assert [s.candidate for s in result.samples if s.primary and s.round] == ["ext2"]
-    verdicts = {ratio.candidate: ratio.verdict for ratio in conclude(result).judgement.overall}
+    verdicts = {ratio.candidate: ratio.verdict for ratio in conclude(result).analysis.overall}
     assert "failed" in verdicts.values()
 
 

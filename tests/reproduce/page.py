@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fswizard.importers.published import find
 from fswizard.importers.reruns import directory, experiments, rerun, shipped_result
-from fswizard.model.judgement import Rerun
+from fswizard.model.analysis import Rerun
 from fswizard.model.metrics import OPERATION_RATE
 from fswizard.model.result import Result
 from fswizard.model.units import three_digits

@@ -11,7 +11,7 @@ import pytest
 
 from fswizard.advice import conclude
 from fswizard.engines.overflow import cliff
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.system import clock
 from tests.bench import recordings
 from tests.builders import make_drive, make_result
@@ -60,7 +60,7 @@ def measured(disk: Disk, rounds: int, seconds: float = 2.0, **flushes: int) -> F
 def test_an_option_that_saves_flushes_is_found_by_as_much_as_they_cost() -> None:
     disk = SeekingDisk(seek_s=0.002, flush_costs_s=0.008)
     findings = measured(disk, rounds=8, plain=2, nobarrier=0)
-    ratio = findings.judgement.of("nobarrier")
+    ratio = findings.analysis.of("nobarrier")
     assert ratio is not None and ratio.verdict == "faster"
     assert ratio.ratio == pytest.approx(disk.nobarrier_gains, rel=0.05)
 
@@ -70,14 +70,14 @@ def test_a_disk_that_slows_down_is_told_and_names_no_winner() -> None:
     findings = measured(SeekingDisk(seek_s=0.004, course=slowing), rounds=5, one=0, other=0)
     assert "drift" in codes(findings)
     assert "slower from the first round to the last" in " ".join(doubt.text for doubt in findings.doubts)
-    assert len(findings.judgement.leaders) == 2
+    assert len(findings.analysis.leaders) == 2
 
 
 @pytest.mark.usefixtures("_simulated_time")
 @pytest.mark.parametrize("seed", range(10))
 def test_on_a_moody_disk_nobody_is_called_faster(seed: int) -> None:
     findings = measured(SeekingDisk(seek_s=0.004, course=moody(seed)), rounds=3, seconds=0.5, one=0, other=0)
-    ratio = findings.judgement.of("other")
+    ratio = findings.analysis.of("other")
     assert ratio is not None and ratio.verdict in ("undecided", "tie"), ratio
 
 
@@ -102,7 +102,7 @@ def test_on_a_plain_disk_an_option_that_matters_is_found(tmp_path: Path) -> None
     disk = SeekingDisk(seek_s=0.002, flush_costs_s=0.008)
     result = run(disk, tmp_path, random_writes(0.6, fsync=1), "ext4; ext4:nobarrier", maximum_rounds=8)
     findings = conclude(result)
-    ratio = findings.judgement.of("ext4:nobarrier")
+    ratio = findings.analysis.of("ext4:nobarrier")
     assert ratio is not None and ratio.verdict == "faster", ratio
     assert findings.advice.choice == ("ext4",), "what risks files is not advised, however fast it is"
     assert not codes(findings) & {"cache-exhausted", "cache-not-exceeded"}

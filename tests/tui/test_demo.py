@@ -18,9 +18,9 @@ from fswizard.demo.app import DemoApp
 from fswizard.demo.machine import DemoMachine
 from fswizard.demo.replay import Replay
 from fswizard.demo.stories import HERE, other_drives
+from fswizard.model.analysis import TIE
 from fswizard.model.events import Event, RunEnded, StepSkipped, StepStarted
-from fswizard.model.judgement import TIE
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.gallery import GalleryScreen
 from tests.fakes.wizard import Clock
@@ -148,7 +148,7 @@ async def test_who_is_skipped_is_in_no_later_round() -> None:
     assert not [sample for sample in replay.result.samples if sample.candidate == skipped and sample.round > 1]
     assert replay.result.survivors is not None
     assert skipped not in replay.result.survivors
-    assert judge(replay.result).rounds == judge(story.result).rounds
+    assert analyse(replay.result).rounds == analyse(story.result).rounds
 
 
 async def test_a_replay_that_is_stopped_keeps_what_it_has_told() -> None:
@@ -194,18 +194,18 @@ def test_a_disk_that_is_simulated_says_so_by_its_name(name: str) -> None:
 @pytest.mark.parametrize("name", stories())
 def test_what_a_story_promises_is_what_its_result_says(name: str) -> None:
     story = find_story(name)
-    judgement = judge(story.result)
-    verdicts = {ratio.candidate: ratio.verdict for ratio in judgement.overall}
-    slower = {ratio.candidate for ratio in judgement.by_workload if ratio.verdict == "slower"}
+    analysis = analyse(story.result)
+    verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.overall}
+    slower = {ratio.candidate for ratio in analysis.by_workload if ratio.verdict == "slower"}
     failed = {failure.kind for failure in story.result.failures}
     assert conclude(story.result).advice.card.verdict
     assert {
-        "ssd-tie": lambda: all(abs(ratio.ratio - 1) < TIE - 1 for ratio in judgement.overall),
-        "smr-nilfs2": lambda: failed == {"ENOSPC"} and "nilfs2" not in judgement.leaders,
+        "ssd-tie": lambda: all(abs(ratio.ratio - 1) < TIE - 1 for ratio in analysis.overall),
+        "smr-nilfs2": lambda: failed == {"ENOSPC"} and "nilfs2" not in analysis.leaders,
         "xfs-deleting": lambda: verdicts["xfs"] == "faster",
         "array-degraded": lambda: slower == {"md:raid5,degraded+ext4"},
-        "usb-f2fs": lambda: "f2fs" in judgement.leaders,
-        "undecided": lambda: len(judgement.leaders) > 1,
+        "usb-f2fs": lambda: "f2fs" in analysis.leaders,
+        "undecided": lambda: len(analysis.leaders) > 1,
     }[name]()
 
 

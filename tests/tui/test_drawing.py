@@ -14,8 +14,8 @@ from rich.cells import cell_len
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.filesystems import catalogue
+from fswizard.model.analysis import Ratio
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Ratio
 from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
 from fswizard.tui.candidates import explain_candidate, option_row, option_tokens

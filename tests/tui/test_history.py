@@ -13,7 +13,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
 from fswizard.report.presentation import present
 from fswizard.results import all_results, new_path, write_result
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from fswizard.tui import outcome
 from fswizard.tui.backend import Backend
 from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples
@@ -102,7 +102,7 @@ async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_que
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make_result()
     path = new_path(result.plan)
-    write_result(path, result, judge(result), "Use xfs")
+    write_result(path, result, analyse(result), "Use xfs")
     async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
         await pilot.press("h")
         await shows(pilot, "Use xfs")
@@ -127,7 +127,7 @@ async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_ha
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make_filled_result(2.0)
-    write_result(new_path(result.plan), result, judge(result))
+    write_result(new_path(result.plan), result, analyse(result))
     async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
         await pilot.press("h")
         await until(pilot, lambda: "f empty against full" in footer(pilot.app), "the key")
@@ -145,7 +145,7 @@ def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypat
     figures = {candidate.name: (100.0, 101.0, 99.0) for candidate in candidates}
     plan = replace(make_plan(tuple(figures)), candidates=candidates, target=Target("directory", ""))
     old = make_result(plan=plan, samples=make_samples(figures))
-    write_result(new_path(plan), old, judge(old), "Keep ext4@/mnt/disks/archive")
+    write_result(new_path(plan), old, analyse(old), "Keep ext4@/mnt/disks/archive")
     machine, names = Backend(), ("archive (ext4)", "backup (btrfs)")
     (entry,) = machine.history()
     assert (entry.header.candidates, entry.leaders, entry.verdict) == (names, names, "Keep archive (ext4)")

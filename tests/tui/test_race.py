@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard.model.analysis import Ratio
 from fswizard.model.events import (
     Event,
     RoundDiscarded,
@@ -18,7 +19,6 @@ from fswizard.model.events import (
     StepProgressed,
     StepStarted,
 )
-from fswizard.model.judgement import Ratio
 from fswizard.model.metrics import DURATION, MEDIAN_LATENCY
 from fswizard.model.plan import Plan
 from fswizard.model.race import POINTS, Curve, Race

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from fswizard.advice import conclude
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.codec import tagged
 from fswizard.model.events import (
     ON_REQUEST,
@@ -23,7 +24,6 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
-from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Doubt, Failure
 from fswizard.model.run_state import LOG_ENTRIES, SERIES, LogCommand, LogNote, RunState
 from fswizard.model.units import ratio_text
@@ -128,9 +128,9 @@ def test_a_candidate_that_fails_is_marked_at_once_and_not_only_after_the_round()
 
 
 def test_dropped_and_skipped_candidates_are_told_apart() -> None:
-    judgement = Judgement(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
+    analysis = Analysis(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
     skipped = StepSkipped(9.5, Step(3, "workload", "", 1, "ext4"), ON_REQUEST)
-    state = after(RatioUpdated(9.0, judgement), RoundFinished(9.0, 3, ("ext4",)), skipped)
+    state = after(RatioUpdated(9.0, analysis), RoundFinished(9.0, 3, ("ext4",)), skipped)
     assert state.out("xfs") == "dropped"
     assert state.out("ext4") == "skipped"
     assert after(RoundFinished(9.0, 3, ("ext4", "xfs"))).out("xfs") == ""
@@ -167,9 +167,9 @@ def test_every_recorded_event_is_read_back_as_it_was_told() -> None:
     assert [tagged(event) for event in recorded(RUN)] == [json.loads(line) for line in lines]
 
 
-def ratios_of(judgement: Judgement | None) -> list[tuple[str, ...]]:
+def ratios_of(analysis: Analysis | None) -> list[tuple[str, ...]]:
     """Its ratios as people read them."""
-    ratios = (*judgement.standing, *judgement.by_workload) if judgement else ()
+    ratios = (*analysis.standing, *analysis.by_workload) if analysis else ()
     return [(r.workload, r.candidate, r.verdict, ratio_text(r.ratio), r.interval()) for r in ratios]
 
 
@@ -179,7 +179,7 @@ def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() 
     assert state.round >= state.plan.minimum_rounds
     assert [entry for entry in state.log if isinstance(entry, LogCommand) and entry.exit_code is None] == []
     findings = conclude(result())
-    assert ratios_of(state.judgement) == ratios_of(findings.judgement)
+    assert ratios_of(state.analysis) == ratios_of(findings.analysis)
     report = render(findings, "text")
     assert all(candidate.name in report for candidate in state.plan.candidates)
 

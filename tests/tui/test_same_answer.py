@@ -15,8 +15,8 @@ from fswizard import importers, results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import published
+from fswizard.model.analysis import SIGNS, Findings, Ratio
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import SIGNS, Findings, Ratio
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
 from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
@@ -25,7 +25,7 @@ from fswizard.model.run_state import RunState
 from fswizard.model.units import ratio_text, speed_text
 from fswizard.report import FORMATS, comparison, render
 from fswizard.report.presentation import Presentation, present
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from fswizard.stats.comparison import compare
 from fswizard.tui import live, outcome
 from fswizard.tui.screens.comparison import drawing
@@ -217,7 +217,7 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make()
     view = present(conclude(result))
-    results.write_result(results.new_path(result.plan), result, judge(result), view.card.verdict)
+    results.write_result(results.new_path(result.plan), result, analyse(result), view.card.verdict)
     (entry,) = results.all_results()
     out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "beaten", "failed")}
     assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out
@@ -232,7 +232,7 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
 def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
     for result in (early(), beaten()):
         state = replace(
-            RunState.of(result.plan, replace(result, survivors=judge(result).leaders)), judgement=judge(result)
+            RunState.of(result.plan, replace(result, survivors=analyse(result).leaders)), analysis=analyse(result)
         )
         lines = live.leaderboard(state, 120, tall=False).plain.splitlines()
         ratios = [ratio for ratio in present(conclude(result)).overall if ratio.verdict != "baseline"]

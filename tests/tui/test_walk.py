@@ -426,7 +426,7 @@ async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> No
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         app_ = wizard(pilot)
-        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
         await pilot.press("x", "down", "enter")
         await at_step(pilot, "result")
         await shows(pilot, "Stopped early.")
@@ -437,7 +437,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         app_ = wizard(pilot)
-        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
         machine.sessions[0].order("stop")
@@ -665,7 +665,7 @@ async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
         await to_the_run(pilot)
         app_ = wizard(pilot)
         assert "g resume" not in footer(app_)
-        await until(pilot, lambda: app_.running.state.judgement is not None, "the first round")
+        await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
         await pilot.press("x", "down", "enter")
         await at_step(pilot, "result")
         await until(pilot, lambda: "g resume" in footer(app_), "the offer to resume")

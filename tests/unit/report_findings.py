@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from fswizard.model.analysis import Advice, Analysis, Card, Findings, Ratio, Reason, Verdict
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.judgement import Advice, Card, Findings, Judgement, Ratio, Reason, Verdict
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
@@ -110,7 +110,7 @@ def _samples(rounds: int) -> list[Sample]:
     return samples
 
 
-def _judgement(rounds: int, intervals: bool) -> Judgement:
+def _judgement(rounds: int, intervals: bool) -> Analysis:
     by_workload = tuple(
         Ratio(candidate, "ext4", workload, ratio, ratio / 1.04, ratio * 1.04, rounds, verdict)
         for candidate, ratios in RATIOS.items()
@@ -123,7 +123,7 @@ def _judgement(rounds: int, intervals: bool) -> Judgement:
         without: dict[str, Any] = {"low": None, "high": None, "verdict": "undecided"}
         by_workload, overall = (tuple(replace(one, **without) for one in ratios) for ratios in (by_workload, overall))
     failed = Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full, the cleaner could not keep up")
-    return Judgement(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
+    return Analysis(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
 
 
 def with_result(findings: Findings | None = None, plan: Mapping[str, Any] | None = None, **fields: Any) -> Findings:

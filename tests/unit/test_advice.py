@@ -14,13 +14,13 @@ from fswizard.advice import conclude
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import find
+from fswizard.model.analysis import Advice, Card, Findings, Ratio
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.judgement import Advice, Card, Findings, Ratio
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report.presentation import present
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -493,8 +493,8 @@ def test_findings_survive_the_way_to_json_and_back() -> None:
 def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:
     rng = random.Random(10)
     result = make_result({name: [100 * math.exp(rng.gauss(0, 0.033)) for _ in range(8)] for name in ("ext4", "xfs")})
-    judgement = judge(result)
-    assert not judgement.tied and judgement.all_near(judgement.leaders)
+    analysis = analyse(result)
+    assert not analysis.tied and analysis.all_near(analysis.leaders)
     found = conclude(result).advice
     assert found.card.verdict.startswith("Keep ext4: xfs is within ") and "matters little" in found.card.verdict
-    assert set(found.choice) == set(judgement.leaders) and not found.tie
+    assert set(found.choice) == set(analysis.leaders) and not found.tie

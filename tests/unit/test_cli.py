@@ -24,7 +24,7 @@ from fswizard.drives import inventory
 from fswizard.errors import UsageError
 from fswizard.model.events import RatioUpdated
 from fswizard.model.run_state import RunState
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from tests.fakes.command_line import fswizard
 from tests.fakes.host import ModelHost, use
 from tests.recorded.machines import machine
@@ -231,7 +231,7 @@ RESULT = make_findings().result
 @pytest.fixture
 def newest(state: Path) -> Path:
     path = results.new_path(RESULT.plan)
-    results.write_result(path, RESULT, judge(RESULT))
+    results.write_result(path, RESULT, analyse(RESULT))
     return path
 
 
@@ -345,7 +345,7 @@ def test_nobody_is_ahead_who_was_measured_alone(state: Path) -> None:
     names = {candidate.name for candidate in plan.candidates}
     samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
     alone = replace(RESULT, plan=plan, samples=samples, failures=())
-    results.write_result(results.new_path(plan), alone, judge(alone))
+    results.write_result(results.new_path(plan), alone, analyse(alone))
     assert fswizard("history").stdout.splitlines()[2] == "      only ext4 was measured"
 
 
@@ -357,7 +357,7 @@ def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path)
 
 def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> None:
     stream = io.StringIO()
-    Narration(stream).tell(RatioUpdated(1.0, judge(RESULT)), RunState.of(RESULT.plan))
+    Narration(stream).tell(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))
     assert stream.getvalue() == (
         "after round 3: xfs 11 % faster; ext4:noatime level with ext4, behind the leader; "
         "btrfs:noatime 9 % slower; nilfs2 failed\n"

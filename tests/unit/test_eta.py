@@ -20,7 +20,7 @@ from fswizard.model.result import Result
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress, SeriesRecorder
 from fswizard.session.session import another_round_fits
-from fswizard.stats import forecast, judge
+from fswizard.stats import analyse, forecast
 from tests.builders import make_plan, make_workload
 from tests.recording import recorded
 
@@ -133,7 +133,7 @@ def replayed() -> Iterator[tuple[float, float]]:
             result = replace(result, samples=(*result.samples, event.sample))
         elif isinstance(event, RoundFinished):
             survivors = set(event.survivors)
-            outlook = forecast(result, judge(result), survivors)
+            outlook = forecast(result, analyse(result), survivors)
             likely = outlook.likely_trials if outlook else None
         elif isinstance(event, StepProgressed):
             yield eta.outlook(event.at_s, event.fraction)[1], ended.at_s - event.at_s

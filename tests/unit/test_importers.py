@@ -47,7 +47,7 @@ def refused(path: Path, words: str) -> UsageError:
 
 
 def ratios(result: Result, workload: str) -> dict[str, float]:
-    by_workload = conclude(result).judgement.by_workload
+    by_workload = conclude(result).analysis.by_workload
     return {r.candidate: r.ratio for r in by_workload if r.workload == workload and r.verdict != "failed"}
 
 
@@ -119,7 +119,7 @@ def test_further_runs_of_a_candidate_are_its_rounds(tmp_path: Path) -> None:
     (tmp_path / "SMR.xfs.10.out").write_text(text.replace("45.599 ops/s", "50.000 ops/s"))
     result = only(tmp_path)
     assert values(result, "xfs", "operation_rate") == [45.599, 45.599, 50.0]
-    assert conclude(result).judgement.rounds == 3
+    assert conclude(result).analysis.rounds == 3
 
 
 def test_filebench_1_5_is_read_too() -> None:
@@ -429,8 +429,8 @@ def repeats(directory: Path, rates: dict[str, list[float]]) -> None:
 def test_repeats_are_all_used_and_compared_unpaired(tmp_path: Path) -> None:
     """Each factor 1.1 apart in logs, so that means, deviations and Welch's interval are known."""
     repeats(tmp_path, {"ext4": [100, 110, 121], "xfs": [200, 220, 242, 266.2, 292.82]})
-    judgement = conclude(only(tmp_path)).judgement
-    ratio = judgement.of("xfs")
+    analysis = conclude(only(tmp_path)).analysis
+    ratio = analysis.of("xfs")
     assert ratio is not None and ratio.low is not None and ratio.high is not None
     step = math.log(1.1)
     assert ratio.ratio == pytest.approx(2 * 1.1, rel=1e-5)
@@ -439,7 +439,7 @@ def test_repeats_are_all_used_and_compared_unpaired(tmp_path: Path) -> None:
     assert sum(errors) ** 2 / (errors[0] ** 2 / 2 + errors[1] ** 2 / 4) == pytest.approx(5.8824, abs=1e-4)
     half = 2.459 * math.sqrt(sum(errors))
     assert math.log(ratio.high / ratio.low) / 2 == pytest.approx(half, rel=1e-3)
-    assert judgement.pair("ext4", "xfs") is not None and judgement.leaders == ("xfs",)
+    assert analysis.pair("ext4", "xfs") is not None and analysis.leaders == ("xfs",)
 
 
 def test_numbers_of_repeats_pair_nothing(tmp_path: Path) -> None:
@@ -452,14 +452,14 @@ def test_numbers_of_repeats_pair_nothing(tmp_path: Path) -> None:
     for name, order in (("as-told", (0, 1, 2, 3)), ("otherwise", (2, 0, 3, 1))):
         (tmp_path / name).mkdir()
         repeats(tmp_path / name, {**rates, "xfs": [rates["xfs"][number] for number in order]})
-        pairs = conclude(only(tmp_path / name)).judgement.pairs
+        pairs = conclude(only(tmp_path / name)).analysis.pairs
         found.append([(pair.candidate, pair.ratio, pair.low, pair.high) for pair in pairs])
     assert [one[1:] for one in found[0]] == [pytest.approx(other[1:]) for other in found[1]]
 
 
 def test_a_filesystem_with_fewer_repeats_has_a_ratio_from_all_of_them(tmp_path: Path) -> None:
     repeats(tmp_path, {"ext4": [100, 121], "xfs": [90, 99, 108.9, 119.79]})
-    ratio = conclude(only(tmp_path)).judgement.of("xfs")
+    ratio = conclude(only(tmp_path)).analysis.of("xfs")
     assert ratio is not None
     assert (ratio.ratio, ratio.low, ratio.rounds) == (pytest.approx(99 * math.sqrt(1.1) / 110, rel=1e-5), None, 2)
 
@@ -488,5 +488,5 @@ def test_files_of_one_workload_each_are_the_same_run(tmp_path: Path) -> None:
         for job, side in (("big", "write"), ("small", "read")):
             rate = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600}
             (tmp_path / f"{name}-{job}.json").write_text(fio_dump({"jobname": job, side: rate}))
-    overall = conclude(only(tmp_path)).judgement.of("xfs")
+    overall = conclude(only(tmp_path)).analysis.of("xfs")
     assert overall is not None and overall.ratio == 1.0

@@ -29,10 +29,10 @@ from fswizard.model.result_file import encoded, lines
 from fswizard.report import render
 from fswizard.report.pool import differences
 from fswizard.report.pool import render as render_pool
-from fswizard.stats.contribution import contribute
 from fswizard.stats.pooling import pool
 from fswizard.stats.random_effects import random_effects
 from fswizard.stats.student import quantile
+from fswizard.stats.study import study_of
 from tests.bench.pools import CASES, Case, errors
 from tests.builders import make_drive, make_plan, make_recipe, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
@@ -53,7 +53,7 @@ def run_of(machine: str, gain: float = 1.2, **fields: Any) -> Result:
 
 
 def pooled(runs: Sequence[Result]) -> Pool:
-    return pool({f"result {number}": contribute(run) for number, run in enumerate(runs)})
+    return pool({f"result {number}": study_of(run) for number, run in enumerate(runs)})
 
 
 def fleet(gains: Sequence[float], **fields: Any) -> list[Result]:
@@ -114,7 +114,7 @@ def test_one_pool_in_twenty_errs_at_most_in_any_case(case: Case, machines: int) 
 
 def test_machines_that_agree_prove_a_winner() -> None:
     (group,) = pooled(fleet(SIX[:5])).groups
-    (ratio,) = (each for each in group.judgement.overall if each.candidate == "xfs")
+    (ratio,) = (each for each in group.analysis.overall if each.candidate == "xfs")
     assert (group.machines, group.results, ratio.verdict) == (5, 5, "faster")
     assert pooled_card(group).verdict == "Use xfs: 20 % faster than ext4 on 5 machines"
     assert pooled_card(group).why == "xfs is ahead on all 5 machines."
@@ -157,7 +157,7 @@ def test_days_on_one_machine_are_not_several_machines() -> None:
     assert pooled_card(group).verdict.startswith("Pool two machines or more")
     (both,) = pooled([*days, run_of("two", 1.5)]).groups
     (alone,) = pooled([days[0], run_of("two", 1.5)]).groups
-    assert both.judgement.overall[0].ratio == pytest.approx(alone.judgement.overall[0].ratio, rel=0.02)
+    assert both.analysis.overall[0].ratio == pytest.approx(alone.analysis.overall[0].ratio, rel=0.02)
 
 
 def test_the_same_run_counts_once_though_it_comes_twice() -> None:
@@ -214,7 +214,7 @@ def test_a_candidate_made_differently_is_one_of_its_own() -> None:
     changed = replace(xfs, filesystem=replace(xfs.filesystem, mkfs_arguments=(("-i", "size=2048"),)))
     odd = replace(odd, plan=replace(odd.plan, candidates=(odd.plan.candidates[0], changed)))
     (group,) = pooled([*fleet([1.2] * 3), odd]).groups
-    assert {ratio.candidate: ratio.rounds for ratio in group.judgement.overall} == {
+    assert {ratio.candidate: ratio.rounds for ratio in group.analysis.overall} == {
         "ext4": 4, "xfs": 3, "xfs (formatted or mounted differently)": 1,
     }  # fmt: skip
 
@@ -251,7 +251,7 @@ def test_a_candidate_that_failed_somewhere_is_told_to_have_failed() -> None:
     *others, last = failing.samples
     samples = (*others, replace(last, status="failed"))
     (group,) = pooled([*fleet([1.2] * 3), replace(failing, samples=samples)]).groups
-    assert group.agreements[0].failed == 1
+    assert group.heterogeneity[0].failed == 1
     assert "It failed on 1 machine, which no ratio shows." in pooled_card(group).lines
 
 
@@ -388,7 +388,7 @@ def test_without_a_place_for_an_index_results_are_pooled_all_the_same(tmp_path: 
 def test_a_shared_result_brings_the_same_as_the_one_it_was_made_of(tmp_path: Path) -> None:
     run = run_of("one", 1.3)
     (tmp_path / "shared.jsonl").write_text(render(conclude(run), "result"))
-    assert contribute(results.load(tmp_path / "shared.jsonl")) == contribute(run)
+    assert study_of(results.load(tmp_path / "shared.jsonl")) == study_of(run)
 
 
 def test_a_shared_result_still_tells_one_machine_from_another(tmp_path: Path) -> None:
@@ -424,8 +424,8 @@ def test_each_candidate_and_workload_has_its_place_in_the_text() -> None:
         run = make_result(plan=make_plan(("ext4", "xfs", "btrfs"), workloads), samples=samples)
         runs.append(replace(run, environment=replace(run.environment, machine=str(number))))
     (group,) = pooled(runs).groups
-    assert group.judgement.leaders == ("xfs",)
-    assert [ratio.candidate for ratio in group.judgement.overall] == ["xfs", "ext4", "btrfs"]
+    assert group.analysis.leaders == ("xfs",)
+    assert [ratio.candidate for ratio in group.analysis.overall] == ["xfs", "ext4", "btrfs"]
     text = text_of(runs)
     assert text.index("over all workloads") < text.index("xfs\nby workload") < text.index("btrfs\nby workload")
     assert "Write         0.50" in text

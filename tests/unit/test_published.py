@@ -16,8 +16,8 @@ from fswizard.advice.published import WORK
 from fswizard.errors import UsageError
 from fswizard.importers import table
 from fswizard.importers.published import find, published, with_published
+from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
-from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.recipes import available
 from fswizard.recipes import find as find_recipe
@@ -42,7 +42,7 @@ figures = { ext4 = [100, 110, 105], "xfs:noatime" = [120, 130, 125] }
 
 
 def ratio(findings: Findings, candidate: str, workload: str = "") -> float:
-    found = findings.judgement.of(candidate, workload)
+    found = findings.analysis.of(candidate, workload)
     assert found is not None
     return found.ratio
 
@@ -60,7 +60,7 @@ def test_every_seed_has_its_figures_with_source_and_caveats() -> None:
 def test_they_are_reported_like_any_result_and_prove_nothing(name: str, format_name: str) -> None:
     """One of them tells two runs of both candidates, which is enough for an interval, if one that says nothing."""
     findings = conclude(find(name))
-    ratios = (*findings.judgement.by_workload, *findings.judgement.overall)
+    ratios = (*findings.analysis.by_workload, *findings.analysis.overall)
     assert not {r.verdict for r in ratios} & {"faster", "slower"}
     repeated = name == "fio-f2fs"
     assert repeated or all(r.low is None for r in ratios)
@@ -82,14 +82,14 @@ def test_the_file_server_tables_agree_with_the_raw_files(name: str, disk: str) -
 
 def test_on_the_shingled_disk_btrfs_is_ahead_overall_and_xfs_appends_soonest() -> None:
     findings = conclude(find("smr-fileserver"))
-    assert findings.judgement.overall[0].candidate == "btrfs"
+    assert findings.analysis.overall[0].candidate == "btrfs"
     assert findings.advice.card.why == "With one figure each, Btrfs looks 24 % faster; that may be chance."
     assert ratio(findings, "xfs", "random-append") == pytest.approx(1.9833, abs=5e-5)
 
 
 def test_nilfs2_is_quickest_while_its_cleaner_need_not_run_and_fails_on_a_small_volume() -> None:
     with_room = conclude(find("smr-nilfs2"))
-    assert with_room.judgement.overall[0].candidate == "nilfs2"
+    assert with_room.analysis.overall[0].candidate == "nilfs2"
     small = conclude(find("smr-fileserver"))
     assert [(f.candidate, f.kind) for f in small.result.failures] == [("nilfs2", "ENOSPC")]
     assert any("NILFS2 failed" in reason.text for reason in small.advice.reasons)
@@ -98,7 +98,7 @@ def test_nilfs2_is_quickest_while_its_cleaner_need_not_run_and_fails_on_a_small_
 
 def test_the_workload_matters_more_than_shingles() -> None:
     for findings in (conclude(find("smr-fileserver")), conclude(find("pmr-fileserver"))):
-        ranked = [r.candidate for r in findings.judgement.overall if r.verdict != "failed"]
+        ranked = [r.candidate for r in findings.analysis.overall if r.verdict != "failed"]
         assert ranked == ["btrfs", "ext4", "xfs"]
         assert ratio(findings, "xfs", "random-append") > 1 > ratio(findings, "btrfs", "random-append")
 
@@ -107,12 +107,12 @@ def test_attic_is_quickest_on_nilfs2_and_the_second_copy_does_not_care() -> None
     findings = conclude(find("smr-attic"))
     assert ratio(findings, "nilfs2", "first-copy") == pytest.approx(91194.69 / 79946.89)
     assert ratio(findings, "nilfs2", "second-copy") == 1
-    assert findings.judgement.leaders[0] == "nilfs2"
+    assert findings.analysis.leaders[0] == "nilfs2"
 
 
 def test_f2fs_is_ahead_for_random_writes_with_a_wide_spread() -> None:
     findings = conclude(find("fio-f2fs"))
-    assert findings.judgement.leaders[0] == "f2fs"
+    assert findings.analysis.leaders[0] == "f2fs"
     assert ratio(findings, "f2fs") > 1.5
     assert any("vary threefold" in doubt.text for doubt in findings.doubts)
 
@@ -125,7 +125,7 @@ def test_on_a_desktop_ssd_tiny_files_speak_against_btrfs_and_zfs_a_large_one_for
         assert ratio(findings, candidate, "copy-dvd") > 1.4
         assert ratio(findings, candidate, "delete-dvd") > 1.3
     assert len(findings.advice.choice) == 4
-    assert all(0.9 < r.ratio < 1.1 for r in findings.judgement.overall)
+    assert all(0.9 < r.ratio < 1.1 for r in findings.analysis.overall)
     assert any(reason.code == "feature" for reason in findings.advice.reasons)
 
 
@@ -147,9 +147,9 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 
 def test_a_table_by_hand_becomes_a_result_with_rounds() -> None:
     findings = conclude(table.parse(TABLE, "mine.toml"))
-    assert findings.judgement.rounds == 3
+    assert findings.analysis.rounds == 3
     assert ratio(findings, "xfs:noatime") == pytest.approx(1.19, abs=0.01)
-    assert findings.judgement.overall[0].low is not None
+    assert findings.analysis.overall[0].low is not None
     assert findings.result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.judgement import Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.model.text import plain
 from fswizard.report.figures import Axis, bar
 

@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.errors import UsageError
-from fswizard.model.judgement import Card, Findings
+from fswizard.model.analysis import Card, Findings
 from fswizard.report import FORMATS, format_of, render
 from fswizard.report.colours import ink
 from fswizard.report.presentation import present
@@ -208,12 +208,12 @@ def with_many_workloads(count: int) -> Findings:
     )
     samples = [sample for sample in findings.result.samples if sample.workload == first.name]
     copied = tuple(replace(sample, workload=name) for name in names for sample in samples)
-    ratios = [ratio for ratio in findings.judgement.by_workload if ratio.workload == first.name]
-    judgement = replace(
-        findings.judgement, by_workload=tuple(replace(ratio, workload=name) for name in names for ratio in ratios)
+    ratios = [ratio for ratio in findings.analysis.by_workload if ratio.workload == first.name]
+    analysis = replace(
+        findings.analysis, by_workload=tuple(replace(ratio, workload=name) for name in names for ratio in ratios)
     )
     many = with_result(findings, plan={"recipe": recipe}, samples=copied)
-    return replace(many, judgement=judgement, summaries=summarise(many.result))
+    return replace(many, analysis=analysis, summaries=summarise(many.result))
 
 
 # BBCode

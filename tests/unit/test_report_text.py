@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fswizard.advice import conclude
+from fswizard.model.analysis import Advice, Analysis, Card, Findings, Ratio
 from fswizard.model.drive import Partition
 from fswizard.model.filesystem import Candidate
-from fswizard.model.judgement import Advice, Card, Findings, Judgement, Ratio
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
@@ -142,7 +142,7 @@ def test_without_intervals_none_is_invented() -> None:
 def test_discarded_rounds_are_told_and_a_run_that_measured_nothing_still_has_a_report() -> None:
     assert "1 discarded" in render(with_result(discarded_rounds=(2,)), "text")
     result = with_result(samples=(), failures=(), outcome="killed").result
-    text = render(Findings(result, Judgement(), (), Advice((), False, Card("Nothing."))), "text")
+    text = render(Findings(result, Analysis(), (), Advice((), False, Card("Nothing."))), "text")
     assert text.startswith("Nothing.")
     assert "cut off before its end" in text
 

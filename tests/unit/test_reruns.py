@@ -16,13 +16,13 @@ from fswizard.filesystems import parse_candidate
 from fswizard.importers import reruns
 from fswizard.importers.published import find, published
 from fswizard.importers.reruns import directory, experiments, find_experiment, recipe_of, rerun
+from fswizard.model.analysis import Ratio, Repeated, Verdict
 from fswizard.model.codec import to_json
-from fswizard.model.judgement import Ratio, Repeated, Verdict
 from fswizard.model.metrics import CPU, DURATION, OPERATION_RATE, Metric
 from fswizard.model.plan import Plan
 from fswizard.model.result import Failure, Result
 from fswizard.report.reruns import rerun_texts
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from tests.builders import make_plan, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 from tests.reproduce import page
@@ -276,5 +276,5 @@ def test_a_result_that_is_kept_names_no_machine_and_says_the_same(tmp_path: Path
     text = (tmp_path / "kept.jsonl").read_text()
     assert measured.environment.host not in text and "/var/tmp" not in text
     kept = results.load(tmp_path / "kept.jsonl")
-    assert judge(kept).by_workload == judge(measured).by_workload
+    assert analyse(kept).by_workload == analyse(measured).by_workload
     assert kept.environment.kernel == measured.environment.kernel

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model import events
+from fswizard.model.analysis import Analysis
 from fswizard.model.events import Event, RunStarted, SampleTaken, Step
-from fswizard.model.judgement import Judgement
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.model.result_file import encoded
@@ -73,7 +73,7 @@ def events_of(result: Result) -> Iterator[Event]:
     for doubt in result.doubts:
         yield events.DoubtRaised(21.0, doubt)
     yield events.RoundDiscarded(22.0, 3, "The machine was suspended.")
-    yield events.RatioUpdated(23.0, Judgement(leaders=("xfs",), rounds=3))
+    yield events.RatioUpdated(23.0, Analysis(leaders=("xfs",), rounds=3))
     yield events.RunEnded(result.elapsed_s, "finished", "Every verdict is settled.", ("xfs",), 3)
 
 

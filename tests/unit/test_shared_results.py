@@ -19,7 +19,7 @@ def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
     findings = make_findings()
     (tmp_path / "shared.jsonl").write_text(render(findings, "result"))
     back = results.load(tmp_path / "shared.jsonl")
-    assert conclude(back).judgement == conclude(findings.result).judgement
+    assert conclude(back).analysis == conclude(findings.result).analysis
     assert back.samples == findings.result.samples
     assert back.failures == findings.result.failures
     header = results.header(tmp_path / "shared.jsonl")

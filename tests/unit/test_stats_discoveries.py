@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from fswizard.model.judgement import Ratio
-from fswizard.stats import judge
+from fswizard.model.analysis import Ratio
+from fswizard.stats import analyse
 from fswizard.stats.comparison import compare
 from fswizard.stats.discoveries import AT_THE_END, ERROR, controlled
 from fswizard.stats.ratios import verdict
@@ -80,7 +80,7 @@ def test_a_judgement_and_a_comparison_of_results_widen_what_is_one_of_many() -> 
     result = make_result(plan=make_plan(("ext4", "xfs"), workloads), samples=tuple(samples))
     of_one = tuple(sample for sample in samples if sample.workload == "one")
     alone = make_result(samples=of_one, plan=make_plan(("ext4", "xfs"), workloads[:1]))
-    assert width(judge(result).by_workload) > 1.1 * width(judge(alone).by_workload)
+    assert width(analyse(result).by_workload) > 1.1 * width(analyse(alone).by_workload)
     both = ([change.ratio for change in compare(some, some).changes] for some in (result, alone))
     assert width(next(both)) > 1.1 * width(next(both))
 

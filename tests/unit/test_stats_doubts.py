@@ -11,19 +11,19 @@ from itertools import chain
 import pytest
 
 from fswizard.engines.fio import FioJob
-from fswizard.model.judgement import Ratio, Summary
+from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import DURATION, Better
 from fswizard.model.plan import Trial
 from fswizard.model.result import Result, Sample
 from fswizard.session.order import trial_order
-from fswizard.stats import doubts, judge, summarise
+from fswizard.stats import analyse, doubts, summarise
 from fswizard.stats.doubts import drift, residuals
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 
 def told(result: Result) -> dict[str, str]:
     """The doubts of a result, the text of each by its code."""
-    return {doubt.code: doubt.text for doubt in doubts(result, judge(result), summarise(result))}
+    return {doubt.code: doubt.text for doubt in doubts(result, analyse(result), summarise(result))}
 
 
 def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> Result:
@@ -104,7 +104,7 @@ def test_a_lead_that_is_larger_than_what_is_carried_over_is_not_doubted(names: t
 
 
 def test_what_befalls_all_alike_makes_no_winner() -> None:
-    assert judge(carried(math.log(0.8), lead=0.0, itself=True)).leaders == ("ext4", "xfs")
+    assert analyse(carried(math.log(0.8), lead=0.0, itself=True)).leaders == ("ext4", "xfs")
 
 
 def test_results_that_do_not_tell_who_came_before_whom_are_not_doubted_for_it() -> None:

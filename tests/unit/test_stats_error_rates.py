@@ -1,4 +1,4 @@
-"""How often the judgement errs where the truth is known: simulated and recorded runs, thousands in tests/bench."""
+"""How often the analysis errs where the truth is known: simulated and recorded runs, thousands in tests/bench."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from fswizard.advice import conclude
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.stats import judge
+from fswizard.stats import analyse
 from fswizard.stats.ratios import compare, critical
 from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
@@ -54,7 +54,7 @@ def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs
     for seed in range(runs):
         simulation = Simulation([100.0] * 3, scenario, random.Random(f"{scenario.name}/{seed}"))
         looks = list(simulation.play(plan, to_the_end=True))
-        missed += any(simulation.misses(pair) for judgement, _ in looks for pair in judgement.pairs)
+        missed += any(simulation.misses(pair) for analysis, _ in looks for pair in analysis.pairs)
     assert missed / runs <= likely(0.07, runs)
 
 
@@ -107,8 +107,8 @@ def test_a_known_difference_lies_within_its_interval() -> None:
     held = found = 0
     for seed in range(200):
         simulation = Simulation((100.0, 115.0), EQUAL, random.Random(seed))
-        *_, (judgement, decision) = simulation.play(plan_of(2))
-        held += not any(map(simulation.misses, judgement.pairs))
+        *_, (analysis, decision) = simulation.play(plan_of(2))
+        held += not any(map(simulation.misses, analysis.pairs))
         found += decision.survivors == ("c1",)
     assert held >= 0.95 * 200
     assert found >= 0.99 * 200
@@ -137,7 +137,7 @@ def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: 
             conclude(make_result(plan=plan, samples=tuple(s for s in samples if s.round <= last)), weights=weights)
             for last in (3, 4, 5, 6)
         )
-        ratios = [look.judgement.of("xfs") for look in looks]
+        ratios = [look.analysis.of("xfs") for look in looks]
         missed += any(not r.low <= right <= r.high for r in ratios if r and r.low is not None and r.high is not None)
     assert missed / runs <= likely(0.05, runs)
 
@@ -154,7 +154,7 @@ def test_the_simulation_judges_as_the_program_does() -> None:
     for played, _ in simulation.play(plan):
         # candidates that were dropped have fewer rounds, which a result shows as rounds without their samples
         figures = {name: tuple(math.exp(score) for score in cells.values()) for name, cells in simulation.table.items()}
-        judged = judge(make_result(figures, plan=plan))
+        judged = analyse(make_result(figures, plan=plan))
         assert (judged.leaders, judged.dropped, judged.tied) == (played.leaders, played.dropped, played.tied)
         for one, other in zip(judged.pairs, played.pairs):
             assert (one.candidate, one.baseline, one.rounds) == (other.candidate, other.baseline, other.rounds)

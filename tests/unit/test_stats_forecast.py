@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.forecast import LIKELY, UNLIKELY, Close, Forecast
-from fswizard.model.judgement import Judgement, Ratio
 from fswizard.model.result import Result
-from fswizard.stats import decide, forecast, judge
+from fswizard.stats import analyse, decide, forecast
 from fswizard.stats.forecast import foresee
 from tests.bench.forecasts import Told, drawn, recorded, simulated, spliced
 from tests.builders import make_plan, make_result
@@ -27,8 +27,8 @@ def measured(rounds: int, noise: float, truth: tuple[float, ...] = (100.0, 100.0
 
 
 def outlook(result: Result) -> Forecast:
-    judgement = judge(result)
-    made = forecast(result, judgement, decide(judgement, result.plan).survivors, trial_s=30.0)
+    analysis = analyse(result)
+    made = forecast(result, analysis, decide(analysis, result.plan).survivors, trial_s=30.0)
     assert made is not None
     return made
 
@@ -36,19 +36,19 @@ def outlook(result: Result) -> Forecast:
 @pytest.mark.parametrize("rounds", [1, 12])
 def test_without_intervals_and_without_rounds_to_come_nothing_is_forecast(rounds: int) -> None:
     result = measured(rounds, 0.05)
-    assert forecast(result, judge(result), judge(result).leaders) is None
+    assert forecast(result, analyse(result), analyse(result).leaders) is None
 
 
 def test_one_candidate_that_is_left_and_figures_from_elsewhere_have_no_forecast() -> None:
     result = measured(4, 0.05)
-    assert forecast(result, judge(result), ["ext4"]) is None
+    assert forecast(result, analyse(result), ["ext4"]) is None
     elsewhere = replace(result, environment=replace(result.environment, source="a notebook"))
-    assert forecast(elsewhere, judge(elsewhere), judge(elsewhere).leaders) is None
+    assert forecast(elsewhere, analyse(elsewhere), analyse(elsewhere).leaders) is None
 
 
 def test_a_difference_that_shows_already_is_said_to_be_settled_soon() -> None:
     result = measured(4, 0.04, (100.0, 112.0))
-    assert judge(result).leaders == ("xfs", "ext4")
+    assert analyse(result).leaders == ("xfs", "ext4")
     made = outlook(result)
     assert made.enough is not None and made.enough <= 5
     assert made.settled[made.enough - 1] >= LIKELY
@@ -104,9 +104,9 @@ def test_the_time_for_likely_rounds_holds_them_though_nobody_drops_out_and_no_mo
 
 @pytest.mark.parametrize(("low", "high", "near"), [(0.92, 1.09, True), (0.9, 1.05, False), (0.95, 1.11, False)])
 def test_near_are_those_whose_interval_lies_within_ten_percent(low: float, high: float, near: bool) -> None:
-    judgement = Judgement(pairs=(Ratio("xfs", "ext4", "", 1.0, low, high, 5),))
-    assert judgement.all_near(("xfs", "ext4")) is near
-    assert not judgement.all_near(("xfs",)) and not judgement.all_near(("xfs", "ext4", "btrfs"))
+    analysis = Analysis(pairs=(Ratio("xfs", "ext4", "", 1.0, low, high, 5),))
+    assert analysis.all_near(("xfs", "ext4")) is near
+    assert not analysis.all_near(("xfs",)) and not analysis.all_near(("xfs", "ext4", "btrfs"))
 
 
 def came_true(said: list[tuple[float, bool]], low: float, high: float) -> float:

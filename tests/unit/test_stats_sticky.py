@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fswizard.model.result import Result
-from fswizard.stats import doubts, judge
+from fswizard.stats import analyse, doubts
 from fswizard.stats.sticky import MOST_KEPT, Stickiness, stickiness
 from fswizard.stats.table import standing_table
 from tests.bench.error_rates import NOISES
@@ -32,12 +32,12 @@ def ahead(leads: Sequence[float]) -> Result:
 
 
 def told(result: Result) -> dict[str, str]:
-    return {doubt.code: doubt.text for doubt in doubts(result, judge(result), ())}
+    return {doubt.code: doubt.text for doubt in doubts(result, analyse(result), ())}
 
 
 def test_the_same_figures_prove_less_in_an_order_in_which_they_stick() -> None:
     mixed = [WAVE[i] for i in (0, 4, 8, 3, 9, 5, 1, 6, 2, 7)]
-    in_waves, at_random = (judge(result).of("xfs") for result in (ahead(WAVE), ahead(mixed)))
+    in_waves, at_random = (analyse(result).of("xfs") for result in (ahead(WAVE), ahead(mixed)))
     assert in_waves is not None and at_random is not None
     assert at_random.verdict == "faster"
     assert in_waves.verdict == "undecided"

@@ -12,8 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from fswizard.model.analysis import SIGNS
 from fswizard.model.comparison import Change, Comparison
-from fswizard.model.judgement import SIGNS
 from fswizard.model.units import ratio_text
 from fswizard.report.comparison import (
     NAMES,

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError
-from fswizard.model.judgement import Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.tui.drawing import cursor, cut, fit, lines, text
 from fswizard.tui.screens.base import SCROLL_PAGES, Window

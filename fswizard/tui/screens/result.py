@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
+from fswizard.model.analysis import Findings
 from fswizard.model.forecast import Forecast
-from fswizard.model.judgement import Findings
 from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome

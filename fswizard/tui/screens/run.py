@@ -198,7 +198,7 @@ class RunScreen(StepScreen):
 
 
 def _standing(state: RunState) -> tuple[object, ...]:
-    """What the leaderboard is drawn from, by identity; before the first judgement the figures so far."""
-    laps = () if state.judgement else (lap for lane in state.race.lanes for lap in lane.laps)
+    """What the leaderboard is drawn from, by identity; before the first analysis the figures so far."""
+    laps = () if state.analysis else (lap for lane in state.race.lanes for lap in lane.laps)
     early = sum(lap.figure is not None for lap in laps)
-    return (id(state.plan), id(state.judgement), state.survivors, len(state.failures), len(state.skipped), early)
+    return (id(state.plan), id(state.analysis), state.survivors, len(state.failures), len(state.skipped), early)

@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.judgement import SIGNS, TIE, Ratio
+from fswizard.model.analysis import SIGNS, TIE, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis

@@ -15,7 +15,7 @@ from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
 Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
-"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Judgement.standing`
+"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Analysis.standing`
 tells them: proven slower than a leader, though not than the baseline."""
 Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
@@ -112,7 +112,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Analysis:
     """All ratios of a result."""
 
     by_workload: tuple[Ratio, ...] = ()
@@ -381,7 +381,7 @@ class Findings:
     """Everything that a report tells."""
 
     result: Result
-    judgement: Judgement
+    analysis: Analysis
     doubts: tuple[Doubt, ...]
     advice: Advice
     summaries: tuple[Summary, ...] = ()
@@ -395,7 +395,7 @@ class Findings:
     @property
     def baseline(self) -> str:
         """What ratios are to: the plan's baseline, or the best candidate that has figures where that has none."""
-        return self.judgement.overall[0].baseline if self.judgement.overall else self.result.plan.baseline
+        return self.analysis.overall[0].baseline if self.analysis.overall else self.result.plan.baseline
 
     @property
     def first(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, Protocol
 
-from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
@@ -31,7 +31,7 @@ class Rule(Protocol):
     ) -> tuple[Ratio, ...]: ...
 
 
-def judge(result: Result) -> Judgement:
+def analyse(result: Result) -> Analysis:
     """All ratios of the rounds that count so far, the unfinished one included.
 
     A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the best
@@ -49,7 +49,7 @@ def judge(result: Result) -> Judgement:
     unmeasured = [name for name in names if name not in table and name not in failed.overall]
     rounds = max((len(cells) for cells in (table or complete).values()), default=0)
     if len(names) < 2:
-        return Judgement(leaders=(*order, *unmeasured), rounds=rounds)
+        return Analysis(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
     parts = shares(tables, weights)
     overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule, parts=parts)
@@ -68,10 +68,10 @@ def stand(
     unmeasured: Sequence[str] = (),
     rule: Rule = ratios,
     parts: Collection[Table] = (),
-) -> Judgement:
+) -> Analysis:
     """Who leads and who is proven slower by one table of scores, which is the sum of `parts`, one for each workload."""
     best_first = rule.ranking(table)
-    pairs = Judgement(pairs=rule.compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
+    pairs = Analysis(pairs=rule.compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
     in_the_run = [*best_first, *unmeasured]
     leaders = pairs.unbeaten(in_the_run)
     dropped = tuple(name for name in in_the_run if name not in leaders)
@@ -129,21 +129,21 @@ class Decision:
     """Why the run is over, or empty if it continues."""
 
 
-def decide(judgement: Judgement, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
+def decide(analysis: Analysis, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
     """Drop candidates that are proven slower and stop when all is settled, but not before the minimum of rounds.
 
     `candidates` are those still in the run, all by default. A single candidate gets its minimum of rounds too, so that
     its figures have a spread.
     """
-    measured = (*judgement.leaders, *judgement.dropped)
+    measured = (*analysis.leaders, *analysis.dropped)
     in_the_run = tuple(name for name in measured if candidates is None or name in candidates)
     if not in_the_run:
         return Decision((), "none-left")
-    if judgement.rounds < plan.minimum_rounds:
+    if analysis.rounds < plan.minimum_rounds:
         return Decision(in_the_run)
-    survivors = judgement.unbeaten(in_the_run)
+    survivors = analysis.unbeaten(in_the_run)
     if len(survivors) == 1:
         return Decision(survivors, "one-left" if len(measured) > 1 else "alone")
-    if judgement.all_tie(survivors):
+    if analysis.all_tie(survivors):
         return Decision(survivors, "all-tie")
-    return Decision(survivors, "rounds" if judgement.rounds >= plan.maximum_rounds else "")
+    return Decision(survivors, "rounds" if analysis.rounds >= plan.maximum_rounds else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
-from fswizard.model.pool import Contestant, Contribution, DiskClass, Estimate, Setting
+from fswizard.model.pool import DiskClass, Estimate, Setting, Study, StudyCandidate
 from fswizard.model.result import Result
 from fswizard.model.result_file import recipe_digest
 from fswizard.stats.comparison import made
@@ -17,16 +17,16 @@ from fswizard.stats.table import Failures, failures, overall_table, shares, with
 SHINGLED = ("host-managed", "host-aware", "drive-managed")
 
 
-def contribute(result: Result) -> Contribution:
+def study_of(result: Result) -> Study:
     """The part of a result that pooling needs; `unfit` says why it cannot be pooled, if so."""
     plan, environment = result.plan, result.environment
     weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
     failed = failures(result, weights)
     pairs = tuple(_estimates(result, weights, failed))
     compared = any(pair.error is not None and not pair.workload for pair in pairs)
-    contestants = tuple(_contestants(result))
+    candidates = tuple(_candidates(result))
     drive, target = plan.drive, plan.target
-    return Contribution(
+    return Study(
         Setting(
             plan.recipe.name,
             recipe_digest(plan.recipe),
@@ -34,14 +34,14 @@ def contribute(result: Result) -> Contribution:
             target.size_bytes if target.kind == "image" else 0,
             len(target.members),
             plan.memory_limit_bytes,
-            next(contestant for contestant in contestants if contestant.name == plan.baseline),
+            next(candidate for candidate in candidates if candidate.name == plan.baseline),
         ),
         plan.recipe.title,
         environment.machine or environment.host,
         environment.started,
         DiskClass(drive.kind, not drive.flash and drive.smr.kind in SHINGLED) if drive else DiskClass(),
         drive.model if drive else "",
-        contestants,
+        candidates,
         {workload.name: workload.title for workload in plan.recipe.workloads if workload.weight > 0},
         pairs,
         tuple(failed.overall),
@@ -59,12 +59,12 @@ def _unfit(result: Result, *, informative: bool) -> str:
     return "" if informative else "it has fewer than two rounds of two filesystems"
 
 
-def _contestants(result: Result) -> Iterator[Contestant]:
+def _candidates(result: Result) -> Iterator[StudyCandidate]:
     relies = any(workload.job.direct and workload.weight > 0 for workload in result.plan.recipe.workloads)
     cached = {s.candidate for s in result.samples if s.metric == DIRECT_CACHED.name and s.value > MOST_CACHED}
     for candidate in result.plan.candidates:
         digest = hashlib.sha256(repr(made(candidate)).encode()).hexdigest()[:12]
-        yield Contestant(candidate.name, candidate.title, digest, not relies or candidate.name not in cached)
+        yield StudyCandidate(candidate.name, candidate.title, digest, not relies or candidate.name not in cached)
 
 
 def _estimates(result: Result, weights: Mapping[str, float], failed: Failures) -> Iterator[Estimate]:

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.judgement import Judgement, Ratio
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Failure, Result, Sample
-from fswizard.stats import Decision, decide, judge
+from fswizard.stats import Decision, analyse, decide
 from fswizard.stats.ratios import CRITICAL, ROBUST_FROM, critical, verdict
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 FIGURES = st.floats(1.0, 1e9)
 
 
-def the(judgement: Judgement, candidate: str, workload: str = "") -> Ratio:
-    ratio = judgement.of(candidate, workload)
+def the(analysis: Analysis, candidate: str, workload: str = "") -> Ratio:
+    ratio = analysis.of(candidate, workload)
     assert ratio is not None
     return ratio
 
@@ -57,7 +57,7 @@ def results(draw: st.DrawFn) -> Result:
 
 def test_two_candidates_by_hand() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
-    ratio = the(judge(make_result(figures)), "xfs")
+    ratio = the(analyse(make_result(figures)), "xfs")
     # mean 0.2, variance 0.01 of each candidate by itself and of both together, constant 11.7 for three rounds
     assert ratio.ratio == pytest.approx(math.exp(0.2))
     assert ratio.low == pytest.approx(math.exp(0.2 - 11.7 * 0.1 / math.sqrt(3)))
@@ -68,7 +68,7 @@ def test_two_candidates_by_hand() -> None:
 def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() -> None:
     rng = random.Random(1)
     logs = {name: [rng.gauss(4.0, 0.1) for _ in range(5)] for name in ("ext4", "xfs", "btrfs", "f2fs")}
-    ratio = the(judge(make_result({name: [math.exp(x) for x in row] for name, row in logs.items()})), "btrfs")
+    ratio = the(analyse(make_result({name: [math.exp(x) for x in row] for name, row in logs.items()})), "btrfs")
     variance = {
         (a, b): statistics.variance([x - y for x, y in zip(logs[a], logs[b])]) for a, b in combinations(logs, 2)
     }
@@ -82,20 +82,20 @@ def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() ->
 
 
 def test_no_interval_is_narrower_than_half_a_percent_of_noise_allows_and_after_one_round_there_is_none() -> None:
-    ratio = the(judge(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
+    ratio = the(analyse(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
     assert ratio.low == pytest.approx(1.1 * math.exp(-3.37 * 0.005 / math.sqrt(12)))
     assert ratio.verdict == "faster"
 
-    judgement = judge(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
-    assert [(r.low, r.high, r.verdict) for r in judgement.overall] == [(None, None, "undecided")] * 2
-    assert judgement.leaders == ("xfs", "ext4")
+    analysis = analyse(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
+    assert [(r.low, r.high, r.verdict) for r in analysis.overall] == [(None, None, "undecided")] * 2
+    assert analysis.leaders == ("xfs", "ext4")
 
 
 def test_above_one_is_better_for_durations_too() -> None:
     samples = make_samples({"ext4": (10.0, 10.0, 10.0), "xfs": (5.0, 5.0, 5.0)}, "write", DURATION)
     result = make_result(plan=make_plan(workloads=[make_workload("write", DURATION)]), samples=samples)
-    assert the(judge(result), "xfs").ratio == pytest.approx(2.0)
-    assert the(judge(result), "xfs", "write").verdict == "faster"
+    assert the(analyse(result), "xfs").ratio == pytest.approx(2.0)
+    assert the(analyse(result), "xfs", "write").verdict == "faster"
 
 
 @pytest.mark.parametrize(("weights", "overall"), [((3, 1), (2**3 / 8) ** (1 / 4)), ((1, 0), 2)])
@@ -103,17 +103,17 @@ def test_the_overall_ratio_is_the_weighted_geometric_mean_of_the_workloads(
     weights: tuple[float, float], overall: float
 ) -> None:
     write, delete = {"ext4": (100.0,) * 3, "xfs": (200.0,) * 3}, {"ext4": (10.0,) * 3, "xfs": (80.0,) * 3}
-    judgement = judge(two_workloads(write, delete, weights))
-    assert the(judgement, "xfs", "write").ratio == pytest.approx(2)
-    assert the(judgement, "xfs", "delete").ratio == pytest.approx(1 / 8)
-    assert the(judgement, "xfs").ratio == pytest.approx(overall)
+    analysis = analyse(two_workloads(write, delete, weights))
+    assert the(analysis, "xfs", "write").ratio == pytest.approx(2)
+    assert the(analysis, "xfs", "delete").ratio == pytest.approx(1 / 8)
+    assert the(analysis, "xfs").ratio == pytest.approx(overall)
 
 
 def test_workloads_that_move_against_each_other_make_the_overall_interval_narrow() -> None:
     up, down = (100.0, 120.0, 80.0, 110.0), (10.0, 12.0, 8.0, 11.0)  # faster writes, slower deletes, by as much
-    judgement = judge(two_workloads({"ext4": (100.0,) * 4, "xfs": up}, {"ext4": (10.0,) * 4, "xfs": down}))
-    assert the(judgement, "xfs").verdict == "tie"
-    assert the(judgement, "xfs", "write").verdict == "undecided"
+    analysis = analyse(two_workloads({"ext4": (100.0,) * 4, "xfs": up}, {"ext4": (10.0,) * 4, "xfs": down}))
+    assert the(analysis, "xfs").verdict == "tie"
+    assert the(analysis, "xfs", "write").verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
 
 
 def test_a_round_in_which_the_machine_was_slow_for_all_leaves_intervals_to_the_differences_within_rounds() -> None:
-    calm = judge(make_result({"ext4": (100.0, 101.0, 99.0, 100.0), "xfs": (120.0, 120.0, 121.0, 119.0)}))
-    slow = judge(make_result({"ext4": (100.0, 101.0, 33.0, 100.0), "xfs": (120.0, 120.0, 121.0 / 3, 119.0)}))
+    calm = analyse(make_result({"ext4": (100.0, 101.0, 99.0, 100.0), "xfs": (120.0, 120.0, 121.0, 119.0)}))
+    slow = analyse(make_result({"ext4": (100.0, 101.0, 33.0, 100.0), "xfs": (120.0, 120.0, 121.0 / 3, 119.0)}))
     assert the(slow, "xfs").verdict == the(calm, "xfs").verdict == "faster"
     assert the(slow, "xfs").ratio == pytest.approx(the(calm, "xfs").ratio)
 
@@ -145,35 +145,35 @@ def test_one_cell_twice_as_slow_does_not_hide_a_difference() -> None:
     """A candidate is slow once in seven rounds, as when a disk collects garbage; before round 6 nobody can tell."""
     steady = (100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0)
     once = (130.0, 132.0, 65.0, 129.0, 128.0, 131.0, 130.0)
-    early = judge(make_result({"ext4": steady[:5], "xfs": once[:5]}))
-    late = judge(make_result({"ext4": steady, "xfs": once}))
+    early = analyse(make_result({"ext4": steady[:5], "xfs": once[:5]}))
+    late = analyse(make_result({"ext4": steady, "xfs": once}))
     assert the(early, "xfs").verdict == "undecided"
     assert the(late, "xfs").verdict == "faster"
     assert the(late, "xfs").ratio == pytest.approx(1.3, rel=0.03)
 
 
 def test_best_first_and_the_baseline_at_one() -> None:
-    judgement = judge(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
-    assert [r.candidate for r in judgement.overall] == ["xfs", "ext4", "btrfs"]
-    own = the(judgement, "ext4")
+    analysis = analyse(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
+    assert [r.candidate for r in analysis.overall] == ["xfs", "ext4", "btrfs"]
+    own = the(analysis, "ext4")
     assert (own.ratio, own.low, own.high, own.verdict) == (1.0, 1.0, 1.0, "tie")
-    assert {r.candidate for r in judgement.by_workload} == {"xfs", "btrfs"}
-    assert (judgement.leaders, judgement.dropped, judgement.tied) == (("xfs",), ("ext4", "btrfs"), False)
+    assert {r.candidate for r in analysis.by_workload} == {"xfs", "btrfs"}
+    assert (analysis.leaders, analysis.dropped, analysis.tied) == (("xfs",), ("ext4", "btrfs"), False)
 
 
 def test_discarded_rounds_do_not_count() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (110.0, 9000.0, 110.0, 110.0)}
-    judgement = judge(make_result(figures, discarded_rounds=(2,)))
-    assert the(judgement, "xfs").ratio == pytest.approx(1.1)
-    assert (the(judgement, "xfs").rounds, judgement.rounds) == (3, 3)
+    analysis = analyse(make_result(figures, discarded_rounds=(2,)))
+    assert the(analysis, "xfs").ratio == pytest.approx(1.1)
+    assert (the(analysis, "xfs").rounds, analysis.rounds) == (3, 3)
 
 
 def test_an_unfinished_round_counts_for_the_pairs_and_workloads_that_finished_it() -> None:
-    judgement = judge(make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4, "btrfs": (50.0,) * 3}))
-    assert (the(judgement, "xfs").rounds, the(judgement, "btrfs").rounds) == (4, 3)
+    analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4, "btrfs": (50.0,) * 3}))
+    assert (the(analysis, "xfs").rounds, the(analysis, "btrfs").rounds) == (4, 3)
     write, delete = {"ext4": (100.0,) * 4, "xfs": (120.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (10.0,) * 3}
-    judgement = judge(two_workloads(write, delete))
-    assert (the(judgement, "xfs", "write").rounds, the(judgement, "xfs").rounds) == (4, 3)
+    analysis = analyse(two_workloads(write, delete))
+    assert (the(analysis, "xfs", "write").rounds, the(analysis, "xfs").rounds) == (4, 3)
 
 
 def test_the_interval_of_a_pair_stands_still_once_one_of_them_left() -> None:
@@ -181,7 +181,7 @@ def test_the_interval_of_a_pair_stands_still_once_one_of_them_left() -> None:
     figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(8)] for name in ("ext4", "xfs", "btrfs")}
     figures["f2fs"] = [30.0, 31.0, 29.0, 30.0]
     early = {name: row[:4] for name, row in figures.items()}
-    assert judge(make_result(figures)).of("f2fs") == judge(make_result(early)).of("f2fs")
+    assert analyse(make_result(figures)).of("f2fs") == analyse(make_result(early)).of("f2fs")
 
 
 def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
@@ -189,7 +189,7 @@ def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
     figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(5)] for name in ("ext4", "xfs")}
     figures["f2fs"] = [30 * math.exp(rng.gauss(0, 0.5)) for _ in range(3)]
     with_calm = {**figures, "f2fs": [30.0, 30.0, 30.0]}
-    wide, narrow = (the(judge(make_result(f)), "xfs") for f in (figures, with_calm))
+    wide, narrow = (the(analyse(make_result(f)), "xfs") for f in (figures, with_calm))
     assert wide.high is not None and narrow.high is not None
     assert wide.ratio == pytest.approx(narrow.ratio) and wide.high > narrow.high
 
@@ -197,58 +197,58 @@ def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
 def test_a_failure_takes_a_candidate_out_and_is_told_last() -> None:
     figures = {"btrfs": (300.0,), "ext4": (100.0,) * 3, "xfs": (120.0,) * 3}
     failure = failed(1, "btrfs", text="The volume was full.")
-    judgement = judge(run(figures, failure, plan=make_plan(("ext4", "btrfs", "xfs"))))
-    assert [r.candidate for r in judgement.overall] == ["xfs", "ext4", "btrfs"]
-    ratio = the(judgement, "btrfs")
+    analysis = analyse(run(figures, failure, plan=make_plan(("ext4", "btrfs", "xfs"))))
+    assert [r.candidate for r in analysis.overall] == ["xfs", "ext4", "btrfs"]
+    ratio = the(analysis, "btrfs")
     assert (ratio.verdict, ratio.text, ratio.low) == ("failed", "The volume was full.", None)
-    assert the(judgement, "btrfs", "write").verdict == "failed"
-    assert "btrfs" not in judgement.leaders + judgement.dropped
+    assert the(analysis, "btrfs", "write").verdict == "failed"
+    assert "btrfs" not in analysis.leaders + analysis.dropped
 
 
 def test_a_failed_mkfs_fails_every_workload() -> None:
     result = two_workloads({"ext4": (1.0,), "xfs": ()}, {"ext4": (1.0,), "xfs": ()})
     result = replace(result, failures=(failed(1, "xfs", workload=""),))
-    assert {r.workload for r in judge(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
+    assert {r.workload for r in analyse(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
 
 
 def test_failing_a_workload_without_weight_costs_nobody_the_run() -> None:
     write, delete = {"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, {"ext4": (1.0,) * 3, "xfs": (1.0,) * 2}
-    judgement = judge(replace(two_workloads(write, delete, (1, 0)), failures=(failed(3, "xfs", "delete"),)))
-    assert the(judgement, "xfs").verdict == "faster"
-    assert the(judgement, "xfs", "delete").verdict == "failed"
+    analysis = analyse(replace(two_workloads(write, delete, (1, 0)), failures=(failed(3, "xfs", "delete"),)))
+    assert the(analysis, "xfs").verdict == "faster"
+    assert the(analysis, "xfs", "delete").verdict == "failed"
 
 
 def test_a_timed_out_figure_is_a_failure_and_not_a_value_and_a_failure_in_a_discarded_round_does_not_count() -> None:
     late = Sample(3, "xfs", "write", "throughput", 5.0, "B/s", "higher", primary=True, status="timed-out")
     result = make_result({"ext4": (100.0,) * 3, "xfs": (120.0,) * 2})
-    assert the(judge(replace(result, samples=(*result.samples, late))), "xfs").text == "did not finish in time"
+    assert the(analyse(replace(result, samples=(*result.samples, late))), "xfs").text == "did not finish in time"
     result = run({"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, failed(4, "xfs"), discarded_rounds=(4,))
-    assert the(judge(result), "xfs").verdict == "faster"
+    assert the(analyse(result), "xfs").verdict == "faster"
 
 
 def test_when_the_baseline_fails_the_best_of_the_others_takes_its_place() -> None:
-    judgement = judge(run({"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}, failed(1, "ext4")))
-    assert {r.baseline for r in judgement.overall} == {"xfs"}
-    assert the(judgement, "btrfs").ratio == pytest.approx(0.5)
-    assert the(judgement, "btrfs", "write").baseline == "xfs"
+    analysis = analyse(run({"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}, failed(1, "ext4")))
+    assert {r.baseline for r in analysis.overall} == {"xfs"}
+    assert the(analysis, "btrfs").ratio == pytest.approx(0.5)
+    assert the(analysis, "btrfs", "write").baseline == "xfs"
 
 
 def test_everybody_failed_one_candidate_alone_and_nothing_measured_yet() -> None:
-    judgement = judge(run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")))
-    assert [r.verdict for r in judgement.overall] == ["failed", "failed"]
-    assert (judgement.leaders, judgement.rounds) == ((), 0)
-    judgement = judge(make_result({"ext4": (100.0, 101.0, 99.0)}))
-    assert (judgement.overall, judgement.by_workload, judgement.pairs) == ((), (), ())
-    assert (judgement.leaders, judgement.rounds) == (("ext4",), 3)
-    judgement = judge(make_result({"ext4": (), "xfs": ()}))
-    assert (judgement.overall, judgement.leaders, judgement.rounds) == ((), ("ext4", "xfs"), 0)
+    analysis = analyse(run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")))
+    assert [r.verdict for r in analysis.overall] == ["failed", "failed"]
+    assert (analysis.leaders, analysis.rounds) == ((), 0)
+    analysis = analyse(make_result({"ext4": (100.0, 101.0, 99.0)}))
+    assert (analysis.overall, analysis.by_workload, analysis.pairs) == ((), (), ())
+    assert (analysis.leaders, analysis.rounds) == (("ext4",), 3)
+    analysis = analyse(make_result({"ext4": (), "xfs": ()}))
+    assert (analysis.overall, analysis.leaders, analysis.rounds) == ((), ("ext4", "xfs"), 0)
 
 
 @pytest.mark.parametrize("useless", [0.0, -1.0, math.inf, math.nan])
 def test_a_figure_of_which_no_ratio_can_be_made_is_left_out(useless: float) -> None:
-    judgement = judge(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, useless, 110.0, 110.0)}))
-    assert the(judgement, "xfs").rounds == 3
-    assert the(judgement, "xfs").ratio == pytest.approx(1.1)
+    analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, useless, 110.0, 110.0)}))
+    assert the(analysis, "xfs").rounds == 3
+    assert the(analysis, "xfs").ratio == pytest.approx(1.1)
 
 
 def test_the_bare_device_and_further_metrics_are_no_candidates() -> None:
@@ -257,14 +257,14 @@ def test_the_bare_device_and_further_metrics_are_no_candidates() -> None:
         Sample(1, "xfs", "write", "worst_latency", 9.0, "s", "lower"),
     )
     result = make_result()
-    assert judge(replace(result, samples=result.samples + extra)) == judge(result)
+    assert analyse(replace(result, samples=result.samples + extra)) == analyse(result)
 
 
 @given(results(), st.randoms(use_true_random=False))
 def test_the_order_of_samples_does_not_matter(result: Result, rng: random.Random) -> None:
     shuffled = list(result.samples)
     rng.shuffle(shuffled)
-    assert judge(replace(result, samples=tuple(shuffled))) == judge(result)
+    assert analyse(replace(result, samples=tuple(shuffled))) == analyse(result)
 
 
 @given(results(), st.floats(0.001, 1000), st.integers(0, 6))
@@ -273,7 +273,7 @@ def test_the_unit_does_not_matter_nor_a_round_in_which_the_machine_was_slow_for_
 ) -> None:
     """The unit is that of all rounds, which number 0 stands for. A slow round makes the unpaired intervals wider."""
     scaled = (replace(s, value=s.value * scale) if number in (0, s.round) else s for s in result.samples)
-    before, after = judge(result), judge(replace(result, samples=tuple(scaled)))
+    before, after = analyse(result), analyse(replace(result, samples=tuple(scaled)))
     for ratio in before.overall:
         if number == 0 or ratio.rounds < ROBUST_FROM:
             assert the(after, ratio.candidate).ratio == pytest.approx(ratio.ratio)
@@ -284,7 +284,7 @@ def test_the_unit_does_not_matter_nor_a_round_in_which_the_machine_was_slow_for_
 @given(results())
 def test_swapping_the_baseline_inverts_the_ratio(result: Result) -> None:
     swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
-    one, other = the(judge(result), "xfs"), the(judge(swapped), "ext4")
+    one, other = the(analyse(result), "xfs"), the(analyse(swapped), "ext4")
     assert one.ratio * other.ratio == pytest.approx(1)
     if one.low is not None and other.high is not None:
         assert one.low * other.high == pytest.approx(1)
@@ -293,11 +293,11 @@ def test_swapping_the_baseline_inverts_the_ratio(result: Result) -> None:
 
 @given(results())
 def test_every_ratio_lies_within_its_interval_and_somebody_always_leads(result: Result) -> None:
-    judgement = judge(result)
-    for ratio in (*judgement.overall, *judgement.by_workload, *judgement.pairs):
+    analysis = analyse(result)
+    for ratio in (*analysis.overall, *analysis.by_workload, *analysis.pairs):
         assert ratio.low is None or ratio.high is None or ratio.low <= ratio.ratio <= ratio.high
-    assert judgement.leaders
-    assert sorted(judgement.leaders + judgement.dropped) == sorted(c.name for c in result.plan.candidates)
+    assert analysis.leaders
+    assert sorted(analysis.leaders + analysis.dropped) == sorted(c.name for c in result.plan.candidates)
 
 
 def test_constants_stand_as_derived_and_go_on_beyond_the_table() -> None:
@@ -338,16 +338,16 @@ DECISIONS: dict[str, tuple[Result, Decision]] = {
 
 @pytest.mark.parametrize(("result", "decision"), DECISIONS.values(), ids=DECISIONS)
 def test_who_goes_on_and_when_a_run_ends(result: Result, decision: Decision) -> None:
-    assert decide(judge(result), result.plan) == decision
+    assert decide(analyse(result), result.plan) == decision
 
 
 def test_who_left_the_run_for_other_reasons_keeps_nobody_waiting() -> None:
     result = run(LOST)
-    assert decide(judge(result), result.plan, {"ext4", "btrfs"}) == Decision(("ext4",), "one-left")
+    assert decide(analyse(result), result.plan, {"ext4", "btrfs"}) == Decision(("ext4",), "one-left")
 
 
 def test_who_lost_to_a_candidate_that_failed_afterwards_is_back_in_the_race() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (101.0, 95.0, 119.0), "btrfs": (900.0,) * 4}
     before, after = run(figures), run(figures, failed(5, "btrfs"))
-    assert decide(judge(before), before.plan).survivors == ("btrfs",)
-    assert set(decide(judge(after), after.plan).survivors) == {"ext4", "xfs"}
+    assert decide(analyse(before), before.plan).survivors == ("btrfs",)
+    assert set(decide(analyse(after), after.plan).survivors) == {"ext4", "xfs"}
